@@ -1,0 +1,189 @@
+"""Every error rag_nodes raises on purpose; each message says what failed, where, and the remedy.
+
+    RagNodesError
+    ├── ConfigurationError            an option is unknown, out of range or contradicts another
+    │   └── CredentialsError          a key is missing or was refused
+    ├── MissingExtraError             an optional dependency is not installed
+    ├── ReadError                     one file could not be read
+    │   ├── FileMissingError
+    │   ├── UnsupportedFileError      no reader for this kind of file
+    │   ├── EmptyFileError            no bytes, or nothing but blank space
+    │   ├── MisnamedFileError         the content is not what the file name says
+    │   ├── CorruptFileError
+    │   ├── EncryptedFileError
+    │   ├── NoTextLayerError          scanned pages, no text in them
+    │   ├── NoPagesError
+    │   └── FileTooLargeError
+    ├── ModelError                    an embedding model or LLM failed
+    │   ├── ModelConnectionError
+    │   ├── RateLimitedError
+    │   ├── ModelRequestError         the server refused the request (too long, unknown model)
+    │   ├── ModelResponseError        the server answered with something unusable
+    │   └── DimensionError            vectors of an unexpected length
+    └── StoreError
+        ├── StoreLockedError          another process holds the folder
+        ├── StoreDamagedError
+        ├── StoreUnreachableError
+        └── CollectionMissingError    nothing was ingested under this name
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class RagNodesError(Exception):
+    """Base of all errors raised on purpose. Catch it to catch them all."""
+
+
+class ConfigurationError(RagNodesError):
+    """An option is unknown, out of range, or contradicts another."""
+
+
+class CredentialsError(ConfigurationError):
+    """A key is missing, malformed or was refused by the server."""
+
+
+class MissingExtraError(RagNodesError, ImportError):
+    """An optional dependency is not installed; the message holds the install line."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"{package} is not installed. Install it with: pip install 'rag-nodes[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
+        return type(self), (self.package, self.extra)
+
+
+class ReadError(RagNodesError):
+    """One file could not be read.
+
+    Attributes:
+        path: the file.
+        reason: what is wrong with it, without the path.
+        remedy: what the user can do about it.
+    """
+
+    reason = "could not be read"
+    remedy = "check the file and try again"
+
+    def __init__(
+        self, path: str | Path, reason: str | None = None, remedy: str | None = None
+    ) -> None:
+        self.path = Path(path)
+        self.reason = reason or type(self).reason
+        self.remedy = remedy or type(self).remedy
+        super().__init__(f"{self.path}: {self.reason}; {self.remedy}")
+
+    def __reduce__(self) -> tuple[type[ReadError], tuple[Path, str, str]]:
+        return type(self), (self.path, self.reason, self.remedy)
+
+
+class FileMissingError(ReadError):
+    """The path does not exist or is not a file."""
+
+    reason = "no such file"
+    remedy = "check the path"
+
+
+class UnsupportedFileError(ReadError):
+    """No reader is registered for this kind of file."""
+
+    reason = "no reader for this kind of file"
+    remedy = "convert it to PDF, Markdown or plain text"
+
+
+class EmptyFileError(ReadError):
+    """The file holds no bytes, or nothing but blank space."""
+
+    reason = "the file is empty"
+    remedy = "check that the export or download finished"
+
+
+class MisnamedFileError(ReadError):
+    """The content is not what the file name says."""
+
+    reason = "the content is not what the file name says"
+    remedy = "rename it to its real type"
+
+
+class CorruptFileError(ReadError):
+    """The file is damaged beyond repair."""
+
+    reason = "the file is damaged"
+    remedy = "export or download it again"
+
+
+class EncryptedFileError(ReadError):
+    """The file asks for a password."""
+
+    reason = "the file is encrypted"
+    remedy = "save a copy without password protection"
+
+
+class NoTextLayerError(ReadError):
+    """The pages are images: there is no text to read."""
+
+    reason = "no text layer (scanned pages)"
+    remedy = "run OCR on it first, for example with ocrmypdf"
+
+
+class NoPagesError(ReadError):
+    """The file opens but holds no page."""
+
+    reason = "the file has no pages"
+    remedy = "export or download it again"
+
+
+class FileTooLargeError(ReadError):
+    """The file is over a configured limit."""
+
+    reason = "the file is over the size limit"
+    remedy = "split it or raise the limit"
+
+
+class ModelError(RagNodesError):
+    """An embedding model or LLM failed."""
+
+
+class ModelConnectionError(ModelError):
+    """The model's server could not be reached."""
+
+
+class RateLimitedError(ModelError):
+    """The model's server keeps answering 429: too many requests, or no quota left."""
+
+
+class ModelRequestError(ModelError):
+    """The model's server refused the request: too long, unknown model, bad parameter."""
+
+
+class ModelResponseError(ModelError):
+    """The model's server answered with something unusable: a cut stream, no choices, NaN."""
+
+
+class DimensionError(ModelError):
+    """Vectors of another length than expected."""
+
+
+class StoreError(RagNodesError):
+    """The vector store failed."""
+
+
+class StoreLockedError(StoreError):
+    """Another process holds the storage folder."""
+
+
+class StoreDamagedError(StoreError):
+    """The storage folder cannot be opened."""
+
+
+class StoreUnreachableError(StoreError):
+    """The vector store's server does not answer."""
+
+
+class CollectionMissingError(StoreError):
+    """Nothing was ingested for this corpus, parser and embedding model."""

@@ -1,0 +1,94 @@
+"""The metadata keys that readers set on documents and parsers set on nodes, in one place.
+
+Every key but `BREADCRUMB` is bookkeeping: it is listed in the node's excluded keys, so neither
+the embedding model nor the LLM sees it.
+"""
+
+from __future__ import annotations
+
+SOURCE = "source"
+"""Canonical path or URL the text came from (str)."""
+FILE_NAME = "file_name"
+"""Last part of the path, for display (str)."""
+SOURCE_HASH = "source_hash"
+"""SHA-256 of the document's text, hex (str). Decides re-ingest."""
+TITLE = "title"
+"""Title of the document, where the file states one (str)."""
+TOTAL_PAGES = "total_pages"
+"""Pages of the document; absent for formats without pages (int)."""
+PAGE_STARTS = "page_starts"
+"""On documents only: character offset at which each page starts (sorted list of int)."""
+READ_WARNINGS = "read_warnings"
+"""On documents only: what the reader could not take over (list of str)."""
+
+PAGE_START = "page_start"
+"""Page of the node's first character, counted from 1 (int)."""
+PAGE_END = "page_end"
+"""Page of the node's last character (int)."""
+PAGE_BREAKS = "page_breaks"
+"""Document offsets inside the node at which the next page starts (list of int, often empty)."""
+CHUNK_INDEX = "chunk_index"
+"""Position among the nodes of the document, counted from 0 (int)."""
+TOTAL_CHUNKS = "total_chunks"
+"""Nodes of the document (int)."""
+TOKEN_COUNT = "token_count"  # noqa: S105 -- tokens of text, not a password
+"""Tokens of the node's text in the parser's encoding, exact (int)."""
+START_CHAR = "start_char"
+"""Offset of the node in its document; equals `start_char_idx`, which some components drop."""
+END_CHAR = "end_char"
+"""Offset one past the node's last character."""
+HEADING_PATH = "heading_path"
+"""Headings above the text, outermost first (list of str)."""
+HEADING = "heading"
+"""Innermost heading (str)."""
+BREADCRUMB = "Heading"
+"""`A > B`: the one key that is embedded. LlamaIndex renders metadata as `key: value`, so this
+spelling yields the `Heading: A > B` line of S1-06."""
+LINK = "link"
+"""`url#anchor` of the section (str)."""
+PART = "part"
+"""Number of this part of a section cut in several, counted from 1 (int)."""
+PARTS = "parts"
+"""Parts of that section (int)."""
+BLOCKS = "blocks"
+"""Kinds of Markdown blocks inside: `code`, `table`, `list` (sorted list of str)."""
+OVERSIZED = "oversized"
+"""True where an atomic block kept whole exceeds the size limit."""
+TABLE_HEADER = "table_header"
+"""Header rows of the table this node continues (str)."""
+WHOLE_DOCUMENT = "whole_document"
+"""True where the node is the full document because that is short (S1-42, S2-06)."""
+PARSER = "parser"
+"""Class name and fingerprint of the parser, `name:hex` (str)."""
+
+DOCUMENT_ONLY = frozenset({PAGE_STARTS, READ_WARNINGS})
+"""Keys a node does not inherit from its document."""
+
+BOOKKEEPING: tuple[str, ...] = (
+    SOURCE,
+    FILE_NAME,
+    SOURCE_HASH,
+    TITLE,
+    TOTAL_PAGES,
+    PAGE_STARTS,
+    READ_WARNINGS,
+    PAGE_START,
+    PAGE_END,
+    PAGE_BREAKS,
+    CHUNK_INDEX,
+    TOTAL_CHUNKS,
+    TOKEN_COUNT,
+    START_CHAR,
+    END_CHAR,
+    HEADING_PATH,
+    HEADING,
+    LINK,
+    PART,
+    PARTS,
+    BLOCKS,
+    OVERSIZED,
+    TABLE_HEADER,
+    WHOLE_DOCUMENT,
+    PARSER,
+)
+"""Keys hidden from the embedding model and the LLM."""
