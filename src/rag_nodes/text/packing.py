@@ -1,0 +1,174 @@
+"""Where a piece of text should end, so that it is as long as allowed and reads as a whole."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+
+from rag_nodes.text.blocks import Block, Kind, scan_blocks
+from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
+from rag_nodes.text.sentences import AUTO, guess_language, iter_sentences
+from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.tokens import DEFAULT_ENCODING, TokenIndex
+
+_BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
+"""Blocks whose natural inner boundaries are line ends; all others have sentences."""
+_CACHED_BLOCKS = 4
+
+
+class Packer:
+    """Chooses the ends of pieces: block, then sentence or line, then word, then grapheme.
+
+    Args:
+        text: the text to cut.
+        encoding: tokenizer that measures it.
+        language: ISO 639-1 code for sentence rules, or "auto".
+    """
+
+    def __init__(
+        self, text: str, *, encoding: str = DEFAULT_ENCODING, language: str = AUTO
+    ) -> None:
+        self.text = text
+        self.tokens = TokenIndex(text, encoding)
+        self.blocks = scan_blocks(text)
+        self.language = guess_language(text) if language == AUTO else language
+        self._starts = [block.start for block in self.blocks]
+        self._ends = [block.end for block in self.blocks]
+        self.units_of = lru_cache(maxsize=_CACHED_BLOCKS)(self._units)
+
+    @property
+    def start(self) -> int:
+        """Offset of the first block; 0 for a blank text."""
+        return self._starts[0] if self._starts else 0
+
+    @property
+    def end(self) -> int:
+        """Offset after the last block; 0 for a blank text."""
+        return self._ends[-1] if self._ends else 0
+
+    def count(self, start: int, end: int) -> int:
+        """Tokens of a span, exact."""
+        return self.tokens.count(start, end)
+
+    def block_at(self, offset: int) -> Block:
+        """The block that holds `offset`, or the first one after it."""
+        return self.blocks[min(bisect_right(self._ends, offset), len(self.blocks) - 1)]
+
+    def blocks_between(self, start: int, end: int) -> Sequence[Block]:
+        """Blocks that share characters with `start:end`."""
+        return self.blocks[bisect_right(self._ends, start) : bisect_left(self._starts, end)]
+
+    def visible_from(self, offset: int) -> int:
+        """The first visible character at or after `offset`; line indentation of a block is kept."""
+        block = self.block_at(offset)
+        if offset <= block.start:
+            return block.start
+        return trimmed(self.text, offset, max(offset, block.end)).start
+
+    def end_of_piece(self, start: int, after: int, stop: int, limit: int) -> int:
+        """The best end for a piece from `start` that must hold something beyond `after`.
+
+        Args:
+            start: where the piece starts.
+            after: where the piece before it ended; `start` itself without overlap.
+            stop: the piece may not go further; the end of a block.
+            limit: tokens the piece may hold.
+
+        Returns:
+            An end with at most `limit` tokens; `after` when nothing fits.
+        """
+        reach = self.tokens.fit(start, limit, stop)
+        if reach >= stop:
+            return stop
+        following = self.visible_from(after)
+        block = self.block_at(following)
+        return (
+            self._last_fitting(self._ends, start, after, reach, limit)
+            or self._last_fitting([u.end for u in self.units_of(block)], start, after, reach, limit)
+            or self._word_end(start, following, reach, limit)
+            or self._grapheme_end(start, following, reach, limit)
+            or after
+        )
+
+    def unit_starts(self, low: int, end: int) -> list[int]:
+        """Starts of sentences (or lines of tables, lists and code) inside `low..end`, sorted."""
+        return [
+            unit.start
+            for block in self.blocks_between(low, end)
+            for unit in self.units_of(block)
+            if low <= unit.start < end
+        ]
+
+    def _units(self, block: Block) -> list[Span]:
+        if block.kind in _BY_LINE:
+            return _lines(self.text, block.start, block.end)
+        return list(iter_sentences(self.text, block.start, block.end, self.language))
+
+    def _last_fitting(
+        self, ends: Sequence[int], start: int, after: int, reach: int, limit: int
+    ) -> int:
+        """The last of `ends` in `after..reach` that keeps the limit; 0 if there is none."""
+        position = bisect_right(ends, reach) - 1
+        while position >= 0 and ends[position] > after:
+            # A shorter text can hold a token more than a longer one, so each end is counted.
+            if self.count(start, ends[position]) <= limit:
+                return ends[position]
+            position -= 1
+        return 0
+
+    def _word_end(self, start: int, following: int, reach: int, limit: int) -> int:
+        """The last word end in `following..reach` that keeps the limit; 0 if there is none."""
+        text = self.text
+        cut = reach
+        while cut > following:
+            if text[cut : cut + 1].isspace() or cut == len(text):
+                end = trimmed(text, following, cut).end
+                if end > following and self.count(start, end) <= limit:
+                    return end
+            space = _last_space(text, following, cut)
+            if space <= following:
+                return 0
+            cut = space
+        return 0
+
+    def _grapheme_end(self, start: int, following: int, reach: int, limit: int) -> int:
+        """The last cluster end in `following..reach` that keeps the limit; 0 if there is none."""
+        cut = boundary_at_or_before(self.text, max(reach, following), following)
+        while cut > following:
+            if self.count(start, cut) <= limit:
+                return cut
+            cut = boundary_at_or_before(self.text, cut - 1, following)
+        # A reach is an estimate when it falls inside a cluster: the whole one may still fit.
+        cluster = boundary_at_or_after(self.text, following + 1, following)
+        return cluster if self.count(start, cluster) <= limit else 0
+
+    def cluster_end(self, start: int, limit: int) -> int:
+        """The end of the cluster at `start`; a cut between its characters where it is over `limit`.
+
+        The one case in which a cluster is cut: alone it exceeds the limit, and the limit holds.
+        """
+        cluster = boundary_at_or_after(self.text, start + 1, start)
+        if self.count(start, cluster) <= limit:
+            return cluster
+        return max(start + 1, self.tokens.fit(start, limit, cluster))
+
+
+def _last_space(text: str, low: int, high: int) -> int:
+    """Offset of the last blank character in `low..high`; -1 if there is none."""
+    for position in range(high - 1, low, -1):
+        if text[position].isspace():
+            return position
+    return -1
+
+
+def _lines(text: str, start: int, end: int) -> list[Span]:
+    """Visible lines, trimmed at the end only."""
+    spans = []
+    position = start
+    for line in text[start:end].splitlines(keepends=True):
+        visible = line.rstrip()
+        if visible:
+            spans.append(Span(position, position + len(visible)))
+        position += len(line)
+    return spans

@@ -1,0 +1,251 @@
+"""Exact token counts for any span of a text that is encoded only once."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag_nodes.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import tiktoken
+    from numpy.typing import NDArray
+
+DEFAULT_ENCODING = "cl100k_base"
+"""Encoding of OpenAI's embedding models; its vocabulary ships with LlamaIndex."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_LETTER_BEFORE_MARK = re.compile(r"(?<=[^\W\d_])(?=[,.;:!?)\]}。、，！？；：…])")  # noqa: RUF001 -- CJK marks are meant
+_EDGE = 400
+"""Characters searched for a place where tokens start afresh before encoding the whole span."""
+_BLOCK = 1 << 20
+_CONTINUATION = 0x80
+"""Top bits of a UTF-8 byte that continues a character."""
+
+
+@lru_cache(maxsize=8)
+def load_encoding(name: str) -> tiktoken.Encoding:
+    """The tiktoken encoding `name`, from LlamaIndex's bundled vocabularies where they have it.
+
+    Raises:
+        ConfigurationError: no such encoding, or its vocabulary is not on this machine and cannot
+            be fetched.
+    """
+    import tiktoken
+
+    if name not in tiktoken.list_encoding_names():
+        known = ", ".join(sorted(tiktoken.list_encoding_names()))
+        raise ConfigurationError(f"unknown tokenizer {name!r}; choose one of: {known}")
+    with _bundled_vocabularies():
+        try:
+            return tiktoken.get_encoding(name)
+        except Exception as error:
+            raise ConfigurationError(
+                f"the vocabulary of tokenizer {name!r} is not on this machine and could not be "
+                f"fetched ({type(error).__name__}); use {DEFAULT_ENCODING!r}, which ships with "
+                "LlamaIndex, or put the file into the folder named by TIKTOKEN_CACHE_DIR"
+            ) from error
+
+
+class _bundled_vocabularies:  # noqa: N801 -- reads as a statement: `with _bundled_vocabularies()`
+    """Point tiktoken at LlamaIndex's vocabularies, unless the user has a folder of their own."""
+
+    def __enter__(self) -> None:
+        self._set = "TIKTOKEN_CACHE_DIR" not in os.environ
+        folder = _bundled_folder()
+        if self._set and folder is not None:
+            os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
+
+    def __exit__(self, *_exc: object) -> None:
+        if self._set:
+            os.environ.pop("TIKTOKEN_CACHE_DIR", None)
+
+
+def _bundled_folder() -> Path | None:
+    """LlamaIndex's folder of vocabularies, found without importing LlamaIndex."""
+    found = find_spec("llama_index")
+    for root in (found.submodule_search_locations or []) if found else []:
+        folder = Path(root) / "core" / "_static" / "tiktoken_cache"
+        if folder.is_dir():
+            return folder
+    return None
+
+
+@lru_cache(maxsize=8)
+def _token_lengths(name: str) -> NDArray[np.int64]:
+    """UTF-8 bytes of every token of an encoding, indexed by token."""
+    encoding = load_encoding(name)
+    lengths = np.zeros(encoding.n_vocab, dtype=np.int64)
+    for token in encoding.token_byte_values():
+        lengths[encoding.encode_single_token(token)] = len(token)
+    return lengths
+
+
+def encodable(text: str) -> str:
+    """`text` with each lone surrogate replaced by U+FFFD: same length, and UTF-8 can hold it."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def count_tokens(text: str, encoding: str = DEFAULT_ENCODING) -> int:
+    """Tokens of a text on its own. Special tokens such as `<|endoftext|>` count as plain text."""
+    return len(load_encoding(encoding).encode_ordinary(encodable(text)))
+
+
+class TokenIndex:
+    """Where the tokens of a text end, so that any span can be counted without encoding it again.
+
+    The count of a span is exact: what the encoding gives for the slice on its own. Inside a text,
+    tokens start afresh at certain places (before a space, after a line's end), on either side of
+    which the encoding does not look; only the few characters between the ends of a span and the
+    nearest such place are encoded again.
+
+    Args:
+        text: any string; lone surrogates count as U+FFFD.
+        encoding: name of a tiktoken encoding.
+    """
+
+    __slots__ = ("_ends", "_tokenizer", "encoding", "text")
+
+    def __init__(self, text: str, encoding: str = DEFAULT_ENCODING) -> None:
+        self.text = encodable(text)
+        self.encoding = encoding
+        self._tokenizer = load_encoding(encoding)
+        self._ends = _character_ends(self.text, encoding)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def count(self, start: int = 0, end: int | None = None) -> int:
+        """Tokens of `text[start:end]`, exactly as if it were encoded alone."""
+        text = self.text
+        end = len(text) if end is None else end
+        if start >= end:
+            return 0
+        first = start if _starts_afresh(text, start) else self._fresh_after(start, end)
+        if first is None:
+            return self._encode(start, end)
+        last = end if _ends_cleanly(text, end) else self._fresh_before(first, end)
+        if last is None:
+            return self._encode(start, end)
+        count = self._tokens_before(last) - self._tokens_before(first)
+        if first > start:
+            count += self._encode(start, first)
+        if end > last:
+            count += self._encode(last, end)
+        return count
+
+    def fit(self, start: int, limit: int, end: int | None = None) -> int:
+        """The furthest offset up to `end` whose text from `start` holds at most `limit` tokens.
+
+        Offsets are token ends; `start` itself when not even one character fits.
+        """
+        stop = len(self.text) if end is None else end
+        wanted = self._tokens_before(start) + limit
+        while True:
+            offset = stop if wanted >= len(self._ends) else min(int(self._ends[wanted - 1]), stop)
+            if offset <= start:
+                return start
+            excess = self.count(start, offset) - limit
+            if excess <= 0:
+                return offset
+            wanted = min(wanted, len(self._ends), self._tokens_before(offset)) - excess
+            if wanted <= 0:
+                return start
+
+    def estimate(self, start: int, end: int) -> int:
+        """Tokens of `text[start:end]` from the text's own encoding, off by a few at the ends."""
+        return self._tokens_before(end) - self._tokens_before(start)
+
+    def _encode(self, start: int, end: int) -> int:
+        return len(self._tokenizer.encode_ordinary(self.text[start:end]))
+
+    def _tokens_before(self, offset: int) -> int:
+        return int(self._ends.searchsorted(offset, side="right"))
+
+    def _fresh_after(self, start: int, end: int) -> int | None:
+        """The first offset in `start..end` at which tokens start afresh."""
+        text = self.text
+        stop = min(end, start + _EDGE)
+        space = text.find(" ", start, stop)
+        while space >= 0:
+            if _is_fresh_space(text, space):
+                return space
+            space = text.find(" ", space + 1, stop)
+        mark = _LETTER_BEFORE_MARK.search(text, start + 1, stop)
+        return mark.start() if mark else None
+
+    def _fresh_before(self, start: int, end: int) -> int | None:
+        """The last offset in `start..end` at which tokens start afresh."""
+        text = self.text
+        stop = max(start, end - _EDGE)
+        space = text.rfind(" ", stop, end)
+        while space >= 0:
+            if _is_fresh_space(text, space):
+                return space
+            space = text.rfind(" ", stop, space)
+        last = None
+        for mark in _LETTER_BEFORE_MARK.finditer(text, max(stop, start + 1), end):
+            last = mark.start()
+        if last is None and stop == start:
+            return start
+        return last
+
+
+def _is_fresh_space(text: str, offset: int) -> bool:
+    """Whether the space at `offset` follows something visible: every tiktoken pattern cuts here."""
+    return offset == 0 or not text[offset - 1].isspace()
+
+
+def _starts_afresh(text: str, offset: int) -> bool:
+    """Whether the text's own tokens from `offset` on are those of the rest encoded alone."""
+    if offset == 0:
+        return True
+    character = text[offset]
+    if text[offset - 1] == "\n":
+        # o200k glues slashes to line ends; a blank after a line end may belong to the line end.
+        return character != "/" and not character.isspace()
+    return character == " " and not text[offset - 1].isspace()
+
+
+def _ends_cleanly(text: str, offset: int) -> bool:
+    """Whether the text's own tokens up to `offset` are those of the part before encoded alone."""
+    if offset >= len(text):
+        return True
+    before, after = text[offset - 1], text[offset]
+    if after == " ":
+        return not before.isspace()
+    return after in "\n\r" and before.isalnum()
+
+
+def _character_ends(text: str, encoding: str) -> NDArray[np.int64]:
+    """Offset at which each token's last character ends; a token may end inside a character."""
+    tokens = load_encoding(encoding).encode_to_numpy(text, disallowed_special=())
+    ends = np.cumsum(_token_lengths(encoding)[tokens])
+    if text.isascii():
+        return ends
+    return _bytes_to_characters(text.encode(), ends)
+
+
+def _bytes_to_characters(data: bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Turn byte offsets into character offsets, block by block so that memory stays flat."""
+    raw = np.frombuffer(data, dtype=np.uint8)
+    result = np.empty_like(ends)
+    characters = 0
+    done = 0
+    for block in range(0, len(raw), _BLOCK):
+        starts = (raw[block : block + _BLOCK] & 0xC0) != _CONTINUATION
+        # Characters that start before each byte of the block, and before the byte after it:
+        # for a token that ends inside a character this is the end of that character.
+        running = np.concatenate(([0], np.cumsum(starts, dtype=np.int64)))
+        upto = int(ends.searchsorted(block + len(starts), side="right"))
+        relative = ends[done:upto] - block
+        result[done:upto] = running[relative] + characters
+        done = upto
+        characters += int(running[-1])
+    return result

@@ -1,0 +1,87 @@
+"""Text in, comparable words out: the one tokenisation of lexical vectors, BM25 and extracts.
+
+A question and a passage meet only where their words compare equal, so everything that ranks by
+words has to cut them the same way, in the store as in the answer.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import pairwise
+
+import regex
+
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200c\u200d\u2060\ufeff"))
+"""Soft hyphen, joiners and byte order mark: they shape text without being part of a word."""
+_GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+"""The comma of `1,250,000`, which a question may well leave out."""
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:(?<=\d)\.\d+)*")
+_UNSPACED_SCRIPTS = (
+    r"\p{Han}\p{Hiragana}\p{Katakana}\u30fc\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+)
+"""Scripts whose words no space separates; in Hangul particles stick to the noun instead."""
+_WORD = regex.compile(
+    rf"(?P<run>[{_UNSPACED_SCRIPTS}][{_UNSPACED_SCRIPTS}\p{{M}}]*)"
+    rf"|[[\p{{L}}\p{{N}}]--[{_UNSPACED_SCRIPTS}]][[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED_SCRIPTS}]]*"
+    rf"(?:(?<=\p{{N}})\.\p{{N}}+)*",
+    regex.V1,
+)
+_LETTER = regex.compile(r"\P{M}\p{M}*|\p{M}+")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in reading order, repeats included, folded so that equal words match.
+
+    Compatibility forms and case are folded (NFKC, casefold), thousands separators dropped
+    (`1,250` is `1250`), decimals kept (`3.5`); everything else that is neither letter nor digit
+    separates. Scripts without spaces (Chinese, Japanese, Thai and their like) and Korean give
+    overlapping pairs of letters, which match any word inside them without a dictionary.
+
+    Args:
+        text: anything, the empty text included.
+
+    Returns:
+        Folded words; `[]` where the text holds neither letters nor digits.
+    """
+    if text.isascii():
+        return _ASCII_WORD.findall(_GROUPED_DIGITS.sub("", text.lower()))
+    folded = _GROUPED_DIGITS.sub("", _fold(text))
+    found: list[str] = []
+    for match in _WORD.finditer(folded):
+        if match.lastgroup:
+            found.extend(_pairs(match.group()))
+        else:
+            found.append(match.group())
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def term_id(word: str) -> int:
+    """A number for a word that never changes: the same in every process, release and machine.
+
+    Args:
+        word: as `words` returns it.
+
+    Returns:
+        31 bits of a cryptographic hash, from 0 up, so it fits every sparse index. Two words of a
+        vocabulary of 100,000 share a number about twice.
+    """
+    digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def _fold(text: str) -> str:
+    """Compatibility forms and case folded; folding case can undo the normal form, hence twice."""
+    visible = text.translate(_INVISIBLE)
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
+
+
+def _pairs(run: str) -> list[str]:
+    """Overlapping pairs of letters, each with its marks; a run of one letter is returned whole."""
+    letters: list[str] = _LETTER.findall(run)
+    if len(letters) < 2:  # noqa: PLR2004 - a pair has two
+        return letters
+    return [first + second for first, second in pairwise(letters)]

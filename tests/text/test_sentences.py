@@ -1,0 +1,70 @@
+"""Sentences in several scripts, by offsets that never lose a character."""
+# ruff: noqa: RUF001 -- full-width marks are what ends a sentence in these scripts
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from strategies import TEXTS
+
+from rag_nodes.text.sentences import guess_language, sentence_spans
+
+CASES = {
+    "abbreviations and initials stay inside": (
+        "Dr. Smith met Mr. Jones at 5 p.m. in the U.S. office. He left.",
+        ["Dr. Smith met Mr. Jones at 5 p.m. in the U.S. office.", "He left."],
+    ),
+    "Chinese": (
+        "今天天气很好。我们去公园吧！你呢？",
+        ["今天天气很好。", "我们去公园吧！", "你呢？"],
+    ),
+    "Japanese": ("今日は天気がいい。公園に行こう！", ["今日は天気がいい。", "公園に行こう！"]),
+    "Hindi": ("यह एक वाक्य है। यह दूसरा है।", ["यह एक वाक्य है।", "यह दूसरा है।"]),
+    "Arabic": ("هل هذا صحيح؟ نعم.", ["هل هذا صحيح؟", "نعم."]),
+    "German ordinals": (
+        "Am 3. Mai kam er z. B. nach Berlin. Das war nicht der Plan. Es ging auch so.",
+        ["Am 3. Mai kam er z. B. nach Berlin.", "Das war nicht der Plan.", "Es ging auch so."],
+    ),
+    "decimals and addresses": (
+        "It costs 3.50 at https://example.org/a.b today. Buy two.",
+        ["It costs 3.50 at https://example.org/a.b today.", "Buy two."],
+    ),
+    "a blank line ends a sentence": ("no full stop\n\nnext one", ["no full stop", "next one"]),
+    "a line end does not": ("one long\nsentence. Two.", ["one long\nsentence.", "Two."]),
+    "Windows line ends": ("One.\r\n\r\nTwo.", ["One.", "Two."]),
+    "nothing but blanks": (" \n\t ", []),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sentences_of(case: str) -> None:
+    text, expected = CASES[case]
+    assert [span.of(text) for span in sentence_spans(text)] == expected
+
+
+@given(text=TEXTS)
+def test_sentences_are_ordered_trimmed_and_hold_every_visible_character(text: str) -> None:
+    spans = sentence_spans(text)
+    end = 0
+    for span in spans:
+        assert not text[end : span.start].strip()
+        assert span.of(text) == span.of(text).strip() != ""
+        end = span.end
+    assert not text[end:].strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The cat sat on the mat and it was happy with that.", "en"),
+        ("Der Hund ist nicht auf dem Sofa und das ist gut.", "de"),
+        ("Le chat est sur la table et il ne veut pas partir.", "fr"),
+        ("Это не то, что я думал, и как он это сделал.", "ru"),
+        ("これは日本語の文章です。", "ja"),
+        ("这是中文句子。", "zh"),
+        ("xyz 123", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_language_is_told_by_script_or_small_words(text: str, language: str) -> None:
+    assert guess_language(text) == language

@@ -1,0 +1,52 @@
+"""Spans, pages and grapheme boundaries."""
+
+from __future__ import annotations
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import TEXTS
+
+from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
+from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import Span, merge, trimmed, trimmed_lines
+
+
+def test_spans_know_length_overlap_and_union() -> None:
+    assert Span(2, 5).length == 3
+    assert Span(2, 5).overlap(Span(4, 9)) == 1
+    assert Span(2, 5).overlap(Span(6, 9)) == 0
+    assert Span(2, 5).union(Span(8, 9)) == Span(2, 9)
+    assert Span(1, 3).of("abcd") == "bc"
+
+
+def test_merging_joins_what_touches() -> None:
+    assert merge([Span(5, 7), Span(0, 2), Span(2, 4)]) == [Span(0, 4), Span(5, 7)]
+
+
+def test_trimming_keeps_the_indentation_of_a_first_line_only_when_asked() -> None:
+    text = "\n\n    code\n  "
+    assert trimmed(text, 0, len(text)) == Span(6, 10)
+    assert trimmed_lines(text, 0, len(text)) == Span(2, 10)
+    assert trimmed("   ", 0, 3).length == 0
+
+
+def test_pages_are_counted_from_one_and_empty_pages_count() -> None:
+    pages = PageMap([0, 10, 10, 25])
+    assert [pages.page_of(offset) for offset in (0, 9, 10, 24, 25, 99)] == [1, 1, 3, 3, 4, 4]
+    assert pages.breaks_within(5, 30) == [10, 10, 25]
+    assert pages.breaks_within(10, 25) == []
+
+
+def test_unsorted_page_starts_are_refused() -> None:
+    with pytest.raises(ValueError, match="sorted"):
+        PageMap([5, 1])
+
+
+@given(text=TEXTS, offset=st.integers(0, 400))
+def test_boundaries_agree_with_unicode_clusters(text: str, offset: int) -> None:
+    offset = min(offset, len(text))
+    boundaries = [0, *(cluster.end() for cluster in regex.finditer(r"\X", text))]
+    assert boundary_at_or_before(text, offset, 0) == max(b for b in boundaries if b <= offset)
+    assert boundary_at_or_after(text, offset, 0) == min(b for b in boundaries if b >= offset)

@@ -1,0 +1,84 @@
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_nodes.text.words import term_id, words
+
+
+def test_case_and_compatibility_forms_do_not_separate_equal_words() -> None:
+    assert words("Straße ﬁne km² ｶﾒﾗ") == words("STRASSE FINE KM2 カメラ")
+
+
+def test_thousands_separators_are_dropped_and_decimals_kept() -> None:
+    assert words("$1,250,000 in 2023, or 3.5%") == ["1250000", "in", "2023", "or", "3.5"]
+
+
+def test_a_comma_between_other_digits_separates() -> None:
+    assert words("1,2,3 and 12,3456") == ["1", "2", "3", "and", "12", "3456"]
+
+
+def test_identifiers_fall_apart_into_their_words() -> None:
+    assert words("chunk_size=Top-K") == ["chunk", "size", "top", "k"]
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("今天天气很好。", "天气"),
+        ("データベースに保存する", "保存"),
+        ("ภาษาไทยไม่มีช่องว่าง", "ไทย"),
+        ("서울은 대한민국의 수도이다", "서울"),
+    ],
+)
+def test_a_word_inside_unspaced_text_is_found(text: str, word: str) -> None:
+    assert set(words(word)) <= set(words(text))
+
+
+def test_combining_marks_stay_with_their_word() -> None:
+    assert words("हिन्दी में लिखा") == ["हिन्दी", "में", "लिखा"]
+
+
+def test_scripts_that_touch_are_separated() -> None:
+    assert words("RAG系统v2") == ["rag", "系统", "v2"]
+
+
+def test_invisible_characters_do_not_hide_a_word() -> None:
+    assert words("co\u00adoperate می\u200cخواهم") == words("cooperate میخواهم")  # noqa: RUF001 - Persian
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "… — !? | --- |", "\u00ad\u200d"])
+def test_text_without_letters_and_digits_has_no_words(text: str) -> None:
+    assert words(text) == []
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+def test_plain_text_is_cut_the_same_whatever_stands_next_to_it(text: str) -> None:
+    assert words(f"{text} ü") == [*words(text), "ü"]
+
+
+@given(st.text())
+def test_cutting_the_words_again_changes_nothing_in_spaced_scripts(text: str) -> None:
+    found = [word for word in words(text) if word.isascii()]
+    assert words(" ".join(found)) == found
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_any_string_at_all_has_words_and_numbers_for_them(text: str) -> None:
+    assert all(0 <= term_id(word) < 2**31 for word in words(text))
+
+
+def test_the_number_of_a_word_is_the_same_in_another_process() -> None:
+    script = "from rag_nodes.text.words import term_id; print(term_id('straße'), term_id('天气'))"
+    environment = {**os.environ, "PYTHONHASHSEED": "42"}
+    result = subprocess.run(  # noqa: S603 - our own interpreter and script
+        [sys.executable, "-c", script], capture_output=True, check=True, env=environment, text=True
+    )
+    assert result.stdout.split() == [str(term_id("straße")), str(term_id("天气"))]
+
+
+def test_the_number_of_a_word_never_changes_between_releases() -> None:
+    assert (term_id("chunk"), term_id("天气")) == (1207267482, 1021046871)
