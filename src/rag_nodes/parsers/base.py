@@ -1,0 +1,222 @@
+"""The engine behind every parser: documents in, nodes out that are exact slices of them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+from llama_index.core.bridge.pydantic import (
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.node_parser.node_utils import default_id_func
+from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode
+from pydantic import ModelWrapValidatorHandler
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.nodes import Origin, build_nodes, link_neighbours, origins_of
+from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.text.sentences import AUTO
+from rag_nodes.text.tokens import DEFAULT_ENCODING, load_encoding
+
+LEAST_TOKENS = 8
+"""Smallest token limit: one character can take four tokens, and a limit must always hold."""
+
+
+class SpanNodeParser(NodeParser):
+    """Base of all parsers: a subclass says where to cut, this class makes the nodes.
+
+    Every node is a slice of its document: `document.text[n.start_char_idx:n.end_char_idx]` is
+    `n.text`, alone, inside an `IngestionPipeline`, and behind another parser whose nodes carry
+    right offsets. Ids are stable, neighbours complete, pages and headings known.
+
+    Configuration is frozen and plain data; `from_dict(to_dict())` gives an equal parser.
+
+    Args:
+        tokenizer: name of the tiktoken encoding that measures `token_count` and token limits.
+        language: ISO 639-1 code for sentence rules, or "auto" to guess per document.
+        include_metadata: copy the document's own metadata to its nodes. What the parser finds
+            out is added either way.
+        include_prev_next_rel: link each node to its neighbours.
+
+    Raises:
+        ConfigurationError: an option is unknown, out of range, or contradicts another.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", frozen=True)
+
+    output_version: ClassVar[int] = 1
+    """Raised when the same configuration starts to cut differently: ids and caches follow."""
+    _cosmetic: ClassVar[frozenset[str]] = frozenset({"include_prev_next_rel", "include_metadata"})
+
+    id_func: Any = Field(default=None, exclude=True, repr=False)
+    tokenizer: str = Field(default=DEFAULT_ENCODING)
+    language: str = Field(default=AUTO)
+    _fingerprint: str = PrivateAttr(default="")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _say_the_remedy(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        try:
+            return handler(data)
+        except ValidationError as error:
+            raise ConfigurationError(_explain(cls, error)) from error
+
+    @field_validator("id_func")
+    @classmethod
+    def _ids_are_derived(cls, function: Any) -> Any:
+        if function not in (None, default_id_func):
+            raise ValueError("node ids are derived from the document and the span; leave it out")
+        return default_id_func
+
+    @field_validator("tokenizer")
+    @classmethod
+    def _tokenizer_is_here(cls, name: str) -> str:
+        load_encoding(name)
+        return name
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Derive the fingerprint once; the configuration never changes after this."""
+        super().model_post_init(context)
+        plain = {k: v for k, v in self.to_dict().items() if k not in self._cosmetic}
+        name = json.dumps(plain, sort_keys=True, default=str)
+        self._fingerprint = hashlib.sha256(name.encode()).hexdigest()[:12]
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse options that contradict each other; for subclasses to implement.
+
+        Raises:
+            ConfigurationError: they do.
+        """
+
+    def __eq__(self, other: object) -> bool:
+        """Parsers of the same class and configuration are equal."""
+        return isinstance(other, SpanNodeParser) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        """Follows the fingerprint."""
+        return hash(self.fingerprint)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name of the class: part of the fingerprint and of LlamaIndex's cache key."""
+        return cls.__name__
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """Plain data that `from_dict` turns into an equal parser; never holds a key."""
+        return {**super().to_dict(**kwargs), "output_version": self.output_version}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
+        """The parser `to_dict` described.
+
+        Raises:
+            ConfigurationError: the data was written by a version that cut differently.
+        """
+        options = {**data, **kwargs}
+        version = options.pop("output_version", cls.output_version)
+        if version != cls.output_version:
+            raise ConfigurationError(
+                f"{cls.__name__} version {version} is not {cls.output_version}: "
+                "this configuration cut differently; ingest again"
+            )
+        return super().from_dict(options)
+
+    @property
+    def fingerprint(self) -> str:
+        """12 hex digits of the class and all configuration that decides the output (L8)."""
+        return self._fingerprint
+
+    @abstractmethod
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        """Where to cut: the only thing a strategy implements.
+
+        Starts and ends must strictly increase, every visible character must be in a cut, and no
+        cut may be blank.
+        """
+
+    async def aspans(self, source: SourceText) -> list[Cut]:
+        """Like `spans`, for strategies that wait for a model. Others run in a worker thread."""
+        return await asyncio.to_thread(lambda: list(self.spans(source)))
+
+    def split_text(self, text: str) -> list[str]:
+        """The chunks of a bare text, for components that ask for a `TextSplitter`."""
+        return [text[cut.start : cut.end] for cut in self.spans(self._source(text))]
+
+    def _source(self, text: str, title: str = "") -> SourceText:
+        return SourceText(text, title=title, encoding=self.tokenizer, language=self.language)
+
+    def _parse_nodes(
+        self,
+        nodes: Sequence[BaseNode],
+        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
+        **_kwargs: Any,
+    ) -> list[BaseNode]:
+        del show_progress
+        parsed: list[TextNode] = []
+        for origin in origins_of(nodes):
+            source = self._source_of(origin.node)
+            parsed += self._build(origin, source, self.spans(source))
+        return self._finish(parsed)
+
+    async def _aparse_nodes(
+        self,
+        nodes: Sequence[BaseNode],
+        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
+        **_kwargs: Any,
+    ) -> list[BaseNode]:
+        del show_progress
+        parsed: list[TextNode] = []
+        for origin in origins_of(nodes):
+            source = self._source_of(origin.node)
+            parsed += self._build(origin, source, await self.aspans(source))
+        return self._finish(parsed)
+
+    def _source_of(self, node: BaseNode) -> SourceText:
+        title = node.metadata.get(keys.TITLE) or node.metadata.get(keys.FILE_NAME) or ""
+        return self._source(node.get_content(metadata_mode=MetadataMode.NONE), str(title))
+
+    def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:
+        return build_nodes(
+            origin,
+            source,
+            cuts,
+            parser=f"{self.class_name()}:{self.fingerprint}",
+            inherit=self.include_metadata,
+        )
+
+    def _finish(self, nodes: list[TextNode]) -> list[BaseNode]:
+        link_neighbours(nodes, relate=self.include_prev_next_rel)
+        return list(nodes)
+
+    def _postprocess_parsed_nodes(
+        self,
+        nodes: list[BaseNode],
+        parent_doc_map: dict[str, Document],  # noqa: ARG002 -- LlamaIndex's signature
+    ) -> list[BaseNode]:
+        """Nothing is left to do: LlamaIndex would search for offsets we already know."""
+        return nodes
+
+
+def _explain(parser: type[SpanNodeParser], error: ValidationError) -> str:
+    known = sorted(set(parser.model_fields) - {"callback_manager", "id_func"})
+    lines = []
+    for problem in error.errors():
+        name = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"unknown option {name!r}; {parser.__name__} takes: {', '.join(known)}")
+        else:
+            message = problem["msg"].removeprefix("Value error, ")
+            lines.append(f"{name}: {message}" if name else message)
+    return f"{parser.__name__}: " + "; ".join(lines)

@@ -1,0 +1,103 @@
+"""Windows of a fixed size that slide over the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from llama_index.core.bridge.pydantic import Field
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
+
+
+class FixedSizeNodeParser(SpanNodeParser):
+    """Cuts every `chunk_size` characters or tokens, wherever that falls (S0-18, S3-03).
+
+    The window advances by `chunk_size - chunk_overlap`. It never cuts inside what a reader sees
+    as one character, unless that alone exceeds the size. Blank windows are left out.
+
+    Args:
+        chunk_size: size of the window, in `unit`.
+        chunk_overlap: what neighbours share at most, in `unit`.
+        unit: "characters" or "tokens".
+
+    Raises:
+        ConfigurationError: the overlap is not smaller than the size.
+
+    Example:
+        >>> FixedSizeNodeParser(chunk_size=8, chunk_overlap=3).split_text("one two three")
+        ['one two ', 'wo three']
+    """
+
+    chunk_size: int = Field(default=1000, ge=1)
+    chunk_overlap: int = Field(default=200, ge=0)
+    unit: Literal["characters", "tokens"] = Field(default="characters")
+
+    def _check(self) -> None:
+        if self.chunk_overlap >= self.chunk_size:
+            raise ConfigurationError(
+                f"chunk_overlap ({self.chunk_overlap}) must be smaller than chunk_size "
+                f"({self.chunk_size})"
+            )
+        if self.unit == "tokens" and self.chunk_size < LEAST_TOKENS:
+            raise ConfigurationError(f"chunk_size must be at least {LEAST_TOKENS} tokens")
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        """Windows from the first visible character to the last."""
+        text = source.text
+        start = len(text) - len(text.lstrip())
+        stop = len(text.rstrip())
+        after = start
+        while start < stop:
+            end = self._end(source, start, stop)
+            if end <= after:
+                # One cluster is larger than what the overlap leaves room for.
+                start = after
+                end = self._end(source, start, stop)
+            if not text[start:end].isspace():
+                yield Cut(start, end)
+            if end >= stop:
+                return
+            start, after = self._next_start(source, start, end), end
+
+    def _end(self, source: SourceText, start: int, stop: int) -> int:
+        text = source.text
+        if self.unit == "characters":
+            reach = min(start + self.chunk_size, stop)
+        else:
+            reach = source.packer.tokens.fit(start, self.chunk_size, stop)
+        if reach >= stop:
+            return stop
+        end = boundary_at_or_before(text, reach, start)
+        if self.unit == "characters":
+            return end if end > start else reach
+        while start < end and source.count(start, end) > self.chunk_size:
+            end = boundary_at_or_before(text, end - 1, start)
+        return end if end > start else source.packer.cluster_end(start, self.chunk_size)
+
+    def _next_start(self, source: SourceText, start: int, end: int) -> int:
+        """The earliest boundary whose text up to `end` is within the overlap."""
+        if not self.chunk_overlap:
+            return end
+        text = source.text
+        if self.unit == "characters":
+            low = end - self.chunk_overlap
+        else:
+            low = _tokens_back(source, start, end, self.chunk_overlap)
+        following = boundary_at_or_after(text, max(low, start + 1), start)
+        while (
+            self.unit == "tokens"
+            and following < end
+            and (source.count(following, end) > self.chunk_overlap)
+        ):
+            following = boundary_at_or_after(text, following + 1, following)
+        return min(following, end)
+
+
+def _tokens_back(source: SourceText, start: int, end: int, count: int) -> int:
+    """The offset about `count` tokens before `end`."""
+    tokens = source.packer.tokens
+    return tokens.fit(start, max(0, tokens.estimate(start, end) - count), end)

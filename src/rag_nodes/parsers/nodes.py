@@ -1,0 +1,232 @@
+"""Cuts to nodes: ids, offsets, metadata, pages and neighbours."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from llama_index.core.schema import (
+    BaseNode,
+    NodeRelationship,
+    ObjectType,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from rag_nodes import metadata as keys
+from rag_nodes.parsers.source import Cut, SourceText
+
+_NAMESPACE = uuid.UUID("5f1d1b0e-6b1c-5e0e-9a55-7d2f4a3c9b10")
+_OWN_TO_A_NODE = frozenset(
+    {
+        *keys.DOCUMENT_ONLY,
+        keys.PAGE_START,
+        keys.PAGE_END,
+        keys.PAGE_BREAKS,
+        keys.PART,
+        keys.PARTS,
+        keys.BLOCKS,
+        keys.OVERSIZED,
+        keys.TABLE_HEADER,
+        keys.WHOLE_DOCUMENT,
+        keys.START_CHAR,
+        keys.END_CHAR,
+    }
+)
+"""Metadata that is true of one span only, so a parser further down must not inherit it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The document or node that is being cut.
+
+    Attributes:
+        node: what was handed to the parser.
+        base: document offset of its first character; None where it is not known for certain.
+        first_page: page of its first character; None where there are no pages.
+        page_starts: document offsets at which the pages after `first_page` start.
+    """
+
+    node: BaseNode
+    base: int | None
+    first_page: int | None
+    page_starts: Sequence[int]
+
+    @property
+    def document_id(self) -> str:
+        """Id of the root document."""
+        return self.node.ref_doc_id or self.node.node_id
+
+    def page_of(self, offset: int) -> int:
+        """Page of a document offset, counted from 1."""
+        return (self.first_page or 1) + bisect_right(self.page_starts, offset)
+
+
+def origins_of(nodes: Sequence[BaseNode]) -> Iterator[Origin]:
+    """Where each node handed to a parser lies in its document, where that is certain."""
+    doubtful = _documents_with_contradictions(nodes)
+    for node in nodes:
+        base = _base_of(node)
+        if node.ref_doc_id in doubtful:
+            base = None
+        yield Origin(node, base, *_pages_of(node, base))
+
+
+def _base_of(node: BaseNode) -> int | None:
+    """Offset of a node's first character in its document; None where its own facts disagree."""
+    if node.source_node is None:
+        return 0
+    start = getattr(node, "start_char_idx", None)
+    end = getattr(node, "end_char_idx", None)
+    if start is None or end is None or end - start != len(node.get_content()):
+        return None
+    outer_start = node.metadata.get(keys.START_CHAR, start)
+    outer_end = node.metadata.get(keys.END_CHAR, end)
+    # A stock parser behind one of ours counts from the wrong place but keeps our metadata.
+    return start if outer_start <= start and end <= outer_end else None
+
+
+def _documents_with_contradictions(nodes: Sequence[BaseNode]) -> set[str]:
+    """Documents whose nodes claim the same characters for different text.
+
+    LlamaIndex searches for offsets and may find wrong ones. A parser further down never sees the
+    document, but two nodes that overlap must agree on the characters they share.
+    """
+    doubtful: set[str] = set()
+    last: dict[str, tuple[int, int, str]] = {}
+    claims = [
+        (base, node) for node in nodes if node.source_node and (base := _base_of(node)) is not None
+    ]
+    for base, node in sorted(claims, key=lambda claim: claim[0]):
+        document, text = node.ref_doc_id or "", node.get_content()
+        start, end, before = last.get(document, (0, 0, ""))
+        shared = min(end, base + len(text)) - base
+        if shared > 0 and before[base - start : base - start + shared] != text[:shared]:
+            doubtful.add(document)
+        if base + len(text) >= end:
+            last[document] = (base, base + len(text), text)
+    return doubtful
+
+
+def _pages_of(node: BaseNode, base: int | None) -> tuple[int | None, Sequence[int]]:
+    """First page of a node and the starts of the pages after it, in document offsets."""
+    if base is None:
+        return None, ()
+    starts = node.metadata.get(keys.PAGE_STARTS)
+    if starts:
+        return max(1, bisect_right(starts, base)), starts[bisect_right(starts, base) :]
+    first = node.metadata.get(keys.PAGE_START)
+    if first is None:
+        return None, ()
+    return int(first), node.metadata.get(keys.PAGE_BREAKS, ())
+
+
+def build_nodes(
+    origin: Origin, source: SourceText, cuts: Iterable[Cut], *, parser: str, inherit: bool
+) -> list[TextNode]:
+    """One node per cut, with everything but its neighbours."""
+    shared = _inherited(origin.node) if inherit else {}
+    shared[keys.PARSER] = parser
+    maker = _NodeMaker(origin, source, parser, shared)
+    return [maker.make(cut) for cut in cuts]
+
+
+def _inherited(node: BaseNode) -> dict[str, Any]:
+    return {key: value for key, value in node.metadata.items() if key not in _OWN_TO_A_NODE}
+
+
+class _NodeMaker:
+    """Makes the nodes of one document or node; what they share is worked out once."""
+
+    def __init__(
+        self, origin: Origin, source: SourceText, parser: str, shared: dict[str, Any]
+    ) -> None:
+        node = origin.node
+        self.origin = origin
+        self.source = source
+        self.shared = shared
+        self.root = node.source_node or RelatedNodeInfo(
+            node_id=node.node_id, node_type=ObjectType.DOCUMENT, hash=_hash_of(node)
+        )
+        chained = node.source_node is not None
+        self.name = f"{origin.document_id}/{node.node_id if chained else ''}/{parser}"
+        self.hidden_from_embedding = set(node.excluded_embed_metadata_keys)
+        self.hidden_from_llm = set(node.excluded_llm_metadata_keys)
+
+    def make(self, cut: Cut) -> TextNode:
+        text = self.source.text[cut.start : cut.end]
+        metadata = {**self.shared, **self._place(cut), **cut.facts}
+        metadata[keys.TOKEN_COUNT] = self.source.count(cut.start, cut.end)
+        if path := cut.facts.get(keys.HEADING_PATH):
+            metadata[keys.HEADING] = path[-1]
+            metadata[keys.BREADCRUMB] = " > ".join(path)
+        hidden = {*metadata, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS}.intersection(keys.BOOKKEEPING)
+        base = self.origin.base
+        return TextNode(
+            id_=self._id(cut, text),
+            text=text,
+            start_char_idx=None if base is None else base + cut.start,
+            end_char_idx=None if base is None else base + cut.end,
+            metadata=metadata,
+            excluded_embed_metadata_keys=sorted(hidden | self.hidden_from_embedding),
+            excluded_llm_metadata_keys=sorted(hidden | self.hidden_from_llm),
+            relationships={NodeRelationship.SOURCE: self.root},
+        )
+
+    def _id(self, cut: Cut, text: str) -> str:
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        base = self.origin.base or 0
+        span = f"{base + cut.start}-{base + cut.end}"
+        return str(uuid.uuid5(_NAMESPACE, f"{self.name}/{span}/{digest}"))
+
+    def _place(self, cut: Cut) -> dict[str, Any]:
+        """Offsets and pages; nothing where the document offset is unknown."""
+        base = self.origin.base
+        if base is None:
+            return {}
+        start, end = base + cut.start, base + cut.end
+        place: dict[str, Any] = {keys.START_CHAR: start, keys.END_CHAR: end}
+        if self.origin.first_page is not None:
+            place[keys.PAGE_START] = self.origin.page_of(start)
+            place[keys.PAGE_END] = self.origin.page_of(end - 1)
+            breaks = self.origin.page_starts
+            inside = breaks[bisect_right(breaks, start) : bisect_right(breaks, end - 1)]
+            if inside:
+                place[keys.PAGE_BREAKS] = list(inside)
+        return place
+
+
+def _hash_of(node: BaseNode) -> str:
+    """LlamaIndex's hash of a document, also where lone surrogates make it fail."""
+    try:
+        return str(node.hash)
+    except UnicodeEncodeError:
+        text = node.get_content() + str(node.metadata)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def link_neighbours(nodes: Sequence[TextNode], *, relate: bool) -> None:
+    """Number the nodes of each document and, if asked to, link them to their neighbours (L9).
+
+    Also across the nodes another parser cut the document into.
+    """
+    by_document: dict[str, list[TextNode]] = {}
+    for node in nodes:
+        by_document.setdefault(node.ref_doc_id or "", []).append(node)
+    for family in by_document.values():
+        for index, node in enumerate(family):
+            node.metadata[keys.CHUNK_INDEX] = index
+            node.metadata[keys.TOTAL_CHUNKS] = len(family)
+        if relate:
+            for left, right in pairwise(family):
+                left.relationships[NodeRelationship.NEXT] = _related(right)
+                right.relationships[NodeRelationship.PREVIOUS] = _related(left)
+
+
+def _related(node: TextNode) -> RelatedNodeInfo:
+    return RelatedNodeInfo(node_id=node.node_id, node_type=ObjectType.TEXT)

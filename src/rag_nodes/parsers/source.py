@@ -1,0 +1,52 @@
+"""The text a strategy cuts, and the cuts it answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from rag_nodes.text.packing import Packer
+
+NO_FACTS: Mapping[str, Any] = MappingProxyType({})
+
+
+class Cut(NamedTuple):
+    """One future node: a span of the text and what the strategy knows of it.
+
+    Attributes:
+        start: offset of the first character.
+        end: offset after the last one.
+        facts: metadata of this node alone, by the keys of `rag_nodes.metadata`.
+    """
+
+    start: int
+    end: int
+    facts: Mapping[str, Any] = NO_FACTS
+
+
+class SourceText:
+    """One text to cut, with what strategies ask of it computed at most once.
+
+    Args:
+        text: the text.
+        title: the document's title, "" when unknown.
+        encoding: name of the tokenizer.
+        language: ISO 639-1 code for sentence rules, or "auto".
+    """
+
+    def __init__(self, text: str, *, title: str, encoding: str, language: str) -> None:
+        self.text = text
+        self.title = title
+        self._encoding = encoding
+        self._language = language
+
+    @cached_property
+    def packer(self) -> Packer:
+        """Tokens, blocks and sentences of the text."""
+        return Packer(self.text, encoding=self._encoding, language=self._language)
+
+    def count(self, start: int, end: int) -> int:
+        """Tokens of a span, exact."""
+        return self.packer.count(start, end)

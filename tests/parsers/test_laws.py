@@ -1,0 +1,244 @@
+"""The laws every parser keeps (L1 to L11), for generated documents and every preset."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from itertools import pairwise
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.node_parser import MarkdownNodeParser
+from llama_index.core.schema import Document, NodeRelationship, TextNode
+from strategies import MARKDOWN, TEXTS
+
+from rag_nodes import metadata as keys
+from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
+from rag_nodes.text.tokens import count_tokens
+
+SMALL = {
+    "fixed": {"chunk_size": 40, "chunk_overlap": 12},
+    "fixed-tokens": {"chunk_size": 16, "chunk_overlap": 5, "unit": "tokens"},
+    "heading": {"chunk_size": 40, "min_chunk_size": 8},
+    "token-overlap": {"chunk_size": 24, "chunk_overlap": 9, "whole_document_below": 0},
+    "semantic": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},
+}
+"""Sizes so small that generated documents are cut many times."""
+
+
+def small_parser(name: str) -> SpanNodeParser:
+    return get_parser(name.removesuffix("-tokens"), **SMALL[name])
+
+
+ALL = pytest.mark.parametrize("name", SMALL)
+
+
+def parse(parser: SpanNodeParser, text: str, doc_id: str = "doc") -> list[TextNode]:
+    nodes = parser.get_nodes_from_documents([Document(text=text, id_=doc_id)])
+    assert all(isinstance(node, TextNode) for node in nodes)
+    return nodes  # type: ignore[return-value]
+
+
+def size_of(parser: SpanNodeParser, text: str) -> int:
+    return len(text) if getattr(parser, "unit", "tokens") == "characters" else count_tokens(text)
+
+
+def test_every_preset_is_put_to_the_laws() -> None:
+    assert {name.removesuffix("-tokens") for name in SMALL} == set(PRESETS)
+
+
+@ALL
+@given(text=TEXTS)
+def test_every_node_is_a_slice_in_order_that_covers_the_text(name: str, text: str) -> None:
+    nodes = parse(small_parser(name), text)
+    for node in nodes:
+        assert text[node.start_char_idx : node.end_char_idx] == node.text  # L1
+        assert node.text.strip()  # L11
+        assert node.metadata[keys.START_CHAR] == node.start_char_idx
+        assert node.metadata[keys.END_CHAR] == node.end_char_idx
+    for left, right in pairwise(nodes):  # L2
+        assert left.start_char_idx < right.start_char_idx
+        assert left.end_char_idx < right.end_char_idx
+    covered = bytearray(len(text))  # L3
+    for node in nodes:
+        covered[node.start_char_idx : node.end_char_idx] = b"\1" * len(node.text)
+    missing = [i for i, character in enumerate(text) if not covered[i] and not character.isspace()]
+    assert not missing
+    if not text.strip():
+        assert nodes == []
+
+
+@ALL
+@given(text=TEXTS)
+def test_no_node_exceeds_the_size_when_counted_again(name: str, text: str) -> None:
+    parser = small_parser(name)
+    for node in parse(parser, text):
+        assert node.metadata[keys.TOKEN_COUNT] == count_tokens(node.text)
+        if not node.metadata.get(keys.OVERSIZED):
+            assert size_of(parser, node.text) <= parser.chunk_size  # L4
+        else:
+            assert "code" in node.metadata[keys.BLOCKS]
+            assert size_of(parser, node.text) > parser.chunk_size
+
+
+@ALL
+@given(text=TEXTS)
+def test_no_cut_falls_inside_a_grapheme_cluster(name: str, text: str) -> None:
+    parser = small_parser(name)
+    clusters = [match.span() for match in regex.finditer(r"\X", text)]
+    inside = {
+        offset
+        for start, end in clusters
+        for offset in range(start + 1, end)
+        if size_of(parser, text[start:end]) <= parser.chunk_size
+    }
+    for node in parse(parser, text):
+        if node.text.strip() == text[node.start_char_idx : node.end_char_idx].strip():
+            assert not {node.start_char_idx, node.end_char_idx} & inside - _blank_cuts(text)  # L5
+
+
+def _blank_cuts(text: str) -> set[int]:
+    """Offsets that touch blank space: trimming a node there separates no visible character."""
+    return {
+        i
+        for i in range(len(text) + 1)
+        if (i and text[i - 1].isspace()) or (i < len(text) and text[i].isspace())
+    }
+
+
+@pytest.mark.parametrize("name", ["fixed", "fixed-tokens", "token-overlap"])
+@given(text=TEXTS)
+def test_neighbours_share_no_more_than_the_overlap(name: str, text: str) -> None:
+    parser = small_parser(name)
+    for left, right in pairwise(parse(parser, text)):
+        shared = text[right.start_char_idx : left.end_char_idx]
+        assert size_of(parser, shared) <= parser.chunk_overlap  # L6
+
+
+@pytest.mark.parametrize("name", ["heading", "semantic"])
+@given(text=TEXTS)
+def test_parsers_without_overlap_give_disjoint_nodes(name: str, text: str) -> None:
+    for left, right in pairwise(parse(small_parser(name), text)):
+        assert left.end_char_idx <= right.start_char_idx
+
+
+@given(count=st.integers(12, 30), words=st.integers(2, 5))
+def test_token_overlap_shares_whole_sentences_wherever_one_fits(count: int, words: int) -> None:
+    sentences = [" ".join(["Word"] + ["word"] * (words - 1)) + "." for _ in range(count)]
+    nodes = parse(small_parser("token-overlap"), " ".join(sentences))
+    assert len(nodes) > 1
+    for left, right in pairwise(nodes):
+        assert right.start_char_idx < left.end_char_idx
+        assert right.text.startswith("Word")
+
+
+@ALL
+@given(text=TEXTS)
+def test_the_same_text_gives_the_same_nodes_alone_in_a_batch_and_awaited(
+    name: str, text: str
+) -> None:
+    alone = [(n.node_id, n.text, n.metadata) for n in parse(small_parser(name), text)]
+    parser = small_parser(name)
+    documents = [Document(text="Before. " * 9, id_="other"), Document(text=text, id_="doc")]
+    batch = [n for n in parser(documents) if n.ref_doc_id == "doc"]
+    awaited = [n for n in asyncio.run(parser.acall(documents)) if n.ref_doc_id == "doc"]
+    assert [(n.node_id, n.text, n.metadata) for n in batch] == alone  # L7
+    assert [(n.node_id, n.text, n.metadata) for n in awaited] == alone
+
+
+@given(text=TEXTS)
+def test_ids_are_uuids_and_unique_over_documents_and_configurations(text: str) -> None:
+    ids = [
+        node.node_id
+        for name in SMALL
+        for doc_id in ("one", "two")
+        for node in parse(small_parser(name), text, doc_id)
+    ]
+    assert len(set(ids)) == len(ids)  # L8
+    assert all(uuid.UUID(node_id).version == 5 for node_id in ids)
+
+
+@ALL
+@given(text=TEXTS)
+def test_every_node_knows_its_document_and_both_neighbours(name: str, text: str) -> None:
+    nodes = parse(small_parser(name), text)
+    for index, node in enumerate(nodes):  # L9
+        assert node.ref_doc_id == "doc"
+        previous, following = node.prev_node, node.next_node
+        assert (previous.node_id if previous else None) == (
+            nodes[index - 1].node_id if index else None
+        )
+        assert (following.node_id if following else None) == (
+            nodes[index + 1].node_id if index + 1 < len(nodes) else None
+        )
+        assert node.metadata[keys.CHUNK_INDEX] == index
+        assert node.metadata[keys.TOTAL_CHUNKS] == len(nodes)
+
+
+@ALL
+@given(text=TEXTS)
+def test_a_stock_ingestion_pipeline_changes_nothing(name: str, text: str) -> None:
+    parser = small_parser(name)
+    expected = [(n.node_id, n.start_char_idx, n.text) for n in parse(parser, text)]
+    document = Document(text=text, id_="doc")
+    pipeline = IngestionPipeline(
+        transformations=[parser, MockEmbedding(embed_dim=2)], disable_cache=True
+    )
+    run = pipeline.run(documents=[document])
+    arun = asyncio.run(pipeline.arun(documents=[document]))
+    assert [(n.node_id, n.start_char_idx, n.text) for n in run] == expected
+    assert [(n.node_id, n.start_char_idx, n.text) for n in arun] == expected
+
+
+@ALL
+@given(text=MARKDOWN)
+def test_offsets_behind_another_parser_slice_the_document_or_are_absent(
+    name: str, text: str
+) -> None:
+    text = text.replace("\ud800", "?")  # LlamaIndex's own parser cannot hash it
+    document = Document(text=text, id_="doc")
+    for first in (get_parser("heading", chunk_size=60, min_chunk_size=0), MarkdownNodeParser()):
+        between = first.get_nodes_from_documents([document])
+        nodes = IngestionPipeline(
+            transformations=[first, small_parser(name)], disable_cache=True
+        ).run(documents=[document])
+        for node in nodes:
+            assert node.ref_doc_id == "doc"
+            if node.start_char_idx is not None:
+                assert text[node.start_char_idx : node.end_char_idx] == node.text
+        if isinstance(first, SpanNodeParser):
+            assert all(node.start_char_idx is not None for node in nodes)
+            assert all(node.next_node for node in nodes[:-1])
+            assert all(node.prev_node for node in nodes[1:])
+        assert len({node.node_id for node in nodes}) == len(nodes) or len(between) == 0
+
+
+@ALL
+def test_a_node_whose_offsets_are_missing_or_wrong_passes_none_on(name: str) -> None:
+    source = Document(text="x" * 400, id_="doc").as_related_node_info()
+    text = "One sentence here. Another one there. And a third."
+    missing = TextNode(text=text, relationships={NodeRelationship.SOURCE: source})
+    wrong_length = missing.model_copy(update={"start_char_idx": 5, "end_char_idx": 9})
+    for given_node in (missing, wrong_length):
+        for node in small_parser(name)([given_node]):
+            assert node.start_char_idx is None
+            assert node.end_char_idx is None
+            assert keys.START_CHAR not in node.metadata
+
+
+def test_nodes_that_contradict_each_other_about_the_document_are_not_believed() -> None:
+    source = Document(text="abc", id_="doc").as_related_node_info()
+    clashing = [
+        TextNode(
+            text=text,
+            start_char_idx=0,
+            end_char_idx=len(text),
+            relationships={NodeRelationship.SOURCE: source},
+        )
+        for text in ("First section.", "Second one.")
+    ]
+    assert [n.start_char_idx for n in small_parser("fixed")(clashing)] == [None, None]
