@@ -14,3 +14,5 @@ settings.register_profile(
 )
 settings.register_profile("deep", parent=settings.get_profile("default"), max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+pytest_plugins = ["fixtures_openai"]

@@ -74,7 +74,7 @@ def test_any_string_at_all_has_words_and_numbers_for_them(text: str) -> None:
 def test_the_number_of_a_word_is_the_same_in_another_process() -> None:
     script = "from rag_nodes.text.words import term_id; print(term_id('straße'), term_id('天气'))"
     environment = {**os.environ, "PYTHONHASHSEED": "42"}
-    result = subprocess.run(  # noqa: S603 - our own interpreter and script
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, check=True, env=environment, text=True
     )
     assert result.stdout.split() == [str(term_id("straße")), str(term_id("天气"))]

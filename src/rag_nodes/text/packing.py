@@ -35,6 +35,7 @@ class Packer:
         self.language = guess_language(text) if language == AUTO else language
         self._starts = [block.start for block in self.blocks]
         self._ends = [block.end for block in self.blocks]
+        self._closing = [block.end for block in self.blocks if block.kind is not Kind.HEADING]
         self.units_of = lru_cache(maxsize=_CACHED_BLOCKS)(self._units)
 
     @property
@@ -82,14 +83,26 @@ class Packer:
         if reach >= stop:
             return stop
         following = self.visible_from(after)
-        block = self.block_at(following)
         return (
-            self._last_fitting(self._ends, start, after, reach, limit)
-            or self._last_fitting([u.end for u in self.units_of(block)], start, after, reach, limit)
+            self._block_or_unit_end(start, after, reach, limit)
+            or self._last_fitting(self._ends, start, after, reach, limit)
             or self._word_end(start, following, reach, limit)
             or self._grapheme_end(start, following, reach, limit)
             or after
         )
+
+    def _block_or_unit_end(self, start: int, after: int, reach: int, limit: int) -> int:
+        """The last block end, or a sentence or line end beyond it; 0 if none fits.
+
+        A block that would have to be cut anyway is begun here rather than leave a short piece. A
+        piece never ends with a heading, which belongs to what follows it.
+        """
+        whole = self._last_fitting(self._closing, start, after, reach, limit)
+        block = self.block_at(reach)
+        if whole and self.count(block.start, block.end) <= limit:
+            return whole
+        ends = [unit.end for unit in self.units_of(block)]
+        return self._last_fitting(ends, start, max(after, whole), reach, limit) or whole
 
     def unit_starts(self, low: int, end: int) -> list[int]:
         """Starts of sentences (or lines of tables, lists and code) inside `low..end`, sorted."""

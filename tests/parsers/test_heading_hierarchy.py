@@ -1,0 +1,111 @@
+"""HeadingHierarchyNodeParser: sections of the heading tree (S1-38 to S1-45)."""
+
+from __future__ import annotations
+
+import pytest
+from llama_index.core.schema import Document, MetadataMode, TextNode
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import HeadingHierarchyNodeParser, get_parser
+from rag_nodes.text.tokens import count_tokens
+
+BODY = "This section says something of its own about the matter at hand. " * 4
+
+
+def parse(text: str, title: str = "", **options: int) -> list[TextNode]:
+    parser = get_parser("heading", **{"min_chunk_size": 0, **options})
+    metadata = {keys.TITLE: title} if title else {}
+    return parser([Document(text=text, id_="doc", metadata=metadata)])  # type: ignore[return-value]
+
+
+def paths(nodes: list[TextNode]) -> list[list[str]]:
+    return [node.metadata.get(keys.HEADING_PATH, []) for node in nodes]
+
+
+def test_every_level_makes_a_section_with_the_headings_above_it() -> None:
+    text = "\n\n".join(f"{'#' * n} H{n}\n\n{BODY}" for n in range(1, 7))
+    assert paths(parse(text)) == [[f"H{n}" for n in range(1, deep + 1)] for deep in range(1, 7)]
+
+
+def test_s1_38_text_above_the_first_heading_stands_under_the_title() -> None:
+    assert paths(parse(f"{BODY}\n\n# One\n\n{BODY}", title="Manual")) == [["Manual"], ["One"]]
+
+
+def test_s1_39_a_second_level_before_any_first_stands_on_its_own() -> None:
+    assert paths(parse(f"## Two\n\n{BODY}\n\n# One\n\n{BODY}")) == [["Two"], ["One"]]
+
+
+def test_s1_40_skipped_levels_are_no_gap() -> None:
+    text = f"# One\n\n{BODY}\n\n### Three\n\n{BODY}\n\n## Two\n\n{BODY}"
+    assert paths(parse(text)) == [["One"], ["One", "Three"], ["One", "Two"]]
+
+
+def test_s1_41_without_headings_the_first_sentence_or_the_title_stands_in() -> None:
+    text = "\n\n".join(f"Paragraph {n} is here. {BODY}" for n in range(30))
+    assert paths(parse(text, chunk_size=200))[0] == ["Paragraph 0 is here."]
+    assert paths(parse(text, chunk_size=200))[-1] == ["Paragraph 0 is here."]
+    assert paths(parse(text, title="Manual", chunk_size=200))[-1] == ["Manual"]
+
+
+def test_s1_42_a_short_document_is_one_node_and_says_so() -> None:
+    (node,) = parse("# A\n\nShort.\n\n## B\n\nShort too.", min_chunk_size=100)
+    assert node.metadata[keys.WHOLE_DOCUMENT] is True
+
+
+def test_s1_43_a_long_section_is_cut_and_its_parts_numbered() -> None:
+    nodes = parse("# Long\n\n" + "\n\n".join([BODY] * 20), chunk_size=200)
+    assert len(nodes) > 4
+    assert [node.metadata[keys.PART] for node in nodes] == list(range(1, len(nodes) + 1))
+    assert {node.metadata[keys.PARTS] for node in nodes} == {len(nodes)}
+    assert paths(nodes) == [["Long"]] * len(nodes)
+
+
+def test_s1_44_code_is_never_cut_and_s1_45_stands_alone_when_it_is_too_long() -> None:
+    code = "```py\n" + "value = compute(value)\n\n# not a heading\n" * 60 + "```"
+    nodes = parse(f"# A\n\n{BODY}\n\n{code}\n\n{BODY}", chunk_size=150)
+    holding = [node for node in nodes if "```" in node.text]
+    assert [node.text for node in holding] == [code]
+    assert holding[0].metadata[keys.OVERSIZED] is True
+    assert holding[0].metadata[keys.BLOCKS] == ["code"]
+    assert all(
+        count_tokens(node.text) <= 150 for node in nodes if not node.metadata.get(keys.OVERSIZED)
+    )
+
+
+def test_code_that_crawlers_write_as_a_long_code_span_is_not_cut_either() -> None:
+    code = "`\n" + "_10\nnpm install something --save\n" * 40 + "`"
+    nodes = parse(f"# A\n\n{BODY}\n\n{code}", chunk_size=150)
+    assert code in [node.text for node in nodes]
+
+
+def test_a_heading_without_text_joins_the_section_below_it() -> None:
+    nodes = parse(f"# Chapter\n\n## Section\n\n{BODY}")
+    assert [node.text.splitlines()[0] for node in nodes] == ["# Chapter"]
+    assert paths(nodes) == [["Chapter", "Section"]]
+
+
+def test_short_sections_are_merged_under_the_heading_they_share() -> None:
+    text = (
+        f"# A\n\n{BODY}\n\n{BODY}\n\n## B\n\nTiny.\n\n## C\n\nTiny too.\n\n# D\n\n{BODY}\n\n{BODY}"
+    )
+    nodes = parse(text, min_chunk_size=60)
+    assert paths(nodes) == [["A"], ["D"]]
+    assert "## C" in nodes[0].text
+
+
+def test_anchor_links_are_taken_from_the_heading_and_kept() -> None:
+    (node,) = parse(f"## Auth SMTP [\\#](\\#auth-smtp)\n\n{BODY}")
+    assert node.metadata[keys.HEADING] == "Auth SMTP"
+    assert node.metadata[keys.LINK] == "#auth-smtp"
+
+
+def test_s1_06_the_headings_are_embedded_with_the_text_and_nothing_else_is() -> None:
+    node = parse(f"# A\n\n## B {{x}}\n\n{BODY}")[0]
+    assert node.get_content(MetadataMode.EMBED) == f"Heading: A > B {{x}}\n\n{node.text}"
+    assert node.get_content(MetadataMode.LLM) == node.get_content(MetadataMode.EMBED)
+
+
+def test_a_least_size_over_the_size_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="must not be over chunk_size"):
+        HeadingHierarchyNodeParser(chunk_size=50, min_chunk_size=100)

@@ -1,0 +1,147 @@
+"""Presets, and what every parser's configuration promises (L10)."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.ingestion.pipeline import get_transformation_hash
+from llama_index.core.schema import Document
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
+
+EVERY = pytest.mark.parametrize("name", PRESETS)
+TEXT = "\n\n".join(
+    f"## Part {n}\n\nSomething is said here about number {n}. And more." for n in range(40)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("fixed", {"chunk_size": 1000, "chunk_overlap": 200, "unit": "characters"}),  # S0-18, S3-03
+        ("heading", {"chunk_size": 1000, "min_chunk_size": 100}),  # S1, resolved in C2
+        ("token-overlap", {"chunk_size": 750, "chunk_overlap": 100}),  # S2-12, S2-02
+        ("semantic", {"breakpoint_percentile": 75.0}),  # S0-23 as a percentile of distance
+    ],
+)
+def test_presets_hold_the_values_of_the_source_documents(
+    name: str, expected: dict[str, object]
+) -> None:
+    data = get_parser(name).to_dict()
+    assert {key: data[key] for key in expected} == expected
+
+
+def test_an_unknown_preset_names_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match="fixed, heading, token-overlap, semantic"):
+        get_parser("nope")
+
+
+@EVERY
+def test_a_parser_comes_back_from_its_own_data(name: str) -> None:
+    parser = get_parser(name)
+    again = type(parser).from_dict(parser.to_dict())
+    assert again == parser
+    assert again.fingerprint == parser.fingerprint
+    assert [n.node_id for n in again([Document(text=TEXT, id_="d")])] == [
+        n.node_id for n in parser([Document(text=TEXT, id_="d")])
+    ]
+
+
+@EVERY
+def test_a_parser_survives_pickling_whole(name: str) -> None:
+    parser = get_parser(name)
+    again = pickle.loads(pickle.dumps(parser))
+    assert again == parser
+    assert again.fingerprint == parser.fingerprint
+
+
+def ids_in_another_process(name: str) -> list[str]:
+    return [node.node_id for node in get_parser(name)([Document(text=TEXT, id_="d")])]
+
+
+def test_ids_are_the_same_in_a_spawned_process_with_another_hash_seed() -> None:
+    code = (
+        "import sys\n"
+        "from rag_nodes.parsers import get_parser, PRESETS\n"
+        "from llama_index.core.schema import Document\n"
+        "text = sys.stdin.read()\n"
+        "for name in PRESETS:\n"
+        "    for node in get_parser(name)([Document(text=text, id_='d')]): print(node.node_id)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        input=TEXT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+    )
+    assert run.stdout.split() == [i for name in PRESETS for i in ids_in_another_process(name)]
+
+
+def test_a_pipeline_may_send_a_parser_to_worker_processes() -> None:
+    documents = [Document(text=TEXT, id_=str(n)) for n in range(2)]
+    pipeline = IngestionPipeline(transformations=[get_parser("heading")], disable_cache=True)
+    alone = [n.node_id for n in pipeline.run(documents=documents)]
+    assert multiprocessing.get_start_method(allow_none=True) in {None, "fork", "spawn"}
+    assert [n.node_id for n in pipeline.run(documents=documents, num_workers=2)] == alone
+
+
+@EVERY
+def test_configuration_is_frozen(name: str) -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        get_parser(name).chunk_size = 5  # type: ignore[attr-defined]
+
+
+def test_cache_keys_differ_between_any_two_configurations() -> None:
+    parsers: list[SpanNodeParser] = [
+        get_parser(name, chunk_size=size, language=language)
+        for name in PRESETS
+        for size in (300, 301)
+        for language in ("auto", "en")
+    ]
+    nodes = [Document(text="x")]
+    assert len({get_transformation_hash(nodes, parser) for parser in parsers}) == len(parsers)
+    assert len({parser.fingerprint for parser in parsers}) == len(parsers)
+    assert len({parser.class_name() for parser in parsers}) == len(PRESETS)
+
+
+def test_what_does_not_change_the_output_does_not_change_the_ids() -> None:
+    assert get_parser("fixed", include_prev_next_rel=False).fingerprint == (
+        get_parser("fixed").fingerprint
+    )
+
+
+def test_data_of_a_version_that_cut_differently_is_refused() -> None:
+    data = {**get_parser("fixed").to_dict(), "output_version": 99}
+    with pytest.raises(ConfigurationError, match="ingest again"):
+        type(get_parser("fixed")).from_dict(data)
+
+
+def test_importing_the_parsers_loads_no_heavy_neighbour() -> None:
+    code = (
+        "import sys, rag_nodes.parsers\n"
+        "heavy = 'gradio', 'qdrant_client', 'pymupdf', 'openai', 'ray'\n"
+        "print([module for module in heavy if module in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_parsers_do_without_nltk_which_refuses_its_data_in_linked_environments() -> None:
+    code = (
+        "import sys\n"
+        "from rag_nodes.parsers import PRESETS, get_parser\n"
+        "before = 'nltk.tokenize.punkt' in sys.modules\n"
+        "for name in PRESETS: get_parser(name).split_text('Dr. Smith left. He ran.')\n"
+        "print(before or 'nltk.tokenize.punkt' not in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "True"
