@@ -1,0 +1,196 @@
+"""Settings in, the models that will run out; nothing is chosen in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
+from rag_nodes.models.connection import require_openai
+from rag_nodes.models.faults import map_model_error
+from rag_nodes.settings import DEFAULT_PROMPT, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
+
+LEXICAL = "lexical"
+EXTRACTIVE = "extractive"
+OPENAI = "openai"
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What embeds and what answers.
+
+    Attributes:
+        embedding: any LlamaIndex embedding model.
+        llm: any LlamaIndex LLM; None for extracts made without one.
+        embedding_name: names the vector space in collections and reports.
+        answer_name: name of the LLM, or "extractive".
+        offline: True where no text leaves this process.
+        prompt: template for the LLM, with {context} and {question}.
+    """
+
+    embedding: BaseEmbedding
+    llm: LLM | None
+    embedding_name: str
+    answer_name: str
+    offline: bool
+    prompt: str = DEFAULT_PROMPT
+
+    def describe(self) -> str:
+        """One line for reports and the app: each model and where it runs."""
+        return (
+            f"embedding: {self.embedding_name} ({_place(self.embedding)}) · "
+            f"answers: {self.answer_name} ({_place(self.llm)})"
+        )
+
+
+def choose_models(settings: Settings) -> Models:
+    """The models that the settings name; `auto` is openai with a key and offline without.
+
+    No request is made: that is `check_models`.
+
+    Raises:
+        CredentialsError: OpenAI is asked for and the key is missing or cannot be one (S0-42).
+        MissingExtraError: the OpenAI client is not installed.
+    """
+    automatic = OPENAI if settings.api_key else None
+    embeds = (automatic or LEXICAL) if settings.embedding == "auto" else settings.embedding
+    answers = (automatic or EXTRACTIVE) if settings.llm == "auto" else settings.llm
+    if OPENAI in (embeds, answers):
+        _require_credentials(settings)
+        require_openai()
+    embedding = _openai_embedding(settings) if embeds == OPENAI else _lexical_embedding()
+    return Models(
+        embedding=embedding,
+        llm=_openai_llm(settings) if answers == OPENAI else None,
+        embedding_name=_space(embedding, settings),
+        answer_name=settings.llm_model if answers == OPENAI else EXTRACTIVE,
+        offline=OPENAI not in (embeds, answers),
+        prompt=settings.prompt,
+    )
+
+
+def check_models(models: Models) -> None:
+    """One tiny real request to each model that is not offline, so work starts only if both answer.
+
+    Raises:
+        CredentialsError: the key was refused.
+        ModelConnectionError: the server cannot be reached.
+        RateLimitedError: no request or no quota is left.
+        ModelRequestError: the server does not know the model.
+        ModelResponseError: the server answers with something unusable.
+    """
+    if models.offline:
+        return
+    _try(lambda: models.embedding.get_text_embedding("ready?"), models.embedding)
+    if (llm := models.llm) is not None:
+        _try(lambda: llm.complete("Reply with the single word: ready"), llm)
+
+
+def get_embedding(name: str) -> BaseEmbedding:
+    """The embedding model of that name, configured by the environment.
+
+    Args:
+        name: "lexical", or "openai:" and the model's name.
+
+    Raises:
+        ConfigurationError: the name is neither.
+        CredentialsError: the key is missing or cannot be one.
+        MissingExtraError: the OpenAI client is not installed.
+    """
+    kind, _, model = name.partition(":")
+    if name == LEXICAL:
+        return _lexical_embedding()
+    if kind != OPENAI or not model:
+        raise ConfigurationError(
+            f"embedding model {name!r} is unknown; use lexical or openai:<model>, for example "
+            "openai:text-embedding-3-small"
+        )
+    settings = Settings(embedding="openai", embedding_model=model)
+    _require_credentials(settings)
+    require_openai()
+    return _openai_embedding(settings)
+
+
+def _require_credentials(settings: Settings) -> None:
+    """Find a key that cannot work before any request; compatible servers choose their own (C21)."""
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    if not settings.uses_openai_itself and not key:
+        return
+    if not key:
+        raise CredentialsError(
+            "OpenAI models are asked for and no key is set; set OPENAI_API_KEY or "
+            "RAG_NODES_API_KEY, or use the offline models: embedding=lexical, llm=extractive"
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise CredentialsError(
+            "the key holds a blank or a character no key has; copy it again, without quotes"
+        )
+    if settings.uses_openai_itself and not key.startswith("sk-"):
+        raise CredentialsError(
+            "the key does not start with sk-, so it is none of OpenAI's; set api_base if it "
+            "belongs to a compatible server"
+        )
+
+
+def _lexical_embedding() -> BaseEmbedding:
+    from rag_nodes.models.lexical import LexicalEmbedding
+
+    return LexicalEmbedding()
+
+
+def _openai_embedding(settings: Settings) -> BaseEmbedding:
+    from rag_nodes.models.openai_embedding import OpenAIServerEmbedding
+
+    return OpenAIServerEmbedding(
+        model_name=settings.embedding_model,
+        api_key=settings.api_key,
+        api_base=settings.api_base,
+        timeout=settings.request_timeout,
+        retry_seconds=settings.retry_seconds,
+    )
+
+
+def _openai_llm(settings: Settings) -> LLM:
+    from rag_nodes.models.openai_llm import OpenAIServerLLM
+
+    return OpenAIServerLLM(
+        model_name=settings.llm_model,
+        api_key=settings.api_key,
+        api_base=settings.api_base,
+        temperature=settings.temperature,
+        max_tokens=settings.max_output_tokens,
+        timeout=settings.request_timeout,
+        retry_seconds=settings.retry_seconds,
+    )
+
+
+def _space(embedding: BaseEmbedding, settings: Settings) -> str:
+    """Name of the vector space: behind another server the same model name may be another model."""
+    place = _place(embedding)
+    if place in ("offline", "OpenAI") or settings.uses_openai_itself:
+        return embedding.model_name
+    return f"{embedding.model_name}@{place.partition('://')[2]}"
+
+
+def _place(model: BaseEmbedding | LLM | None) -> str:
+    if model is None:
+        return "offline"
+    return str(getattr(model, "place", model.class_name()))
+
+
+def _try(request: Callable[[], object], model: BaseEmbedding | LLM) -> None:
+    try:
+        request()
+    except RagNodesError:
+        raise
+    except Exception as error:
+        # A model handed in by the user may raise anything; the caller is promised our errors.
+        name = getattr(model, "model_name", model.class_name())
+        api_base = getattr(model, "api_base", None)
+        raise map_model_error(error, model=name, api_base=api_base) from error

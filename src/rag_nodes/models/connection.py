@@ -1,0 +1,196 @@
+"""One OpenAI-compatible server: its client, its key, and the only layer that repeats requests.
+
+The client's own retries and LlamaIndex's are both off or unused: together they multiply, and a
+refused connection takes minutes to show.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from importlib.util import find_spec
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import finalize
+
+from rag_nodes.errors import CredentialsError, MissingExtraError
+from rag_nodes.models.faults import map_model_error, out_of_quota, retry_after
+from rag_nodes.settings import OPENAI_API_BASE, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import openai
+    from pydantic import SecretStr
+    from tenacity import RetryCallState
+
+Response = TypeVar("Response")
+
+ATTEMPTS = 3
+"""Requests at most for one answer (S0-30)."""
+FIRST_WAIT = 0.5
+"""Seconds before the second attempt where the server names none; doubles after that."""
+_LONGEST_CONNECT = 5.0
+"""Seconds to reach a server before it counts as unreachable."""
+_NO_KEY = "none"
+"""Sent to compatible servers that want no key; the client insists on one."""
+_SHORTEST_SECRET = 6
+"""Characters below which a key is a placeholder, and hiding it would only garble messages."""
+_TRANSIENT_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504})
+
+logger = logging.getLogger(__name__)
+
+
+class Connection:
+    """Sends requests to one server and turns whatever goes wrong into our errors.
+
+    The key is held here and nowhere else: it is in no repr and no pickle. A connection without one,
+    such as one that comes out of a pickle, takes the key configured for the same address where
+    it is first used. Used by many threads at once.
+
+    Args:
+        model: name of the model, for messages.
+        api_base: None for OpenAI itself.
+        timeout: seconds without a sign of life.
+        retry_seconds: seconds after which a request is not tried again.
+        api_key: None for the configured one, or for a compatible server without keys.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        api_base: str | None,
+        timeout: float,
+        retry_seconds: float,
+        api_key: SecretStr | None = None,
+    ) -> None:
+        self.model = model
+        self.api_base = api_base
+        self.timeout = timeout
+        self.retry_seconds = retry_seconds
+        self._api_key = api_key
+        self._client: openai.OpenAI | None = None
+        self._lock = Lock()
+
+    def __repr__(self) -> str:
+        """Model and address; never the key."""
+        return f"{type(self).__name__}(model={self.model!r}, api_base={self.api_base!r})"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Copies of a model share its connection."""
+        del memo
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Everything but the key and what cannot travel."""
+        public = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return partial(type(self), **public), ()
+
+    def call(self, send: Callable[[openai.OpenAI], Response]) -> Response:
+        """The response of `send`, tried again while that may help and time is left.
+
+        Args:
+            send: makes one request with the client it is given.
+
+        Raises:
+            CredentialsError, ModelError: the last failure, mapped by `map_model_error`.
+            MissingExtraError: the client is not installed.
+        """
+        require_openai()
+        from httpx import HTTPError
+        from openai import OpenAIError
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_before_delay
+
+        retrying = Retrying(
+            retry=retry_if_exception(_may_pass),
+            wait=_seconds_to_wait,
+            stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(self.retry_seconds),
+            before_sleep=self._log_retry,
+            reraise=True,
+        )
+        client = self._connected()
+        try:
+            return retrying(send, client)
+        except (OpenAIError, HTTPError, ValueError, TypeError, AttributeError) as error:
+            # All but the first two: the client stumbling over a response in another shape.
+            raise self.mapped(error) from None
+
+    def mapped(self, error: Exception) -> Exception:
+        """Our error for one of the client's; raise it `from None`, the cause may quote the key."""
+        mapped = map_model_error(error, model=self.model, api_base=self.api_base)
+        key = self._api_key.get_secret_value() if self._api_key else ""
+        if len(key) < _SHORTEST_SECRET:
+            return mapped
+        return type(mapped)(str(mapped).replace(key, "****"))
+
+    def _connected(self) -> openai.OpenAI:
+        with self._lock:
+            if self._client is None:
+                self._client = self._open()
+            return self._client
+
+    def _open(self) -> openai.OpenAI:
+        import httpx
+        import openai
+
+        connect = min(_LONGEST_CONNECT, self.timeout)
+        client = openai.OpenAI(
+            api_key=self._found_key(),
+            base_url=self.api_base or OPENAI_API_BASE,
+            timeout=httpx.Timeout(self.timeout, connect=connect),
+            max_retries=0,
+        )
+        # Held by the finalizer, the client outlives this object just long enough to be closed.
+        finalize(self, client.close)
+        return client
+
+    def _found_key(self) -> str:
+        self._api_key = self._api_key or _configured_key(self.api_base)
+        if self._api_key is not None:
+            return self._api_key.get_secret_value()
+        if self.api_base in (None, OPENAI_API_BASE):
+            raise CredentialsError(
+                f"{self.model} at {OPENAI_API_BASE}: no key; set OPENAI_API_KEY or "
+                "RAG_NODES_API_KEY, or use the offline models"
+            )
+        return _NO_KEY
+
+    def _log_retry(self, state: RetryCallState) -> None:
+        reason = state.outcome.exception() if state.outcome else None
+        logger.warning(
+            "%s: %s; next attempt in %.1f s",
+            self.model,
+            type(reason).__name__,
+            state.next_action.sleep if state.next_action else 0.0,
+        )
+
+
+def require_openai() -> None:
+    """Check that the client is installed, without paying for its import.
+
+    Raises:
+        MissingExtraError: it is not.
+    """
+    if find_spec("openai") is None:
+        raise MissingExtraError("openai", "openai")
+
+
+def _configured_key(api_base: str | None) -> SecretStr | None:
+    """The key in the environment, provided it was set for this very address."""
+    settings = Settings()
+    return settings.api_key if settings.api_base == api_base else None
+
+
+def _may_pass(error: BaseException) -> bool:
+    """True where the same request may succeed a moment later."""
+    if getattr(error, "status_code", None) in _TRANSIENT_STATUS:
+        return not out_of_quota(error)
+    return type(error).__name__ in {"APIConnectionError", "APITimeoutError"}
+
+
+def _seconds_to_wait(state: RetryCallState) -> float:
+    """What the server asks for, else a doubling pause."""
+    error = state.outcome.exception() if state.outcome else None
+    asked = retry_after(error) if error else None
+    return FIRST_WAIT * 2.0 ** (state.attempt_number - 1) if asked is None else asked

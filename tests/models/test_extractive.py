@@ -1,0 +1,172 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_nodes.models.extractive import extract
+
+MANUAL = """# Backup service
+
+The service copies every changed file to a second disk. It starts each night at 02:30.
+
+## Restoring a file
+
+Open the archive, choose the day and press Restore. A restored file keeps its old name.
+
+| Plan | Storage | Price per month |
+|------|---------|-----------------|
+| Home | 200 GB | 4 euros |
+| Office | 2 TB | 19 euros |
+
+Page 3 of 10
+"""
+GARDEN = """Tomatoes need six hours of sun. Water them at the root, never on the leaves.
+Late blight spreads in wet summers and can be slowed by wide spacing between plants."""
+
+
+def quotes(question: str, *passages: str, limit: int = 3) -> list[str]:
+    found = extract(question, passages, limit=limit)
+    return [passages[one.passage][one.start : one.end] for one in found]
+
+
+@pytest.mark.parametrize(
+    ("question", "quote"),
+    [
+        ("How do I restore a file from the archive?", "Open the archive, choose the day and"),
+        ("What slows the spread of late blight?", "Late blight spreads in wet summers"),
+        ("What does the office plan cost?", "Office | 2 TB | 19 euros"),
+    ],
+)
+def test_the_sentence_that_answers_comes_first_wherever_its_passage_ranks(
+    question: str, quote: str
+) -> None:
+    assert quote in quotes(question, GARDEN, MANUAL)[0]
+    assert quote in quotes(question, MANUAL, GARDEN)[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "quote"),
+    [
+        (
+            "Wann wurde die Brücke gebaut?",
+            "Der Fluss ist breit. Die alte Brücke wurde 1887 aus Stein gebaut. Viele Leute kommen.",
+            "Die alte Brücke wurde 1887 aus Stein gebaut.",
+        ),
+        (
+            "Combien de pages compte le rapport annuel ?",
+            "Le comité se réunit en mai. Le rapport annuel compte 240 pages. Il est gratuit.",
+            "Le rapport annuel compte 240 pages.",
+        ),
+        (
+            "¿Dónde nace el río Tajo?",
+            "El clima es seco. El río Tajo nace en la sierra de Albarracín. Hay pocos bosques.",
+            "El río Tajo nace en la sierra de Albarracín.",
+        ),
+        (
+            "Когда открылся музей?",
+            "Вход платный. Музей открылся в 1912 году. Рядом находится парк.",
+            "Музей открылся в 1912 году.",
+        ),
+        (
+            "图书馆几点开门?",
+            "今天的天气很好。图书馆每天早上八点开门。学生可以借五本书。",
+            "图书馆每天早上八点开门。",
+        ),
+        (
+            "図書館は何時に開きますか",
+            "今日は晴れです。図書館は朝九時に開きます。本は五冊まで借りられます。",
+            "図書館は朝九時に開きます。",
+        ),
+        (
+            "पुस्तकालय कब खुलता है?",
+            "आज मौसम अच्छा है। पुस्तकालय सुबह आठ बजे खुलता है। किताबें मुफ़्त हैं।",
+            "पुस्तकालय सुबह आठ बजे खुलता है।",
+        ),
+    ],
+)
+def test_answers_are_found_in_many_languages(question: str, passage: str, quote: str) -> None:
+    assert quotes(question, passage)[0] == quote
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is the capital of France?", "Who won the chess tournament in 1972?", "", "???"],
+)
+def test_a_question_about_something_else_gets_nothing(question: str) -> None:
+    assert extract(question, [MANUAL, GARDEN]) == []
+
+
+@pytest.mark.parametrize("passages", [[], [""], [" \n\n"], ["---\n\n***"]])
+def test_passages_without_sentences_give_nothing(passages: list[str]) -> None:
+    assert extract("Where is it?", passages) == []
+
+
+def test_headings_rules_code_and_page_numbers_are_never_quoted() -> None:
+    passage = (
+        "# Restart the pump\n\nRestart the pump ........ 14\n\n```\nrestart pump now please\n```\n"
+        "Page 14\n\nTo restart the pump, hold the red button for five seconds.\n"
+    )
+    assert quotes("How do I restart the pump?", passage) == [
+        "To restart the pump, hold the red button for five seconds."
+    ]
+
+
+def test_a_list_item_is_quoted_without_its_marker() -> None:
+    passage = "Before you start:\n\n- Charge the battery for eight hours.\n- Remove the label.\n"
+    assert quotes("How long must the battery charge?", passage) == [
+        "Charge the battery for eight hours."
+    ]
+
+
+def test_a_sentence_that_opens_with_a_pronoun_brings_the_one_before() -> None:
+    (first, *_) = quotes("When does the service start at night?", MANUAL)
+    assert first == (
+        "The service copies every changed file to a second disk. It starts each night at 02:30."
+    )
+
+
+def test_a_sentence_that_overlapping_passages_share_is_quoted_once() -> None:
+    sentence = "The warranty of the engine ends after five years."
+    found = quotes("When does the engine warranty end?", f"One. {sentence}", f"{sentence} Two.")
+    assert found == [sentence]
+
+
+def test_a_fragment_is_quoted_only_where_there_is_nothing_else() -> None:
+    assert quotes("What is the melting point?", "Melting point: 80") == ["Melting point: 80"]
+    longer = "The melting point of the wax is 80 degrees."
+    assert quotes("What is the melting point?", f"Melting point.\n\n{longer}") == [longer]
+
+
+def test_the_earlier_of_two_equally_good_passages_wins() -> None:
+    passages = ["Valve A opens at five bar today.", "Valve B opens at five bar today."]
+    found = extract("At which pressure in bar opens the valve?", passages)
+    assert [one.passage for one in found] == [0, 1]
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2])
+def test_no_more_extracts_than_asked_for(limit: int) -> None:
+    sentences = " ".join(f"Pump {number} moves {number} litres of water." for number in range(9))
+    assert len(extract("How much water moves the pump?", [sentences], limit=limit)) == limit
+
+
+def test_a_word_no_passage_has_does_not_silence_the_words_all_have() -> None:
+    passage = " ".join(f"Pump {number} moves {number} litres of water." for number in range(9))
+    assert quotes("Does the rusty pump move water?", passage)
+
+
+@given(st.text(max_size=60), st.lists(st.text(max_size=200), max_size=4))
+def test_offsets_are_inside_the_passage_and_quotes_hold_something(
+    question: str, passages: list[str]
+) -> None:
+    found = extract(question, passages)
+    for one in found:
+        assert passages[one.passage][one.start : one.end].strip()
+        assert 0 <= one.start < one.end <= len(passages[one.passage])
+        assert 0.0 < one.score <= 1.001
+    assert extract(question, passages) == found
+
+
+@pytest.mark.parametrize("unit", ["\n", " ", ".", "| ", "- ", "a", "1 ", "`", "#", "天"])
+def test_degenerate_passages_are_read_in_one_go(unit: str) -> None:
+    # Quadratic scanning would take minutes here and hit the limit of the whole run.
+    passage = unit * 50_000 + "x\n\nThe pump moves nine litres."
+    assert quotes("How many litres moves the pump?", passage)[0] == "The pump moves nine litres."

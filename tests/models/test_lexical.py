@@ -1,0 +1,111 @@
+import json
+import math
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_nodes.models.lexical import LexicalEmbedding
+
+TEXT = "Straße, 天气 and 3.5 million reasons"
+
+
+@pytest.fixture(scope="module")
+def embedding() -> LexicalEmbedding:
+    return LexicalEmbedding()
+
+
+def cosine(embedding: LexicalEmbedding, first: str, second: str) -> float:
+    pairs = zip(
+        embedding.get_text_embedding(first), embedding.get_query_embedding(second), strict=True
+    )
+    return sum(one * other for one, other in pairs)
+
+
+def test_vectors_are_the_same_in_another_process(embedding: LexicalEmbedding) -> None:
+    script = (
+        "import json; from rag_nodes.models.lexical import LexicalEmbedding;"
+        f"print(json.dumps(LexicalEmbedding().get_text_embedding({TEXT!r})))"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONIOENCODING": "utf-8"}
+    result = subprocess.run(  # noqa: S603 - our own interpreter and script
+        [sys.executable, "-c", script], capture_output=True, check=True, env=environment, text=True
+    )
+    assert json.loads(result.stdout) == embedding.get_text_embedding(TEXT)
+
+
+@given(st.text(max_size=300))
+def test_every_text_gets_a_unit_vector(embedding: LexicalEmbedding, text: str) -> None:
+    vector = embedding.get_text_embedding(text)
+    assert len(vector) == 1024
+    assert math.isclose(sum(value * value for value in vector), 1.0, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("text", ["", " \n", "…", "\ud800", "a" * 100_000])
+def test_degenerate_text_gets_a_vector_too(embedding: LexicalEmbedding, text: str) -> None:
+    assert math.isclose(math.hypot(*embedding.get_text_embedding(text)), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("question", "right", "wrong"),
+    [
+        (
+            "How do I delete an archive?",
+            "Deleting archives cannot be undone.",
+            "The printer is out of paper.",
+        ),
+        ("What is the weather?", "The weather is fine.", "What is the point of the house?"),
+        ("Wie löscht man Dateien?", "Dateien werden so gelöscht.", "Das Wetter ist schön."),
+        ("今天天气怎么样", "今天的天气很好", "我喜欢读书"),
+        ("サーバーの再起動", "サーバーを再起動する", "猫が好きです"),
+        ("राजधानी क्या है", "भारत की राजधानी दिल्ली है", "मौसम अच्छा है"),
+        ("столица России", "Москва — столица России", "Погода хорошая"),
+        ("ما هي عاصمة مصر", "القاهرة عاصمة مصر", "الطقس جميل"),
+        ("เมืองหลวงของไทย", "กรุงเทพเป็นเมืองหลวงของไทย", "อากาศดีมาก"),
+    ],
+)
+def test_a_question_is_closer_to_the_text_that_shares_its_words(
+    embedding: LexicalEmbedding, question: str, right: str, wrong: str
+) -> None:
+    assert cosine(embedding, right, question) > cosine(embedding, wrong, question) + 0.1
+
+
+def test_grammar_alone_does_not_make_texts_alike(embedding: LexicalEmbedding) -> None:
+    assert cosine(embedding, "where is the red house", "where is the blue car") < 0.2
+
+
+def test_order_and_case_do_not_matter(embedding: LexicalEmbedding) -> None:
+    assert math.isclose(cosine(embedding, "Red House", "house red"), 1.0)
+
+
+def test_batches_and_async_give_the_same_vectors(embedding: LexicalEmbedding) -> None:
+    texts = [f"text number {number}" for number in range(25)]
+    assert embedding.get_text_embedding_batch(texts) == list(
+        map(embedding.get_text_embedding, texts)
+    )
+
+
+async def test_async_vectors_equal_the_sync_ones(embedding: LexicalEmbedding) -> None:
+    assert await embedding.aget_text_embedding(TEXT) == embedding.get_text_embedding(TEXT)
+    assert await embedding.aget_query_embedding(TEXT) == embedding.get_query_embedding(TEXT)
+
+
+@pytest.mark.parametrize("dimension", [64, 1024])
+def test_it_survives_pickle_and_dict(dimension: int) -> None:
+    embedding = LexicalEmbedding(dimension=dimension)
+    for copy in (
+        pickle.loads(pickle.dumps(embedding)),  # noqa: S301 - made on the line itself
+        LexicalEmbedding.from_dict(embedding.to_dict()),
+    ):
+        assert copy.model_name == f"lexical-{dimension}"
+        assert copy.get_text_embedding(TEXT) == embedding.get_text_embedding(TEXT)
+
+
+def test_values_never_change_between_releases(embedding: LexicalEmbedding) -> None:
+    vector = embedding.get_text_embedding("chunk")
+    places = {place: round(value, 4) for place, value in enumerate(vector) if value}
+    assert places == {379: 0.4082, 469: -0.4082, 672: -0.4082, 734: -0.7071}

@@ -1,0 +1,376 @@
+import asyncio
+import copy
+import logging
+import pickle
+import socket
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import openai_server as faults
+import pytest
+from llama_index.core.llms import LLM, ChatMessage
+from openai_server import OpenAIServer
+from pydantic import SecretStr
+
+from rag_nodes.errors import (
+    CredentialsError,
+    DimensionError,
+    ModelConnectionError,
+    ModelRequestError,
+    ModelResponseError,
+    RagNodesError,
+    RateLimitedError,
+)
+from rag_nodes.models import connection
+from rag_nodes.models.openai_embedding import BATCH_BYTES, OpenAIServerEmbedding
+from rag_nodes.models.openai_llm import OpenAIServerLLM
+
+KEY = "canary-key-93b1"
+MODEL = "some-model-nobody-knows"
+
+pytest_plugins = ["fixtures_openai"]
+pytestmark = pytest.mark.usefixtures("no_configuration", "no_pauses")
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "FIRST_WAIT", 0.0)
+
+
+@pytest.fixture
+def embedding(openai_server: OpenAIServer) -> OpenAIServerEmbedding:
+    return OpenAIServerEmbedding(
+        model_name=MODEL, api_key=SecretStr(KEY), api_base=openai_server.base
+    )
+
+
+@pytest.fixture
+def llm(openai_server: OpenAIServer) -> OpenAIServerLLM:
+    return OpenAIServerLLM(model_name=MODEL, api_key=SecretStr(KEY), api_base=openai_server.base)
+
+
+def test_equal_texts_get_equal_vectors_in_the_order_of_the_texts(
+    embedding: OpenAIServerEmbedding,
+) -> None:
+    first, second, third = embedding.get_text_embedding_batch(["a cat", "two dogs", "a cat"])
+    assert first == third != second
+
+
+def test_the_model_name_and_the_key_reach_the_server(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
+) -> None:
+    embedding.get_query_embedding("hello")
+    (request,) = openai_server.requests
+    assert request.authorization == f"Bearer {KEY}"
+    assert request.body["model"] == MODEL
+
+
+def test_line_breaks_are_sent_as_they_are(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
+) -> None:
+    embedding.get_text_embedding("# Heading\n\n- item\n- item")
+    assert openai_server.asked("embeddings")[0]["input"] == ["# Heading\n\n- item\n- item"]
+
+
+def test_blank_texts_and_lone_surrogates_get_vectors_too(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
+) -> None:
+    vectors = embedding.get_text_embedding_batch(["", " \n", "broken \ud800 half"])
+    assert {len(vector) for vector in vectors} == {openai_server.dimension}
+    assert openai_server.asked("embeddings")[0]["input"][2] == "broken \ufffd half"
+
+
+def test_a_hundred_texts_go_into_one_request(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
+) -> None:
+    embedding.get_text_embedding_batch([f"text {number}" for number in range(250)])
+    assert [len(body["input"]) for body in openai_server.asked("embeddings")] == [100, 100, 50]
+
+
+def test_long_texts_are_spread_over_requests_by_size(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
+) -> None:
+    text = "word " * (BATCH_BYTES // 15)
+    vectors = embedding.get_text_embedding_batch([text] * 7)
+    assert [len(body["input"]) for body in openai_server.asked("embeddings")] == [3, 3, 1]
+    assert len(vectors) == 7
+
+
+async def test_async_vectors_equal_the_sync_ones(embedding: OpenAIServerEmbedding) -> None:
+    texts = [f"text {number}" for number in range(150)]
+    assert await embedding.aget_text_embedding_batch(texts) == (
+        embedding.get_text_embedding_batch(texts)
+    )
+
+
+def test_one_model_serves_several_event_loops(embedding: OpenAIServerEmbedding) -> None:
+    first = asyncio.run(embedding.aget_query_embedding("hello"))
+    assert first == asyncio.run(embedding.aget_query_embedding("hello"))
+
+
+def test_the_answer_is_what_the_server_says(llm: OpenAIServerLLM) -> None:
+    assert llm.complete("question").text == faults.ANSWER
+    assert llm.chat([ChatMessage("question")]).message.content == faults.ANSWER
+
+
+def test_the_streamed_pieces_add_up_to_the_answer(llm: OpenAIServerLLM) -> None:
+    pieces = list(llm.stream_complete("question"))
+    assert len(pieces) > 1
+    assert "".join(piece.delta or "" for piece in pieces) == pieces[-1].text == faults.ANSWER
+
+
+async def test_async_answers_equal_the_sync_ones(llm: OpenAIServerLLM) -> None:
+    messages = [ChatMessage("question")]
+    chat = [piece async for piece in await llm.astream_chat(messages)]
+    complete = [piece async for piece in await llm.astream_complete("question")]
+    assert (await llm.achat(messages)).message.content == faults.ANSWER
+    assert (await llm.acomplete("question")).text == faults.ANSWER
+    assert chat[-1].message.content == complete[-1].text == faults.ANSWER
+
+
+async def test_a_stream_may_be_left_early(llm: OpenAIServerLLM) -> None:
+    async for piece in await llm.astream_complete("question"):
+        first = piece.delta
+        break
+    assert faults.ANSWER.startswith(first or "?")
+    assert next(iter(llm.stream_complete("question"))).delta == first
+
+
+def test_compatible_servers_are_asked_in_the_words_they_know(
+    llm: OpenAIServerLLM, openai_server: OpenAIServer
+) -> None:
+    llm.complete("question")
+    (body,) = openai_server.asked("chat/completions")
+    assert (body["temperature"], body["max_tokens"]) == (0.2, 1024)
+
+
+def test_parameters_the_model_does_not_take_are_left_out_from_then_on(
+    llm: OpenAIServerLLM, openai_server: OpenAIServer
+) -> None:
+    for name in ("max_tokens", "temperature"):
+        openai_server.fail(faults.Fault(400, "unsupported_parameter", "no", parameter=name))
+    llm.complete("question")
+    llm.complete("another")
+    *_, third, fourth = openai_server.asked("chat/completions")
+    assert third.keys() == fourth.keys() == {"model", "messages", "max_completion_tokens"}
+
+
+def _embed(embedding: OpenAIServerEmbedding, llm: LLM) -> object:
+    del llm
+    return embedding.get_text_embedding_batch(["one", "two"])
+
+
+def _chat(embedding: OpenAIServerEmbedding, llm: LLM) -> object:
+    del embedding
+    return llm.complete("question")
+
+
+def _stream(embedding: OpenAIServerEmbedding, llm: LLM) -> object:
+    del embedding
+    return list(llm.stream_complete("question"))
+
+
+Ask = Callable[[OpenAIServerEmbedding, LLM], object]
+EVERY_FAULT: list[tuple[faults.Fault, type[RagNodesError], str, int]] = [
+    (faults.UNAUTHORIZED, CredentialsError, "key was refused", 1),
+    (faults.Fault(403, None, "no access"), CredentialsError, "may use this model", 1),
+    (faults.UNKNOWN_MODEL, ModelRequestError, "ends in /v1", 1),
+    (faults.TOO_LONG, ModelRequestError, "smaller", 1),
+    (faults.Fault(422, None, "bad option"), ModelRequestError, "bad option", 1),
+    (faults.LIMITED, RateLimitedError, "in a while", 3),
+    (faults.NO_QUOTA, RateLimitedError, "billing", 1),
+    (faults.FAILING, ModelResponseError, "HTTP 500", 3),
+    (faults.Fault(body="html"), ModelResponseError, "ends in /v1", 1),
+    (faults.Fault(body="garbage"), ModelResponseError, "ends in /v1", 1),
+]
+
+
+@pytest.mark.parametrize("ask", [_embed, _chat, _stream])
+@pytest.mark.parametrize(("fault", "error", "words", "requests"), EVERY_FAULT)
+def test_every_fault_ends_in_a_message_after_a_bounded_number_of_requests(
+    ask: Ask,
+    fault: faults.Fault,
+    error: type[RagNodesError],
+    words: str,
+    requests: int,
+    embedding: OpenAIServerEmbedding,
+    llm: OpenAIServerLLM,
+    openai_server: OpenAIServer,
+) -> None:
+    openai_server.fail(fault, times=50)
+    with pytest.raises(error) as caught:
+        ask(embedding, llm)
+    assert words in str(caught.value)
+    assert MODEL in str(caught.value)
+    assert openai_server.base in str(caught.value)
+    assert len(openai_server.requests) == requests
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "words"),
+    [
+        ("dimension", DimensionError, "63 numbers where 64"),
+        ("nan", ModelResponseError, "NaN"),
+        ("count", ModelResponseError, "1 vectors for 2 texts"),
+    ],
+)
+def test_spoilt_vectors_are_refused(
+    body: str,
+    error: type[RagNodesError],
+    words: str,
+    embedding: OpenAIServerEmbedding,
+    openai_server: OpenAIServer,
+) -> None:
+    openai_server.fail(faults.Fault(body=body))
+    with pytest.raises(error, match=words):
+        embedding.get_text_embedding_batch(["one", "two"])
+
+
+def test_a_model_that_changes_its_dimension_is_refused(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
+) -> None:
+    embedding.get_query_embedding("one")
+    openai_server.dimension = 32
+    with pytest.raises(DimensionError, match="32 numbers where 64"):
+        embedding.get_query_embedding("two")
+
+
+@pytest.mark.parametrize("body", ["cut", "unfinished"])
+def test_a_stream_that_breaks_off_is_an_error_after_what_arrived(
+    body: str, llm: OpenAIServerLLM, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(faults.Fault(body=body))
+    arrived: list[Any] = []
+    with pytest.raises(ModelResponseError, match="cut off"):
+        arrived.extend(llm.stream_complete("question"))
+    assert len(openai_server.requests) == 1
+
+
+@pytest.mark.parametrize("ask", [_chat, _stream])
+def test_an_empty_answer_is_an_error(
+    ask: Ask, embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(faults.Fault(body="empty"))
+    with pytest.raises(ModelResponseError, match="empty answer"):
+        ask(embedding, llm)
+
+
+def test_an_answer_without_choices_is_an_error(
+    llm: OpenAIServerLLM, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(faults.Fault(body="no-choices"))
+    with pytest.raises(ModelResponseError, match="not what an OpenAI-compatible server sends"):
+        llm.complete("question")
+
+
+@pytest.mark.parametrize("ask", [_embed, _chat, _stream])
+@pytest.mark.parametrize("fault", [faults.FAILING, faults.LIMITED])
+def test_a_fault_that_passes_is_waited_out(
+    ask: Ask,
+    fault: faults.Fault,
+    embedding: OpenAIServerEmbedding,
+    llm: OpenAIServerLLM,
+    openai_server: OpenAIServer,
+) -> None:
+    openai_server.fail(fault, times=2)
+    ask(embedding, llm)
+    assert len(openai_server.requests) == 3
+
+
+def test_a_short_wait_the_server_asks_for_is_kept(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.fail(faults.Fault(429, headers={"retry-after": "0.2"}))
+    embedding.get_query_embedding("hello")
+    assert "next attempt in 0.2 s" in caplog.text
+
+
+def test_a_long_wait_the_server_asks_for_is_reported_instead(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(faults.Fault(429, headers={"retry-after": "60"}))
+    with pytest.raises(RateLimitedError, match="try again in 60 s"):
+        embedding.get_query_embedding("hello")
+    assert len(openai_server.requests) == 1
+
+
+def test_a_refused_connection_is_reported_after_few_attempts(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    model = OpenAIServerEmbedding(model_name=MODEL, api_base=f"http://127.0.0.1:{port}/v1")
+    with pytest.raises(ModelConnectionError, match=f"127.0.0.1:{port}.*cannot be reached"):
+        model.get_query_embedding("hello")
+    assert caplog.text.count("next attempt") == connection.ATTEMPTS - 1
+
+
+@pytest.mark.parametrize("ask", [_embed, _chat, _stream])
+def test_a_server_that_does_not_answer_is_given_up(ask: Ask, openai_server: OpenAIServer) -> None:
+    values: dict[str, Any] = {"api_base": openai_server.base, "timeout": 0.2, "retry_seconds": 0.1}
+    openai_server.fail(faults.Fault(body="slow"), times=9)
+    with pytest.raises(ModelConnectionError, match="request_timeout"):
+        ask(OpenAIServerEmbedding(**values), OpenAIServerLLM(**values))
+    assert len(openai_server.requests) == 1
+
+
+def test_the_pauses_add_up_to_less_than_the_time_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    pauses = [connection.FIRST_WAIT * 2**attempt for attempt in range(connection.ATTEMPTS - 1)]
+    assert sum(pauses) < 10
+
+
+@pytest.mark.parametrize("fault", [faults.UNAUTHORIZED, faults.FAILING, faults.LIMITED])
+def test_the_key_appears_nowhere(
+    fault: faults.Fault,
+    embedding: OpenAIServerEmbedding,
+    llm: OpenAIServerLLM,
+    openai_server: OpenAIServer,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    echo = faults.Fault(fault.status, fault.code, f"refused: {KEY} and sk-{KEY}")
+    openai_server.fail(echo, times=50)
+    seen = []
+    for ask in (_embed, _chat):
+        with pytest.raises(RagNodesError) as caught:
+            ask(embedding, llm)
+        seen.append("".join(traceback.format_exception(caught.value)))
+    openai_server.faults.clear()
+    _embed(embedding, llm)
+    for model in (embedding, llm):
+        seen += [repr(model), str(model), str(model.to_dict()), str(model.model_dump())]
+        seen += [model.to_json(), repr(pickle.dumps(model)), repr(model._connection)]
+    assert KEY not in "\n".join([*seen, caplog.text])
+
+
+def test_a_placeholder_for_a_key_does_not_garble_messages(openai_server: OpenAIServer) -> None:
+    openai_server.fail(faults.UNAUTHORIZED)
+    model = OpenAIServerEmbedding(api_base=openai_server.base, api_key=SecretStr("k"))
+    with pytest.raises(CredentialsError, match="the key was refused"):
+        model.get_query_embedding("hello")
+
+
+def test_a_copy_keeps_working(embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM) -> None:
+    assert copy.deepcopy(embedding).get_query_embedding("a") == embedding.get_query_embedding("a")
+    assert copy.deepcopy(llm).complete("question").text == faults.ANSWER
+
+
+def test_a_pickled_model_takes_the_key_configured_where_it_arrives(
+    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived = pickle.loads(pickle.dumps(embedding))  # noqa: S301 - made on the line itself
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    monkeypatch.setenv("RAG_NODES_API_KEY", "key-of-the-worker")
+    arrived.get_query_embedding("hello")
+    assert openai_server.requests[-1].authorization == "Bearer key-of-the-worker"
+
+
+def test_a_key_configured_for_one_address_is_not_sent_to_another(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-for-openai-only")
+    model = OpenAIServerEmbedding(model_name=MODEL, api_base=openai_server.base)
+    model.get_query_embedding("hello")
+    assert openai_server.requests[0].authorization == "Bearer none"

@@ -1,0 +1,236 @@
+"""A loopback server that speaks OpenAI's protocol, counts what it is asked, and fails on demand.
+
+Vectors are hashed words, so equal texts give equal vectors; answers quote the question and cite
+[Source 1].
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+from zlib import crc32
+
+import numpy as np
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+DIMENSION = 64
+ANSWER = "The documents answer this [Source 1]."
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that goes wrong.
+
+    `status` answers with that code; `body` names an effect on an otherwise good answer:
+    "cut" breaks a stream off, "unfinished" ends it without a finish reason, "empty" sends
+    nothing in it, "dimension" and "nan" and "count" spoil vectors, "html" and "no-choices"
+    and "garbage" answer in another shape, "slow" waits until the server is reset.
+    """
+
+    status: int | None = None
+    code: str | None = None
+    message: str = "made to fail"
+    parameter: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str = ""
+
+
+UNAUTHORIZED = Fault(401, "invalid_api_key", "Incorrect API key provided")
+LIMITED = Fault(429, "rate_limit_exceeded", "Rate limit reached")
+NO_QUOTA = Fault(429, "insufficient_quota", "You exceeded your current quota")
+FAILING = Fault(500, None, "The server had an error")
+TOO_LONG = Fault(400, "context_length_exceeded", "This model's maximum context length is 8192")
+UNKNOWN_MODEL = Fault(404, "model_not_found", "The model does not exist")
+
+
+@dataclass
+class Recorded:
+    """One request as it arrived."""
+
+    path: str
+    body: dict[str, Any]
+    authorization: str | None
+
+
+class OpenAIServer:
+    """The server; use as a context manager, `faults` are used up in order, one per request."""
+
+    def __init__(self) -> None:
+        self.requests: list[Recorded] = []
+        self.faults: deque[Fault] = deque()
+        self._released = threading.Event()
+        self.reset()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(_app(self), log_config=None, ws="none", lifespan="off")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
+        )
+
+    def reset(self) -> None:
+        """Forget everything and let held requests go; for the next test."""
+        self.requests.clear()
+        self.faults.clear()
+        self.dimension = DIMENSION
+        self.answer = ANSWER
+        self._released.set()
+        self._released = threading.Event()
+
+    @property
+    def base(self) -> str:
+        """What to set `api_base` to."""
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
+
+    def fail(self, fault: Fault, times: int = 1) -> None:
+        """Let the next requests fail."""
+        self.faults.extend([fault] * times)
+
+    def asked(self, path: str) -> list[dict[str, Any]]:
+        """Bodies of the requests to a path such as "embeddings"."""
+        return [one.body for one in self.requests if one.path.endswith(path)]
+
+    def __enter__(self) -> Self:
+        # The socket listens already: a request made now waits until the server accepts it.
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._released.set()
+        self._server.should_exit = True
+        self._server.force_exit = True
+        self._thread.join(timeout=10)
+        self._socket.close()
+
+    def hold(self) -> None:
+        """Hold a request until the reset; for the "slow" fault."""
+        self._released.wait(timeout=30)
+
+
+def _app(server: OpenAIServer) -> FastAPI:
+    app = FastAPI()
+
+    async def recorded(request: Request) -> tuple[dict[str, Any], Fault]:
+        body = await request.json()
+        seen = Recorded(request.url.path, body, request.headers.get("authorization"))
+        server.requests.append(seen)
+        return body, server.faults.popleft() if server.faults else Fault()
+
+    @app.post("/v1/embeddings")
+    async def embeddings(request: Request) -> Response:
+        body, fault = await recorded(request)
+        return await _failed(server, fault) or _embeddings(server, body, fault)
+
+    @app.post("/v1/chat/completions")
+    async def chat(request: Request) -> Response:
+        body, fault = await recorded(request)
+        if (failure := await _failed(server, fault)) is not None:
+            return failure
+        if body.get("stream"):
+            return StreamingResponse(_events(server, fault), media_type="text/event-stream")
+        return _chat(server, body, fault)
+
+    @app.get("/v1/models")
+    async def models() -> dict[str, Any]:
+        return {"object": "list", "data": [{"id": "test", "object": "model", "owned_by": "us"}]}
+
+    return app
+
+
+async def _failed(server: OpenAIServer, fault: Fault) -> Response | None:
+    if fault.body == "slow":
+        from asyncio import to_thread
+
+        await to_thread(server.hold)
+    if fault.body == "html":
+        return Response("<html>welcome</html>", media_type="text/html")
+    if fault.body == "garbage":
+        return Response("{not json", media_type="application/json")
+    if fault.status is None:
+        return None
+    error = {"message": fault.message, "code": fault.code, "param": fault.parameter, "type": "x"}
+    return JSONResponse({"error": error}, status_code=fault.status, headers=fault.headers)
+
+
+def _embeddings(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSONResponse:
+    texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+    if any(not text for text in texts):
+        error = {"message": "input cannot be empty", "code": None, "param": "input", "type": "x"}
+        return JSONResponse({"error": error}, status_code=400)
+    length = body.get("dimensions") or server.dimension
+    vectors = [_vector(text, length) for text in texts]
+    if fault.body == "dimension":
+        vectors[-1] = vectors[-1][:-1]
+    if fault.body == "nan":
+        vectors[-1][0] = np.nan
+    if fault.body == "count":
+        vectors.pop()
+    coded = body.get("encoding_format") == "base64"
+    rows = [
+        {"object": "embedding", "index": index, "embedding": _coded(vector) if coded else vector}
+        for index, vector in enumerate(vectors)
+    ]
+    rows.reverse()  # the order is in `index`, not in the list
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    answer = {"object": "list", "data": rows, "model": body["model"], "usage": usage}
+    return JSONResponse(answer)
+
+
+def _coded(vector: list[float]) -> str:
+    return base64.b64encode(np.array(vector, dtype="<f4").tobytes()).decode()
+
+
+def _vector(text: str, length: int) -> list[float]:
+    sums = np.zeros(length)
+    for word in text.lower().split():
+        sums[crc32(word.encode()) % length] += 1.0
+    norm = float(np.linalg.norm(sums)) or 1.0
+    vector: list[float] = (sums / norm).tolist()
+    return vector
+
+
+def _chat(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSONResponse:
+    content = "" if fault.body == "empty" else server.answer
+    message = {"role": "assistant", "content": content}
+    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    answer = {
+        "id": "chat-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": body["model"],
+        "choices": [] if fault.body == "no-choices" else choices,
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
+    return JSONResponse(answer)
+
+
+async def _events(server: OpenAIServer, fault: Fault) -> AsyncIterator[str]:
+    words = [] if fault.body == "empty" else server.answer.split(" ")
+    for position, word in enumerate(words):
+        if fault.body == "cut" and position == len(words) // 2:
+            raise ConnectionAbortedError("made to break off")
+        yield _event({"content": f" {word}" if position else word}, None)
+    if fault.body != "unfinished":
+        yield _event({}, "stop")
+        yield "data: [DONE]\n\n"
+
+
+def _event(delta: dict[str, str], reason: str | None) -> str:
+    choices = [{"index": 0, "delta": delta, "finish_reason": reason}]
+    chunk = {
+        "id": "chat-1",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": "test",
+        "choices": choices,
+    }
+    return f"data: {json.dumps(chunk)}\n\n"
