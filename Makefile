@@ -1,0 +1,72 @@
+# Two commands for a fresh machine with git, make and Python 3.11 or newer:
+#   make demo     compare four parsers on a document, in the terminal
+#   make test     run all tests
+# `make help` lists the others.
+
+PYTHON ?= python3
+DOC ?= examples/corpus/handbook.pdf
+DEFAULT_ASK := How often must the filter be cleaned?
+ASK ?= $(if $(filter examples/corpus/handbook.pdf,$(DOC)),$(DEFAULT_ASK))
+export DOC ASK
+
+BIN := .venv/bin
+# Versions and hashes come from constraints.txt; the package index is the one pip is set up for.
+INDEX := $(or $(UV_DEFAULT_INDEX),$(PIP_INDEX_URL),$(shell $(PYTHON) -m pip config get global.index-url 2>/dev/null))
+ifneq ($(INDEX),)
+export UV_DEFAULT_INDEX := $(INDEX)
+endif
+INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt
+RUNTIME := pdf,qdrant,openai
+PINS := pyproject.toml constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo app test check format lock clean
+
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3.12 ..." >&2; exit 5; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.8"
+
+.venv/installed-demo: $(BIN)/uv $(PINS)
+	$(INSTALL) --editable '.[$(RUNTIME)]'
+	@touch $@
+
+.venv/installed-app: $(BIN)/uv $(PINS)
+	$(INSTALL) --editable '.[$(RUNTIME),app]'
+	@touch $@
+
+.venv/installed-dev: $(BIN)/uv $(PINS)
+	$(INSTALL) --editable '.[$(RUNTIME),app]' --group dev
+	@touch $@
+
+demo: .venv/installed-demo ## compare four parsers; make demo DOC=your.pdf ASK="your question"
+	@test -n "$$ASK" || { echo 'What shall be asked? make demo DOC=your.pdf ASK="your question"' >&2; exit 2; }
+	@$(BIN)/rag-nodes compare "$$DOC" --ask "$$ASK"
+
+app: .venv/installed-app ## open the app in a browser
+	@$(BIN)/rag-nodes app
+
+test: .venv/installed-dev ## run all tests
+	$(BIN)/pytest
+
+check: .venv/installed-dev ## lint, format, types, architecture
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/installed-dev ## format and fix what can be fixed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(BIN)/uv ## compile constraints.txt from pyproject.toml
+	$(BIN)/uv pip compile --quiet pyproject.toml --all-extras --group dev --universal \
+		--python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade \
+		--output-file constraints.txt
+
+clean: ## remove the environment and everything generated
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache artefacts
