@@ -5,7 +5,7 @@
 
 PYTHON ?= python3
 DOC ?= examples/corpus/handbook.pdf
-DEFAULT_ASK := How often must the filter be cleaned?
+DEFAULT_ASK := When must the sand filter be rinsed backwards?
 ASK ?= $(if $(filter examples/corpus/handbook.pdf,$(DOC)),$(DEFAULT_ASK))
 export DOC ASK
 

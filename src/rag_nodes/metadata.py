@@ -14,6 +14,8 @@ SOURCE_HASH = "source_hash"
 """SHA-256 of the document's text, hex (str). Decides re-ingest."""
 TITLE = "title"
 """Title of the document, where the file states one (str)."""
+DESCRIPTION = "description"
+"""What the document says it is about, from its front matter (str)."""
 TOTAL_PAGES = "total_pages"
 """Pages of the document; absent for formats without pages (int)."""
 PAGE_STARTS = "page_starts"
@@ -69,6 +71,7 @@ BOOKKEEPING: tuple[str, ...] = (
     FILE_NAME,
     SOURCE_HASH,
     TITLE,
+    DESCRIPTION,
     TOTAL_PAGES,
     PAGE_STARTS,
     READ_WARNINGS,

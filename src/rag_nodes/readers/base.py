@@ -1,0 +1,139 @@
+"""What every reader shares: limits, the reader's answer, and the `Document` made from it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import FileTooLargeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llama_index.core.schema import Document
+
+TITLE_LENGTH = 300
+"""Characters of a title or description that are kept; the rest is not a title any more."""
+
+_UNSAFE = re.compile("[\x00\ud800-\udfff]")
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much one file may hold before it is refused with `FileTooLargeError`.
+
+    Attributes:
+        file_bytes: size on disk.
+        pages: pages of a PDF.
+        characters: characters of text taken from the file.
+    """
+
+    file_bytes: int = 500 * 1024 * 1024
+    pages: int = 20_000
+    characters: int = 100_000_000
+
+    def check_bytes(self, path: Path, size: int) -> None:
+        """Refuse a file over `file_bytes`; raises FileTooLargeError."""
+        self._check(path, size, self.file_bytes, "bytes")
+
+    def check_pages(self, path: Path, pages: int) -> None:
+        """Refuse a document over `pages`; raises FileTooLargeError."""
+        self._check(path, pages, self.pages, "pages")
+
+    def check_characters(self, path: Path, characters: int) -> None:
+        """Refuse text over `characters`; raises FileTooLargeError."""
+        self._check(path, characters, self.characters, "characters")
+
+    @staticmethod
+    def _check(path: Path, actual: int, limit: int, unit: str) -> None:
+        if actual > limit:
+            raise FileTooLargeError(path, f"{actual:,} {unit}, over the limit of {limit:,} {unit}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a reader found in a file, as plain data that could cross a process boundary.
+
+    Attributes:
+        text: the full text.
+        title: title the file states, if any.
+        description: description the file states, if any.
+        page_starts: offset at which each page starts; None for formats without pages.
+        warnings: what could not be taken over, or was guessed.
+    """
+
+    text: str
+    title: str | None = None
+    description: str | None = None
+    page_starts: tuple[int, ...] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class Reader(Protocol):
+    """Turns one kind of file into a `Reading`, or raises a `ReadError` that names the file."""
+
+    def __call__(self, path: Path, limits: Limits) -> Reading:
+        """Read the file at `path`, an existing file within `limits.file_bytes`."""
+        ...
+
+
+def safe_text(text: str) -> str:
+    """Replace what tokenizers and databases choke on: NUL and lone surrogates become U+FFFD.
+
+    The length does not change, so offsets stay those of the original.
+    """
+    return _UNSAFE.sub("\ufffd", text)
+
+
+def build_document(path: Path, reading: Reading) -> Document:
+    """Make the `Document` of a file: stable id, text, bookkeeping metadata.
+
+    The id depends on the canonical path alone, so a changed file replaces its former self; the
+    hash of the text tells whether it changed.
+
+    Args:
+        path: canonical path of the file.
+        reading: what its reader found.
+
+    Returns:
+        A document whose metadata is hidden from embedding model and LLM.
+    """
+    from llama_index.core.schema import Document
+
+    text = safe_text(reading.text)
+    facts = _facts(path, reading, text)
+    hidden = list(facts)
+    return Document(
+        id_=str(uuid.uuid5(uuid.NAMESPACE_URL, path.as_uri())),
+        text=text,
+        metadata=facts,
+        excluded_embed_metadata_keys=hidden,
+        excluded_llm_metadata_keys=list(hidden),
+    )
+
+
+def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        keys.SOURCE: safe_text(str(path)),
+        keys.FILE_NAME: safe_text(path.name),
+        keys.SOURCE_HASH: hashlib.sha256(text.encode()).hexdigest(),
+    }
+    if title := _one_line(reading.title):
+        facts[keys.TITLE] = title
+    if description := _one_line(reading.description):
+        facts[keys.DESCRIPTION] = description
+    if reading.page_starts is not None:
+        facts[keys.TOTAL_PAGES] = len(reading.page_starts)
+        facts[keys.PAGE_STARTS] = list(reading.page_starts)
+    if reading.warnings:
+        facts[keys.READ_WARNINGS] = [safe_text(warning) for warning in reading.warnings]
+    return facts
+
+
+def _one_line(text: str | None) -> str:
+    return _BLANKS.sub(" ", safe_text(text or "")).strip()[:TITLE_LENGTH].rstrip()

@@ -1,0 +1,105 @@
+"""Markdown files in, their text verbatim plus title and description out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.plain import decode_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_FIELD = re.compile(r"(title|description)[ \t]*:[ \t]*(.*)", re.IGNORECASE)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ATX_H1 = re.compile(r" {0,3}#(?!#)[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_SETEXT_H1 = re.compile(r" {0,3}=+[ \t]*$")
+_INLINE = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]+")
+
+
+def read_markdown(path: Path, limits: Limits) -> Reading:
+    """Read a Markdown file; the text stays as it is, front matter included.
+
+    Offsets are therefore those of the file. The title is that of the front matter, else the
+    first heading of level 1.
+
+    Args:
+        path: an existing file.
+        limits: `characters` is checked.
+
+    Returns:
+        The text with title and description.
+
+    Raises:
+        EmptyFileError: nothing but blank space.
+        MisnamedFileError: the bytes are not text.
+        FileTooLargeError: over `limits.characters`.
+    """
+    text, warnings = decode_file(path)
+    limits.check_characters(path, len(text))
+    matter = _FRONT_MATTER.match(text)
+    fields = _fields(matter.group(1)) if matter else {}
+    body = text[matter.end() :] if matter else text
+    return Reading(
+        text=text,
+        title=fields.get("title") or _first_h1(body),
+        description=fields.get("description"),
+        warnings=warnings,
+    )
+
+
+def _fields(front_matter: str) -> dict[str, str]:
+    """Take title and description from YAML: plain, quoted and block scalars of the top level."""
+    lines = front_matter.splitlines()
+    fields: dict[str, str] = {}
+    for index, line in enumerate(lines):
+        if match := _FIELD.match(line):
+            value = match.group(2).strip()
+            if not value or value[0] in "|>":
+                value = " ".join(_indented(lines[index + 1 :]))
+            fields.setdefault(match.group(1).lower(), _unquoted(value))
+    return fields
+
+
+def _indented(lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        if line.strip() and not line[0].isspace():
+            return
+        yield line.strip()
+
+
+def _unquoted(value: str) -> str:
+    quote = value[:1]
+    if quote in {'"', "'"} and (end := value.find(quote, 1)) > 0:
+        return value[1:end]
+    return value.split(" #", maxsplit=1)[0].strip()
+
+
+def _first_h1(text: str) -> str | None:
+    """Find the first heading of level 1 outside fenced code."""
+    fence = ""
+    previous = ""
+    for line in text.splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            closes = mark and mark.group(1).startswith(fence)
+            fence = "" if closes else fence
+            continue
+        if mark:
+            fence = mark.group(1)
+            continue
+        if match := _ATX_H1.match(line):
+            return _plain(match.group(1))
+        if previous.strip() and _SETEXT_H1.match(line):
+            return _plain(previous)
+        previous = line
+    return None
+
+
+def _plain(heading: str) -> str:
+    return _INLINE.sub(lambda match: match.group(1) or "", heading).strip()

@@ -1,0 +1,239 @@
+"""Lines of a page in, blocks of text out: headings, paragraphs, list items, rows."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from rag_nodes.readers.pdf.joints import Vocabulary, joint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.readers.pdf.layout import Heading, Line, Measures
+
+Kind = Literal["heading", "text", "item", "rows"]
+Relation = Literal["join", "newline", "break"]
+
+LOOSE = 1.45
+"""Multiple of the usual line pitch above which a gap parts two paragraphs."""
+ROW_LOOSE = 2.2
+"""The same between two rows of a table or two lines of code."""
+DEEPEST_INDENT = 40
+"""Blanks an indented line of code may get."""
+FIRST_ORDINALS = 2
+"""Numbers up to which an ordinal alone proves no list item: "in chapter\n2. " is a sentence."""
+INDENT = 0.8
+"""Font sizes a first line must stand right of its block to be indented."""
+SPARE = 2.0
+"""Characters of room beyond the next word before a line break counts as meant."""
+
+_BULLET = re.compile("[•‣▪◦●○■□∙➢✓\u2043]\\s*(?=\\S)")
+_DASH = re.compile("[-\u2013\u2014*\u00b7]\\s+(?=\\S)")
+_ORDINAL = re.compile(r"(?:\(?(?=\d+[.)])|\[(?=\d+\]))(\d{1,4})[.)\]]\s+\S")
+_LETTERED = re.compile(r"\((?:[a-z]|[ivx]{1,4})\)\s+\S")
+_SENTENCE_END = re.compile(
+    "[.!?:;…。\uff01\uff1f\uff1a\uff1b」』\uff09][\"'”\u2019»)\\]\\d]*$"  # fullwidth ! ? : ; )
+)
+_CONTENTS = re.compile(r"\S \.\.\. \w+$")
+_CJK_START = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff、。]")
+
+
+@dataclass(slots=True, kw_only=True)
+class Block:
+    """Text between two blank lines, or one list item.
+
+    Attributes:
+        kind: "heading", "text", "item" or "rows" (lines that keep their ends).
+        text: the content; lines joined, Markdown bullet included.
+        left: x of its first line.
+        level: 1 to 6 for headings, else 0.
+        last: its last line.
+        full: the last line runs to the right edge of its block, so that it may continue.
+    """
+
+    kind: Kind
+    text: str
+    left: float
+    last: Line
+    level: int = 0
+    full: bool = False
+
+
+def ends_sentence(text: str) -> bool:
+    """True where a text ends as sentences do, footnote marks and quotes after it included."""
+    return _SENTENCE_END.search(text[-8:]) is not None
+
+
+def may_follow(block: Block, text: str) -> bool:
+    """True where `text`, first on its page, column or block, clearly continues `block`."""
+    if block.kind not in {"text", "item"} or ends_sentence(block.text):
+        return False
+    return text[0].islower() or (block.full and _CJK_START.match(text) is not None)
+
+
+@dataclass(slots=True)
+class Composer:
+    """Makes blocks of the lines of one page after another; numbering of lists goes on.
+
+    Attributes:
+        measures: what is usual in the document.
+        vocabulary: its words.
+    """
+
+    measures: Measures
+    vocabulary: Vocabulary
+    _ordinal: int = field(default=0, init=False)
+    _edges: dict[int, tuple[float, float]] = field(default_factory=dict, init=False)
+
+    def compose(self, lines: Sequence[Line], headings: Sequence[Heading]) -> list[Block]:
+        """Make the blocks of one page.
+
+        Args:
+            lines: in reading order, furniture removed and rows merged.
+            headings: which of them are headings.
+        """
+        self._edges = _block_edges(lines)
+        starts = {heading.start: heading for heading in headings}
+        blocks: list[Block] = []
+        index = 0
+        while index < len(lines):
+            if heading := starts.get(index):
+                blocks.append(self._heading(lines[index : heading.stop], heading.level))
+                index = heading.stop
+            else:
+                self._add(blocks, lines[index])
+                index += 1
+        return blocks
+
+    def _heading(self, lines: Sequence[Line], level: int) -> Block:
+        text = lines[0].text
+        for above, line in pairwise(lines):
+            # "Chapter 1" above a larger title is no line that runs on, whatever the script.
+            runs_on = abs(above.size - line.size) < above.size / 10
+            text = self._glued(text, line.text) if runs_on else f"{text} {line.text}"
+        return Block(kind="heading", text=text, level=level, left=lines[0].left, last=lines[-1])
+
+    def _add(self, blocks: list[Block], line: Line) -> None:
+        previous = blocks[-1] if blocks else None
+        marker = self._item_text(line, previous)
+        if marker is not None:
+            blocks.append(self._block("item", marker, line))
+            return
+        relation = self._relation(previous, line)
+        if previous is None or relation == "break":
+            kind: Kind = "rows" if self._keeps_lines(line) else "text"
+            blocks.append(self._block(kind, line.text, line))
+            return
+        if relation == "newline":
+            previous.text += "\n" + _indent(line, previous.left) + line.text
+        else:
+            previous.text = self._glued(previous.text, line.text)
+        previous.last, previous.full = line, self._is_full(line)
+
+    def _block(self, kind: Kind, text: str, line: Line) -> Block:
+        return Block(kind=kind, text=text, left=line.left, last=line, full=self._is_full(line))
+
+    def _glued(self, before: str, after: str) -> str:
+        drop, glue = joint(before, after, self.vocabulary)
+        return before[: len(before) - drop] + glue + after
+
+    def _item_text(self, line: Line, previous: Block | None) -> str | None:
+        """Give the text of a list item with a Markdown bullet; None where it is no item."""
+        if match := _BULLET.match(line.text):
+            return "- " + line.text[match.end() :]
+        starts_anew = (
+            previous is None
+            or previous.last.block != line.block
+            or previous.kind in {"item", "heading"}
+            or ends_sentence(previous.text)
+        )
+        if match := _DASH.match(line.text):
+            return "- " + line.text[match.end() :] if starts_anew else None
+        if match := _ORDINAL.match(line.text):
+            number = int(match.group(1))
+            starts_anew = starts_anew or number == self._ordinal + 1 > FIRST_ORDINALS
+            if starts_anew and number in {1, self._ordinal + 1}:
+                self._ordinal = number
+                return line.text
+        return line.text if starts_anew and _LETTERED.match(line.text) else None
+
+    def _relation(self, previous: Block | None, line: Line) -> Relation:
+        if previous is None or previous.kind == "heading":
+            return "break"
+        above = previous.last
+        if previous.kind == "rows" or self._keeps_lines(line):
+            both = previous.kind == "rows" and self._keeps_lines(line)
+            return "newline" if both and self._is_near(above, line, loose=ROW_LOOSE) else "break"
+        if above.block != line.block or above.upright != line.upright:
+            return "join" if self._flows_on(previous, line) else "break"
+        return self._within_block(previous, line)
+
+    def _within_block(self, previous: Block, line: Line) -> Relation:
+        above = previous.last
+        if line.baseline > above.baseline and not self._is_near(above, line):
+            return "break"
+        if previous.kind == "item" and line.left > previous.left + 1:
+            return "join"  # the lines of an item hang below its text, not below its number
+        ended = ends_sentence(previous.text)
+        if ended and self._is_indented(line) and not self._is_indented(above):
+            return "break"
+        if line.text[0].islower() or not self._broke_on_purpose(above, line):
+            return "join"
+        return "break" if ended else "newline"
+
+    def _flows_on(self, previous: Block, line: Line) -> bool:
+        above = previous.last
+        if abs(above.size - line.size) > above.size / 10 or above.bold != line.bold:
+            return False
+        return may_follow(previous, line.text) or self._runs_on_below(previous, line)
+
+    def _runs_on_below(self, previous: Block, line: Line) -> bool:
+        """True for lines of one paragraph that the PDF library put into two blocks."""
+        above = previous.last
+        reaches_edge = above.right > self._edges[line.block][1] - SPARE * line.size
+        beneath = reaches_edge and above.left < self._edges[line.block][1]
+        return beneath and self._is_near(above, line) and not ends_sentence(previous.text)
+
+    def _keeps_lines(self, line: Line) -> bool:
+        contents = _CONTENTS.search(line.text) is not None
+        return line.row or contents or (line.mono and not self.measures.mono)
+
+    def _is_near(self, above: Line, below: Line, *, loose: float = LOOSE) -> bool:
+        step = below.baseline - above.baseline
+        usual = self.measures.pitch * max(above.size, below.size)
+        return 0 < step <= loose * usual
+
+    def _is_indented(self, line: Line) -> bool:
+        return line.left - self._edges[line.block][0] > INDENT * line.size
+
+    def _is_full(self, line: Line) -> bool:
+        left, right = self._edges[line.block]
+        return line.right > right - 0.05 * (right - left) - line.size
+
+    def _broke_on_purpose(self, above: Line, below: Line) -> bool:
+        """True where the first word of the next line would have fitted on this one."""
+        character = (below.right - below.left) / max(1, len(below.text))
+        word = len(below.text.split(maxsplit=1)[0]) * character
+        room = self._edges[above.block][1] - above.right
+        return above.text[-1] != "-" and room > word + SPARE * character
+
+
+def _indent(line: Line, left: float) -> str:
+    """Rebuild the indentation of code from where its line starts."""
+    if not line.mono:
+        return ""
+    character = (line.right - line.left) / max(1, len(line.text))
+    return " " * min(DEEPEST_INDENT, max(0, round((line.left - left) / max(character, 1.0))))
+
+
+def _block_edges(lines: Sequence[Line]) -> dict[int, tuple[float, float]]:
+    lefts: dict[int, list[float]] = defaultdict(list)
+    rights: dict[int, list[float]] = defaultdict(list)
+    for line in lines:
+        lefts[line.block].append(line.left)
+        rights[line.block].append(line.right)
+    return {block: (min(lefts[block]), max(rights[block])) for block in lefts}

@@ -1,0 +1,115 @@
+"""One PDF in, one `Reading` out: the stages in order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError
+from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.pdf.assemble import assemble
+from rag_nodes.readers.pdf.extract import extract
+from rag_nodes.readers.pdf.fonts import font_headings
+from rag_nodes.readers.pdf.furniture import without_furniture
+from rag_nodes.readers.pdf.joints import Vocabulary
+from rag_nodes.readers.pdf.layout import measure
+from rag_nodes.readers.pdf.outline import outline_headings
+from rag_nodes.readers.pdf.paragraphs import Composer
+from rag_nodes.readers.pdf.rows import merge_rows
+from rag_nodes.readers.sniff import is_html, is_pdf, is_readable_text, kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rag_nodes.readers.pdf.layout import Extracted, Line, Measures
+    from rag_nodes.readers.pdf.paragraphs import Block
+
+TITLE_SIZE = 1.3
+"""Font size on the first page, as a multiple of the body's, that is a title's."""
+SEARCHED = 1024 * 1024
+"""Bytes searched for PDF objects in a file without a PDF header."""
+
+_FILE_NAME = re.compile(
+    r"\.(?:pdf|docx?|odt|rtf|tex|dvi|indd|qxd|pptx?|xlsx?|txt|html?)$", re.IGNORECASE
+)
+_NO_TITLE = re.compile(
+    r"untitled|microsoft word|powerpoint|document\d*$|slide \d|unbenannt", re.IGNORECASE
+)
+
+
+def read_pdf(path: Path, limits: Limits) -> Reading:
+    """Read a PDF into Markdown text with headings and an exact page map.
+
+    Args:
+        path: an existing file.
+        limits: pages and characters are checked.
+
+    Returns:
+        Text, page starts, title, and warnings for what could not be taken over.
+
+    Raises:
+        ReadError: a subclass for each kind of bad PDF, see `extract`.
+        MissingExtraError: PyMuPDF is not installed.
+    """
+    _check_header(path)
+    return compose(extract(path, limits))
+
+
+def compose(extracted: Extracted) -> Reading:
+    """Make text of extracted lines; pure, so that extraction can happen elsewhere."""
+    vocabulary = Vocabulary(line.text for page in extracted.pages for line in page.lines)
+    pages = tuple(
+        replace(page, lines=merge_rows(page.lines))
+        for page in without_furniture(extracted.pages, extracted.outline)
+    )
+    measures = measure(pages)
+    headings = outline_headings(pages, extracted.outline) or font_headings(pages, measures)
+    composer = Composer(measures, vocabulary)
+    blocks = [
+        composer.compose(page.lines, found) for page, found in zip(pages, headings, strict=True)
+    ]
+    text, starts = assemble(blocks, vocabulary)
+    return Reading(
+        text=text,
+        title=_title(extracted.title, blocks, pages[0].lines, measures),
+        page_starts=starts,
+        warnings=extracted.warnings,
+    )
+
+
+def _check_header(path: Path) -> None:
+    """Tell files of other kinds from damaged PDFs; PyMuPDF would open many of them."""
+    with path.open("rb") as file:
+        head = file.read(SEARCHED)
+    if is_pdf(head) or b"endobj" in head:
+        return
+    if not head.strip(b"\x00 \t\r\n\f"):
+        raise EmptyFileError(path, "the file holds nothing but blank space")
+    if kind := kind_of(head) or ("an HTML page" if is_html(head) else None):
+        raise MisnamedFileError(path, f"the content is {kind}, not a PDF document")
+    if is_readable_text(head):
+        raise MisnamedFileError(path, "the content is plain text, not a PDF document")
+    raise CorruptFileError(path, "the file has no PDF header and no PDF objects")
+
+
+def _title(
+    stated: str, pages: Sequence[Sequence[Block]], cover: Sequence[Line], measures: Measures
+) -> str | None:
+    """Believe the file's own title where it reads like one.
+
+    Else take the large print on the first page, else the first heading.
+    """
+    stated = stated.strip()
+    letters = sum(map(str.isalpha, stated))
+    readable = 2 * letters > len(stated) and letters > 3  # noqa: PLR2004 - a word
+    if readable and not _FILE_NAME.search(stated) and not _NO_TITLE.match(stated):
+        return stated
+    largest = max((line.size for line in cover if line.upright), default=0.0)
+    if largest >= TITLE_SIZE * measures.size:
+        return " ".join(line.text for line in cover if line.upright and line.size > largest - 1)
+    for blocks in pages:
+        if found := [block for block in blocks if block.kind == "heading"]:
+            return blocks[0].text if blocks[0] in found else found[0].text
+    return None

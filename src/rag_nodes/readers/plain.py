@@ -1,0 +1,151 @@
+"""Plain text files in, their characters out, whatever the encoding."""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import EmptyFileError, MisnamedFileError
+from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.sniff import HEAD, kind_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAMPLE = 256 * 1024
+"""Bytes the encoding is guessed from; more costs time and changes nothing."""
+DAMAGE_RATIO = 10
+"""A text with this many good UTF-8 sequences per broken one is damaged UTF-8, not another
+encoding."""
+CONTROL_SHARE = 0.02
+"""Share of control characters above which a file is not text."""
+
+_BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its first half
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_WESTERN = frozenset({"cp1250", "cp1252", "cp1254", "cp1257", "cp775", "cp850", "cp858"}) | {
+    "hp_roman8",
+    "latin_1",
+    "mac_iceland",
+    "mac_latin2",
+    "mac_roman",
+    "mac_turkish",
+}
+_TEXT_CONTROLS = frozenset("\t\n\v\f\r\x1a\x1b\x1c\x1d\x1e\x1f\x85\ufffd")
+
+
+def read_plain(path: Path, limits: Limits) -> Reading:
+    """Read a text file without changing a character; a byte order mark is not text.
+
+    Args:
+        path: an existing file.
+        limits: `characters` is checked.
+
+    Returns:
+        The text; `warnings` says which encoding was guessed where the file is not Unicode.
+
+    Raises:
+        EmptyFileError: nothing but blank space.
+        MisnamedFileError: the bytes are not text.
+        FileTooLargeError: over `limits.characters`.
+    """
+    text, warnings = decode_file(path)
+    limits.check_characters(path, len(text))
+    return Reading(text=text, warnings=warnings)
+
+
+def decode_file(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Give the characters of a text file and what had to be guessed for it.
+
+    Raises:
+        EmptyFileError: nothing but blank space.
+        MisnamedFileError: the bytes are not text.
+    """
+    data = path.read_bytes()
+    if kind := kind_of(data[:HEAD]):
+        raise MisnamedFileError(path, f"the content is {kind}, not text")
+    decoded = _decode(data)
+    if decoded is None or _looks_binary(decoded[0]):
+        raise MisnamedFileError(path, "the content is binary data, not text")
+    text, warning = decoded
+    if not text.strip("\x00\ufeff \t\r\n\f\v\u00a0\u200b\u3000"):
+        raise EmptyFileError(path, "the file holds nothing but blank space")
+    return text, (warning,) if warning else ()
+
+
+def _decode(data: bytes) -> tuple[str, str | None] | None:
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _replacing(data[len(mark) :], encoding)
+    if b"\x00" in data[:SAMPLE] and (wide := _unmarked_utf16(data)):
+        return wide  # before UTF-8, in which zero bytes are legal
+    try:
+        return data.decode("utf-8"), None
+    except UnicodeDecodeError:
+        return _damaged_utf8(data) or _guessed(data)
+
+
+def _replacing(data: bytes, encoding: str) -> tuple[str, str | None]:
+    text = data.decode(encoding, errors="replace")
+    broken = text.count("\ufffd") - _own_replacements(data, encoding)
+    if broken <= 0:
+        return text, None
+    return text, f"{broken} damaged {encoding} sequences were replaced by U+FFFD"
+
+
+def _own_replacements(data: bytes, encoding: str) -> int:
+    """Count the U+FFFD that the file itself holds; they are no damage of this reading."""
+    return data.decode(encoding, errors="ignore").count("\ufffd")
+
+
+def _damaged_utf8(data: bytes) -> tuple[str, str | None] | None:
+    text, warning = _replacing(data, "utf-8")
+    broken = text.count("\ufffd")
+    good = sum(not character.isascii() for character in text) - broken
+    return (text, warning) if good >= DAMAGE_RATIO * broken else None
+
+
+def _unmarked_utf16(data: bytes) -> tuple[str, str | None] | None:
+    """Recognise UTF-16 without a mark by the zero bytes of its Latin letters and spaces."""
+    sample = data[:SAMPLE]
+    low, high = sample[0::2].count(0), sample[1::2].count(0)
+    if max(low, high) < len(sample) // 8 or min(low, high) * 8 > max(low, high):
+        return None
+    encoding = "utf-16-le" if high > low else "utf-16-be"
+    text, _ = _replacing(data, encoding)
+    return text, f"read as {encoding} (guessed: the file has no byte order mark)"
+
+
+def _guessed(data: bytes) -> tuple[str, str | None] | None:
+    from charset_normalizer import from_bytes
+
+    best = None if b"\x00" in data[:SAMPLE] else from_bytes(data[:SAMPLE]).best()
+    if best is None:
+        return None
+    encoding = _preferred(best.encoding, data)
+    text = data.decode(encoding, errors="replace")
+    return text, f"read as {encoding} (guessed: the file is not valid UTF-8)"
+
+
+def _preferred(encoding: str, data: bytes) -> str:
+    """Between the look-alikes of western Europe, take the one that nearly all files are in."""
+    if encoding not in _WESTERN:
+        return encoding
+    try:
+        data.decode("cp1252")
+    except UnicodeDecodeError:
+        return encoding
+    return "cp1252"
+
+
+def _looks_binary(text: str) -> bool:
+    sample = text[:SAMPLE]
+    controls = sum(
+        not character.isprintable() and character < "\xa0" and character not in _TEXT_CONTROLS
+        for character in sample
+    )
+    return controls > CONTROL_SHARE * len(sample)

@@ -1,0 +1,280 @@
+"""Files of all kinds, good and bad, through `read` and `read_all`."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core.schema import MetadataMode
+
+from rag_nodes import errors
+from rag_nodes import metadata as keys
+from rag_nodes.readers import SUFFIXES, Limits, read, read_all
+from rag_nodes.readers.registry import _reader_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
+ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00" + bytes(range(256)) * 4
+HTML = b"<!DOCTYPE html><html><body><p>Hello</p></body></html>"
+GARBAGE = b"\x07\x01\xfe\xff\x9c\x00\x03\x80" * 200
+PDF_START = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n"
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def text_of(tmp_path: Path, content: bytes) -> tuple[str, list[str]]:
+    document = read(write(tmp_path / "note.txt", content))
+    return document.text, document.metadata.get(keys.READ_WARNINGS, [])
+
+
+# --- good files ---------------------------------------------------------------------------------
+
+
+def test_a_document_knows_its_file_and_hides_that_from_the_models(tmp_path: Path) -> None:
+    path = write(tmp_path / "note.txt", b"The kettle is on.")
+    document = read(path)
+    assert document.text == "The kettle is on."
+    assert document.metadata == {
+        keys.SOURCE: str(path.resolve()),
+        keys.FILE_NAME: "note.txt",
+        keys.SOURCE_HASH: hashlib.sha256(b"The kettle is on.").hexdigest(),
+    }
+    assert document.get_content(MetadataMode.EMBED) == "The kettle is on."
+    assert document.get_content(MetadataMode.LLM) == "The kettle is on."
+
+
+def test_the_id_depends_on_the_canonical_path_and_not_on_the_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "note.txt", b"before")
+    first = read(path)
+    path.write_bytes(b"after")
+    monkeypatch.chdir(tmp_path)
+    second = read("note.txt")
+    assert first.id_ == second.id_ == str(uuid.uuid5(uuid.NAMESPACE_URL, path.resolve().as_uri()))
+    assert first.metadata[keys.SOURCE_HASH] != second.metadata[keys.SOURCE_HASH]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        pytest.param("Größe — 尺寸\r\n".encode(), "Größe — 尺寸\r\n", id="utf-8, line ends kept"),
+        pytest.param(b"\xef\xbb\xbfGr\xc3\xb6\xc3\x9fe", "Größe", id="utf-8 with mark"),
+        pytest.param("\ufeffGröße 尺寸".encode("utf-16-le"), "Größe 尺寸", id="utf-16-le"),
+        pytest.param("\ufeffGröße 尺寸".encode("utf-16-be"), "Größe 尺寸", id="utf-16-be"),
+        pytest.param("\ufeffGröße 尺寸".encode("utf-32-le"), "Größe 尺寸", id="utf-32-le"),
+    ],
+)
+def test_unicode_files_are_read_exactly_and_without_a_warning(
+    tmp_path: Path, content: bytes, text: str
+) -> None:
+    assert text_of(tmp_path, content) == (text, [])
+
+
+def test_an_old_western_encoding_is_guessed_and_named_in_a_warning(tmp_path: Path) -> None:
+    original = "Die Größe der Tür beträgt zwölf Fuß: „überraschend“ genug für Käthe. " * 4
+    text, warnings = text_of(tmp_path, original.encode("cp1252"))
+    assert text == original
+    assert [warning for warning in warnings if "cp1252" in warning] == warnings != []
+
+
+def test_a_cyrillic_encoding_is_guessed_and_named_in_a_warning(tmp_path: Path) -> None:
+    original = "Теплица стоит за домом, и каждое утро мы открываем окна и двери. " * 6
+    text, warnings = text_of(tmp_path, original.encode("cp1251"))
+    assert text == original
+    assert "guessed" in warnings[0]
+
+
+def test_utf_16_without_a_mark_is_recognised(tmp_path: Path) -> None:
+    original = "A plain note from an old program, nothing more. "
+    text, warnings = text_of(tmp_path, original.encode("utf-16-le"))
+    assert text == original
+    assert "utf-16-le" in warnings[0]
+
+
+def test_a_few_broken_bytes_do_not_turn_utf_8_into_something_else(tmp_path: Path) -> None:
+    content = ("Grüße aus Köln, schöne Grüße an alle Gärtner. " * 10).encode() + b"\xff end"
+    text, warnings = text_of(tmp_path, content)
+    assert text.startswith("Grüße aus Köln")
+    assert text.endswith("\ufffd end")
+    assert "1 damaged utf-8" in warnings[0]
+
+
+def test_nul_characters_are_replaced_without_moving_an_offset(tmp_path: Path) -> None:
+    original = "first part\x00second part" + " and so on" * 20
+    text, _ = text_of(tmp_path, original.encode())
+    assert text == original.replace("\x00", "\ufffd")
+
+
+def test_suffixes_count_in_any_case(tmp_path: Path) -> None:
+    assert read(write(tmp_path / "NOTE.TXT", b"loud")).text == "loud"
+
+
+# --- bad files ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("empty.txt", b"", errors.EmptyFileError),
+        ("empty.md", b"", errors.EmptyFileError),
+        ("empty.pdf", b"", errors.EmptyFileError),
+        ("blank.txt", b" \r\n\t\n", errors.EmptyFileError),
+        ("blank.md", b"\n\n\n", errors.EmptyFileError),
+        ("blank.pdf", b" \n" * 50, errors.EmptyFileError),
+        ("zeros.pdf", bytes(2000), errors.EmptyFileError),
+        ("page.pdf", HTML, errors.MisnamedFileError),
+        ("image.pdf", PNG, errors.MisnamedFileError),
+        ("archive.pdf", ZIP, errors.MisnamedFileError),
+        ("note.pdf", b"Only a note.\n" * 9, errors.MisnamedFileError),
+        ("paper.txt", PDF_START, errors.MisnamedFileError),
+        ("paper.md", PDF_START, errors.MisnamedFileError),
+        ("image.txt", PNG, errors.MisnamedFileError),
+        ("program.txt", GARBAGE, errors.MisnamedFileError),
+        ("program.md", GARBAGE, errors.MisnamedFileError),
+        ("garbage.pdf", GARBAGE, errors.CorruptFileError),
+        ("header-only.pdf", PDF_START, errors.ReadError),
+        ("table.xyz", b"a;b", errors.UnsupportedFileError),
+        ("nosuffix", b"text", errors.UnsupportedFileError),
+    ],
+)
+def test_each_kind_of_bad_file_has_its_error_with_file_and_remedy(
+    tmp_path: Path, name: str, content: bytes, error: type[errors.ReadError]
+) -> None:
+    path = write(tmp_path / name, content)
+    with pytest.raises(error) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+    assert caught.value.reason
+    assert caught.value.remedy
+
+
+def test_the_message_says_what_the_file_really_is(tmp_path: Path) -> None:
+    with pytest.raises(errors.MisnamedFileError, match="PNG image, not a PDF"):
+        read(write(tmp_path / "image.pdf", PNG))
+    with pytest.raises(errors.MisnamedFileError, match="PDF document, not text"):
+        read(write(tmp_path / "paper.txt", PDF_START))
+
+
+def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(errors.FileMissingError, match="no such file"):
+        read(tmp_path / "nowhere.txt")
+    with pytest.raises(errors.FileMissingError, match="read_all"):
+        read(tmp_path)
+
+
+def test_files_over_a_limit_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "long.txt", b"word " * 1000)
+    with pytest.raises(errors.FileTooLargeError, match="bytes"):
+        read(path, limits=Limits(file_bytes=4999))
+    with pytest.raises(errors.FileTooLargeError, match="5,000 characters"):
+        read(path, limits=Limits(characters=4999))
+    assert len(read(path, limits=Limits(file_bytes=5000, characters=5000)).text) == 5000
+
+
+def test_an_unexpected_failure_becomes_a_read_error_that_keeps_its_cause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(path: Path, limits: Limits) -> None:
+        raise LookupError(f"{path.name} {limits.pages}")
+
+    monkeypatch.setitem(SUFFIXES, ".txt", broken)
+    with pytest.raises(errors.ReadError, match="unexpected LookupError") as caught:
+        read(write(tmp_path / "note.txt", b"text"))
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
+# --- many files ---------------------------------------------------------------------------------
+
+
+def test_one_bad_file_never_stops_the_rest(tmp_path: Path) -> None:
+    good = write(tmp_path / "good.txt", b"good")
+    bad = write(tmp_path / "bad.pdf", GARBAGE)
+    late = write(tmp_path / "late.md", b"# Late")
+    results = list(read_all([good, tmp_path / "gone.txt", bad, late]))
+    assert [type(result.error) for result in results] == [
+        type(None),
+        errors.FileMissingError,
+        errors.CorruptFileError,
+        type(None),
+    ]
+    assert [result.document.text if result.document else None for result in results] == [
+        "good",
+        None,
+        None,
+        "# Late",
+    ]
+    assert all(result.seconds >= 0 for result in results)
+
+
+def test_folders_are_walked_in_order_without_hidden_and_foreign_files(tmp_path: Path) -> None:
+    for name in ["b.txt", "a.md", "deep/c.txt", ".hidden.txt", ".git/config.txt", "data.xyz"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write(tmp_path / name, name.encode())
+    found = [result.path.relative_to(tmp_path).as_posix() for result in read_all([tmp_path])]
+    assert found == ["a.md", "b.txt", "deep/c.txt"]
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "note.txt", b"once")
+    assert len(list(read_all([path, tmp_path, str(path)]))) == 1
+
+
+def test_a_folder_without_readable_files_is_a_row_and_not_silence(tmp_path: Path) -> None:
+    (result,) = read_all([tmp_path])
+    assert isinstance(result.error, errors.UnsupportedFileError)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_that_lead_out_of_a_folder_are_not_followed(tmp_path: Path) -> None:
+    secret = write(tmp_path / "secret.txt", b"secret")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write(folder / "open.txt", b"open")
+    (folder / "link.txt").symlink_to(secret)
+    assert [result.path.name for result in read_all([folder])] == ["open.txt"]
+
+
+def test_results_come_one_by_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "note.txt", b"first")
+    results = read_all([path, tmp_path / "later.txt"])
+    assert next(results).document is not None
+    write(tmp_path / "later.txt", b"written after the first was read")
+    assert next(results).error is None
+
+
+def test_without_pymupdf_pdfs_fail_with_the_install_line_and_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pymupdf", None)
+    pdf = write(tmp_path / "paper.pdf", PDF_START)
+    with pytest.raises(errors.MissingExtraError, match=r"rag-nodes\[pdf\]"):
+        read(pdf)
+    first, second = read_all([pdf, write(tmp_path / "note.txt", b"text")])
+    assert "rag-nodes[pdf]" in str(first.error)
+    assert second.document is not None
+
+
+def test_importing_the_readers_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, rag_nodes.readers\n"
+        "heavy = {'pymupdf', 'llama_index', 'charset_normalizer', 'qdrant_client', 'gradio'}\n"
+        "print(sorted(heavy & {name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_suffix_is_lower_case_and_finds_its_reader(tmp_path: Path) -> None:
+    for suffix, reader in SUFFIXES.items():
+        assert suffix == suffix.lower()
+        assert _reader_for(write(tmp_path / f"file{suffix}", b"x")) is reader
