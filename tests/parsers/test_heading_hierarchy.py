@@ -94,6 +94,12 @@ def test_short_sections_are_merged_under_the_heading_they_share() -> None:
     assert "## C" in nodes[0].text
 
 
+def test_a_section_that_is_most_of_a_node_names_it() -> None:
+    text = f"# A\n\n## Long\n\n{BODY}\n\n{BODY}\n\n## Short\n\nTiny."
+    (node,) = parse(text, min_chunk_size=30)
+    assert paths([node]) == [["A", "Long"]]
+
+
 def test_anchor_links_are_taken_from_the_heading_and_kept() -> None:
     (node,) = parse(f"## Auth SMTP [\\#](\\#auth-smtp)\n\n{BODY}")
     assert node.metadata[keys.HEADING] == "Auth SMTP"

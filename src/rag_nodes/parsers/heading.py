@@ -21,6 +21,8 @@ _ANCHOR = re.compile(r"\s*\[\\?#\]\(\\?(#[^)\s]*)[^)]*\)\s*\Z")
 _MARKED = {Kind.CODE: "code", Kind.TABLE: "table", Kind.LIST: "list"}
 _LONGEST_TITLE = 120
 """Characters of a first sentence that stands in for a missing heading."""
+_MOST = 2 / 3
+"""Share of a node's tokens that lets one of its sections name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,23 +217,29 @@ def _first_sentence(packer: Packer) -> str:
 
 def _facts(packer: Packer, group: Sequence[_Section]) -> dict[str, Any]:
     """Heading path, link and kinds of blocks of the sections that share a node."""
-    first = next((section for section in group if section.has_body), group[-1])
-    path = _shared_path(first, group)
     facts: dict[str, Any] = _kinds(packer, group[0].start, group[-1].end)
+    path, anchor = _name_of_group(group)
     if path:
         facts[keys.HEADING_PATH] = list(path)
-    if first.anchor:
-        facts[keys.LINK] = first.anchor
+    if anchor:
+        facts[keys.LINK] = anchor
     return facts
 
 
-def _shared_path(first: _Section, group: Sequence[_Section]) -> tuple[str, ...]:
-    """The headings all text of a group stands under; its first section's if that is none."""
+def _name_of_group(group: Sequence[_Section]) -> tuple[tuple[str, ...], str]:
+    """Path and anchor of the section that is most of a group.
+
+    Else the headings all of it stands under; its first section's where they share none.
+    """
+    longest = max(group, key=lambda section: section.tokens)
+    if longest.tokens >= _MOST * sum(section.tokens for section in group):
+        return longest.path, longest.anchor
+    first = next((section for section in group if section.has_body), group[-1])
     path = first.path
     for section in group:
         if section.has_body and section.path[: len(path)] != path:
             path = _common(path, section.path)
-    return path or first.path
+    return path or first.path, first.anchor
 
 
 def _common(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
