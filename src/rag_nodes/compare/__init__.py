@@ -1,0 +1,6 @@
+"""One corpus, many parsers: the same question answered by each, side by side, as plain data."""
+
+from rag_nodes.compare.comparison import Comparison, compare
+from rag_nodes.compare.report import SCHEMA_VERSION, Column, ComparisonReport
+
+__all__ = ["SCHEMA_VERSION", "Column", "Comparison", "ComparisonReport", "compare"]

@@ -1,0 +1,126 @@
+"""How well retrieved passages cover gold passages, counted in characters.
+
+Definitions follow the Chroma report on chunking: what is retrieved twice is paid for twice, so
+overlap between chunks costs precision, and large chunks do not win by size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.text.spans import Span, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+
+class Passage(NamedTuple):
+    """Some characters of some document.
+
+    Attributes:
+        document: id of the document.
+        span: which of its characters.
+    """
+
+    document: str
+    span: Span
+
+
+def recall(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> float:
+    """Share of the gold characters that was retrieved; 1.0 where nothing was to be found."""
+    wanted = list(gold)
+    size = _size(wanted)
+    return _shared(list(retrieved), wanted) / size if size else 1.0
+
+
+def precision(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> float:
+    """Share of the retrieved characters that is gold; 0.0 where nothing was retrieved."""
+    found = list(retrieved)
+    paid = _length(found)
+    return _shared(found, list(gold)) / paid if paid else 0.0
+
+
+def iou(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> float:
+    """Intersection over union; characters retrieved twice count twice in the union."""
+    found, wanted = list(retrieved), list(gold)
+    shared = _shared(found, wanted)
+    union = _length(found) + _size(wanted) - shared
+    return shared / union if union else 1.0
+
+
+def precision_omega(chunks: Iterable[Passage], gold: Iterable[Passage]) -> float:
+    """Precision of a perfect retriever: all chunks that hold gold, and no others.
+
+    Says what the cutting alone allows, whatever the retrieval.
+
+    Args:
+        chunks: every chunk of the parser.
+        gold: the gold passages of one question.
+    """
+    wanted = list(gold)
+    needed = [chunk for chunk in chunks if _touches(chunk, wanted)]
+    return precision(needed, wanted)
+
+
+def first_hit(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> int | None:
+    """Rank of the first passage with gold in it, counted from 1; None where none has any."""
+    wanted = list(gold)
+    ranks = (rank for rank, passage in enumerate(retrieved, start=1) if _touches(passage, wanted))
+    return next(ranks, None)
+
+
+def within_budget(
+    retrieved: Sequence[Passage], budget: int, tokens: Callable[[Passage], int]
+) -> list[Passage]:
+    """The passages in rank order up to the first that no longer fits the budget.
+
+    Comparing parsers at an equal number of tokens, not of chunks, is what makes them comparable.
+
+    Args:
+        retrieved: in rank order.
+        budget: tokens all of them may have together.
+        tokens: counts those of a passage.
+    """
+    kept: list[Passage] = []
+    room = budget
+    for passage in retrieved:
+        room -= tokens(passage)
+        if room < 0:
+            break
+        kept.append(passage)
+    return kept
+
+
+def _shared(retrieved: list[Passage], gold: list[Passage]) -> int:
+    """Gold characters that were retrieved, each counted once."""
+    return sum(
+        left.overlap(right)
+        for document, spans in _by_document(gold).items()
+        for left in spans
+        for right in _by_document(retrieved).get(document, [])
+    )
+
+
+def _by_document(passages: Iterable[Passage]) -> dict[str, list[Span]]:
+    """Disjoint spans per document."""
+    spans: dict[str, list[Span]] = {}
+    for passage in passages:
+        spans.setdefault(passage.document, []).append(passage.span)
+    return {document: merge(parts) for document, parts in spans.items()}
+
+
+def _size(passages: list[Passage]) -> int:
+    """Different characters."""
+    return sum(span.length for spans in _by_document(passages).values() for span in spans)
+
+
+def _length(passages: list[Passage]) -> int:
+    """Characters, repeats counted."""
+    return sum(passage.span.length for passage in passages)
+
+
+def _touches(passage: Passage, gold: list[Passage]) -> bool:
+    return any(
+        passage.document == wanted.document and passage.span.overlap(wanted.span) > 0
+        for wanted in gold
+    )

@@ -1,0 +1,22 @@
+"""Documents into the store, through every parser, safe to run again at any time."""
+
+from rag_nodes.pipeline.ingest import ingest, ingest_documents
+from rag_nodes.pipeline.report import (
+    FileOutcome,
+    FileStatus,
+    IngestReport,
+    ParserOutcome,
+    Progress,
+    Stage,
+)
+
+__all__ = [
+    "FileOutcome",
+    "FileStatus",
+    "IngestReport",
+    "ParserOutcome",
+    "Progress",
+    "Stage",
+    "ingest",
+    "ingest_documents",
+]

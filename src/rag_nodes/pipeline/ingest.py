@@ -1,0 +1,205 @@
+"""`ingest`: read files one by one and hand each to every parser; nothing but a report comes back.
+
+Documents are streamed, so memory holds one document and a batch of chunks per parser however
+large the corpus is. What is stored already is neither cut nor embedded again, which also makes a
+killed run complete itself when it is run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES
+from rag_nodes.pipeline.column import ColumnRun
+from rag_nodes.pipeline.report import FileOutcome, FileStatus, IngestReport, Progress
+from rag_nodes.store import parser_collection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from llama_index.core.schema import Document
+
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.store import Store
+
+MOST_THREADS = 8
+"""Parsers that run at the same time where the embedding model is a server."""
+
+
+class _Read(NamedTuple):
+    """One document as it arrives, or why it did not."""
+
+    path: str
+    document: Document | None
+    error: str | None
+    seconds: float
+
+
+def ingest(
+    paths: Iterable[str | Path],
+    parsers: Mapping[str, SpanNodeParser],
+    store: Store,
+    *,
+    models: Models,
+    corpus: str = "default",
+    progress: Callable[[Progress], None] | None = None,
+) -> IngestReport:
+    """Read files, cut them with every parser, embed the chunks and store them.
+
+    Ingesting twice changes nothing and embeds nothing; a changed file replaces its chunks, new
+    ones written before old ones are deleted; a run that was killed completes when run again.
+
+    Args:
+        paths: files, and folders to walk.
+        parsers: parsers by the name they have in the report.
+        store: where the chunks go.
+        models: the embedding model used is `models.embedding`.
+        corpus: name of the document set; every corpus has its own collections.
+        progress: called after every step, never from two threads at once.
+
+    Returns:
+        One row per file and one per parser. A file that cannot be read, or a parser that fails,
+        is a row with its error and stops nothing else.
+
+    Raises:
+        ConfigurationError: no parser, or two parsers of equal configuration.
+    """
+    from rag_nodes.readers import read_all
+
+    wanted = [Path(path) for path in paths]
+    total = None if any(path.is_dir() for path in wanted) else len(wanted)
+    reads = (
+        _Read(
+            path=str(result.path),
+            document=result.document,
+            error=str(result.error) if result.error else None,
+            seconds=result.seconds,
+        )
+        for result in read_all(wanted)
+    )
+    return _run(reads, total, _columns(parsers, store, models, corpus, progress), models, corpus)
+
+
+def ingest_documents(
+    documents: Iterable[Document],
+    parsers: Mapping[str, SpanNodeParser],
+    store: Store,
+    *,
+    models: Models,
+    corpus: str = "default",
+    progress: Callable[[Progress], None] | None = None,
+) -> IngestReport:
+    """Like `ingest`, for documents that are read already; their ids decide what replaces what."""
+    reads = (
+        _Read(str(document.metadata.get(SOURCE) or document.id_), document, None, 0.0)
+        for document in documents
+    )
+    return _run(reads, None, _columns(parsers, store, models, corpus, progress), models, corpus)
+
+
+class _Columns(NamedTuple):
+    runs: list[ColumnRun]
+    report: Callable[[Progress], None]
+
+
+def _columns(
+    parsers: Mapping[str, SpanNodeParser],
+    store: Store,
+    models: Models,
+    corpus: str,
+    progress: Callable[[Progress], None] | None,
+) -> _Columns:
+    if not parsers:
+        raise ConfigurationError("nothing to ingest with: name at least one parser")
+    report = _serialised(progress)
+    collections: dict[str, str] = {}
+    runs = []
+    for name, parser in parsers.items():
+        collection = parser_collection(corpus, parser, models.embedding_name)
+        if collection in collections:
+            raise ConfigurationError(
+                f"parsers {collections[collection]!r} and {name!r} have the same configuration; "
+                "change an option of one, or leave one out"
+            )
+        collections[collection] = name
+        runs.append(ColumnRun(name, parser, store, collection, models=models, report=report))
+    return _Columns(runs, report)
+
+
+def _run(
+    reads: Iterable[_Read], total: int | None, columns: _Columns, models: Models, corpus: str
+) -> IngestReport:
+    started = time.perf_counter()
+    # Offline everything is computation under one interpreter lock: threads would only make each
+    # other wait and every stage look slow. Waiting for a server is what they are good for.
+    threads = 1 if models.offline else min(len(columns.runs), MOST_THREADS)
+    with ThreadPoolExecutor(threads, thread_name_prefix="ingest") as pool:
+        files = tuple(_outcomes(reads, total, columns, pool))
+        outcomes = tuple(pool.map(ColumnRun.finish, columns.runs))
+    return IngestReport(
+        files=files,
+        columns=outcomes,
+        seconds=time.perf_counter() - started,
+        models=models.describe(),
+        corpus=corpus,
+    )
+
+
+def _outcomes(
+    reads: Iterable[_Read], total: int | None, columns: _Columns, pool: ThreadPoolExecutor
+) -> Iterator[FileOutcome]:
+    for position, read in enumerate(reads, start=1):
+        columns.report(Progress("read", Path(read.path).name, position, total))
+        if read.document is None:
+            yield FileOutcome(read.path, "failed", None, 0, read.error, read.seconds)
+            continue
+        document = _hashed(read.document)
+        # The next document is read only when every parser took this one: memory stays bounded.
+        unchanged = list(pool.map(ColumnRun.add, columns.runs, [document] * len(columns.runs)))
+        yield _outcome(read, document, unchanged=all(unchanged))
+
+
+def _outcome(read: _Read, document: Document, *, unchanged: bool) -> FileOutcome:
+    warnings: list[str] = document.metadata.get(READ_WARNINGS) or []
+    status: FileStatus = "unchanged" if unchanged else "partial" if warnings else "read"
+    return FileOutcome(
+        path=read.path,
+        status=status,
+        pages=document.metadata.get(TOTAL_PAGES),
+        characters=len(document.text),
+        error="; ".join(warnings) or None,
+        seconds=read.seconds,
+    )
+
+
+def _hashed(document: Document) -> Document:
+    """The document with a hash of its text; readers other than ours may not have set one."""
+    if document.metadata.get(SOURCE_HASH):
+        return document
+    digest = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
+    return document.model_copy(
+        update={
+            "metadata": {**document.metadata, SOURCE_HASH: digest},
+            "excluded_embed_metadata_keys": [*document.excluded_embed_metadata_keys, SOURCE_HASH],
+            "excluded_llm_metadata_keys": [*document.excluded_llm_metadata_keys, SOURCE_HASH],
+        }
+    )
+
+
+def _serialised(progress: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
+    """`progress`, called by one thread at a time; a caller's progress bar need not be locked."""
+    lock = threading.Lock()
+
+    def report(step: Progress) -> None:
+        if progress is not None:
+            with lock:
+                progress(step)
+
+    return report

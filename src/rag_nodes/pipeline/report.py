@@ -1,0 +1,120 @@
+"""What an ingest run did: progress while it runs, one row per file and per parser at the end."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Stage = Literal["read", "parse", "embed", "store"]
+"""The stages of a run, in the order a document passes them."""
+
+FileStatus = Literal["read", "partial", "failed", "unchanged"]
+"""How a file ended; "partial" means read, but with parts the reader could not take over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step of a running ingest, for progress bars.
+
+    Attributes:
+        stage: what was just done.
+        name: the file ("read") or the parser (all other stages).
+        done: files read, or chunks that passed the stage so far.
+        total: what `done` will reach, as far as known; None while it is not.
+    """
+
+    stage: Stage
+    name: str
+    done: int
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """How one file ended.
+
+    Attributes:
+        path: the file as its reader names it, or the document's source.
+        status: "read", "partial", "failed" or "unchanged" (every parser had it stored already).
+        pages: pages of the document; None for formats without pages and for failed files.
+        characters: characters of its text; 0 for failed files.
+        error: why it failed, or what a partial read left out; None otherwise.
+        seconds: wall-clock time of reading.
+    """
+
+    path: str
+    status: FileStatus
+    pages: int | None
+    characters: int
+    error: str | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ParserOutcome:
+    """What one parser made of the documents: one column of a comparison.
+
+    Attributes:
+        parser: name the caller gave the parser.
+        collection: where its chunks are stored.
+        chunks: chunks of all documents of this run, whether written now or stored before.
+        tokens: their tokens together, in the parser's encoding.
+        mean_tokens: tokens of a chunk on average; 0 without chunks.
+        max_tokens: tokens of the largest chunk.
+        written: chunks embedded and stored by this run.
+        unchanged: chunks that were stored already and were left alone.
+        deleted: stale chunks of changed documents that were removed.
+        seconds: wall-clock time per stage: "parse", "embed", "store".
+        error: why the parser stopped, or what it had to leave out; None when all went well.
+    """
+
+    parser: str
+    collection: str
+    chunks: int = 0
+    tokens: int = 0
+    mean_tokens: float = 0.0
+    max_tokens: int = 0
+    written: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """Everything one ingest run did.
+
+    Attributes:
+        files: one row per file, in the order they were read.
+        columns: one row per parser, in the order they were given.
+        seconds: wall-clock time of the whole run.
+        models: which models ran, as `Models.describe()` says it.
+        corpus: the corpus the documents went to.
+    """
+
+    files: tuple[FileOutcome, ...]
+    columns: tuple[ParserOutcome, ...]
+    seconds: float
+    models: str
+    corpus: str = "default"
+
+    @property
+    def failed(self) -> tuple[FileOutcome, ...]:
+        """The files that could not be read."""
+        return tuple(outcome for outcome in self.files if outcome.status == "failed")
+
+    @property
+    def pages(self) -> int:
+        """Pages of all documents together; formats without pages count none."""
+        return sum(outcome.pages or 0 for outcome in self.files)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for `--json`, REST and exports."""
+        return {
+            "corpus": self.corpus,
+            "models": self.models,
+            "files": [asdict(outcome) for outcome in self.files],
+            "columns": [asdict(outcome) for outcome in self.columns],
+            "seconds": self.seconds,
+        }

@@ -1,0 +1,141 @@
+"""Source numbers in an answer, traced back to node, page and characters."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.metadata import (
+    FILE_NAME,
+    HEADING_PATH,
+    PAGE_BREAKS,
+    PAGE_END,
+    PAGE_START,
+    SOURCE,
+)
+from rag_nodes.query.types import Citation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.query.types import Hit, Source
+
+_BRACKETS = re.compile(r"\[([^\[\]\n]{1,120})\](?!\()")
+"""Text in square brackets that is not a link (`[1](url)`)."""
+_INDEXED = re.compile(r"[A-Za-z0-9_]")
+"""Before bare brackets this means an index, as in `row[1]`."""
+_NAMED = re.compile(r"\s*sources?\b\s*(?P<rest>.*)", re.IGNORECASE)
+_PAGE = re.compile(r"\bp(?:p|ages?)?\b\.?\s*\d+(?:\s*[-\u2013\u2014]\s*\d+)?", re.IGNORECASE)
+_NUMBERS_ONLY = re.compile(r"\s*#?\d{1,2}(?:\s*(?:[,;&]|and)\s*#?\d{1,2})*\s*", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[,;&]|\band\b|\bsources?\b", re.IGNORECASE)
+_ENTRY = re.compile(r"#?(\d{1,3})(?:\s*[-\u2013\u2014:(].*)?", re.DOTALL)
+"""A number, alone or with the rest of a source's label behind it."""
+_RANGE = re.compile(r"(\d{1,3})\s*[-\u2013\u2014]\s*(\d{1,3})")
+
+
+class Cited(NamedTuple):
+    """The sources an answer names.
+
+    Attributes:
+        known: numbers of given sources, in order of first mention.
+        unknown: numbers that no source has, in order of first mention.
+    """
+
+    known: tuple[int, ...]
+    unknown: tuple[int, ...]
+
+
+def cited_numbers(answer: str, given: Iterable[int]) -> Cited:
+    """Which sources an answer cites.
+
+    Understood are `[Source 1]`, `[Source 1 - Page 5]`, `[Sources 1, 2]`, `[Sources 1-3]`,
+    `[Source 1; Source 2]` and the bare `[1]`, `[1, 2]`; a page number is not a source number.
+
+    Args:
+        answer: as the model wrote it.
+        given: numbers of the sources the model was given.
+    """
+    numbers = dict.fromkeys(_mentions(answer))
+    available = set(given)
+    return Cited(
+        known=tuple(number for number in numbers if number in available),
+        unknown=tuple(number for number in numbers if number not in available),
+    )
+
+
+def cite_sources(numbers: Iterable[int], sources: Sequence[Source]) -> tuple[Citation, ...]:
+    """One citation per cited source: its best hit, whole."""
+    by_number = {source.number: source for source in sources}
+    citations = []
+    for number in numbers:
+        best = min(by_number[number].hits, key=lambda hit: hit.rank)
+        citations.append(cite_passage(number, best, 0, len(best.node.text)))
+    return tuple(citations)
+
+
+def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
+    """The citation of some characters of a hit.
+
+    Args:
+        number: of the source.
+        hit: where the passage is.
+        start: offset of the passage inside the node's text.
+        end: offset one past it.
+    """
+    node = hit.node
+    metadata = node.metadata
+    base = node.start_char_idx
+    pages = _pages(node, start, end)
+    return Citation(
+        number=number,
+        node_id=node.node_id,
+        file_name=str(metadata.get(FILE_NAME) or ""),
+        source=str(metadata.get(SOURCE) or ""),
+        page=pages[0],
+        page_end=pages[1],
+        heading_path=tuple(metadata.get(HEADING_PATH) or ()),
+        start=None if base is None else base + start,
+        end=None if base is None else base + end,
+        quote=node.text[start:end],
+    )
+
+
+def _mentions(answer: str) -> Iterator[int]:
+    for match in _BRACKETS.finditer(answer):
+        named = _NAMED.fullmatch(match[1])
+        if named:
+            yield from _listed(named["rest"])
+        elif _NUMBERS_ONLY.fullmatch(match[1]) and not _INDEXED.match(
+            answer[max(0, match.start() - 1) : match.start()]
+        ):
+            yield from _listed(match[1])
+
+
+def _listed(text: str) -> Iterator[int]:
+    """The numbers of a list, ranges spelled out, pages and titles left aside."""
+    for part in _SEPARATOR.split(_PAGE.sub(" ", text)):
+        entry = part.strip()
+        span = _RANGE.fullmatch(entry)
+        if span and int(span[1]) <= int(span[2]):
+            yield from range(int(span[1]), int(span[2]) + 1)
+        elif number := _ENTRY.fullmatch(entry):
+            yield int(number[1])
+
+
+def _pages(node: TextNode, start: int, end: int) -> tuple[int | None, int | None]:
+    """First and last page of some characters of a node."""
+    first = node.metadata.get(PAGE_START)
+    if first is None:
+        return None, None
+    if node.start_char_idx is None:
+        return int(first), int(node.metadata.get(PAGE_END) or first)
+    breaks: list[int] = node.metadata.get(PAGE_BREAKS) or []
+    base = node.start_char_idx
+    last = max(start, end - 1)
+    return (
+        int(first) + bisect_right(breaks, base + start),
+        int(first) + bisect_right(breaks, base + last),
+    )

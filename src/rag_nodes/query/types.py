@@ -1,0 +1,112 @@
+"""What a query returns: hits, sources, citations, and the answer that ties them together."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rag_nodes.store.hit import Hit
+
+__all__ = ["Answer", "Citation", "Hit", "Source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One numbered block of the prompt: chunks of the same page of the same file.
+
+    Attributes:
+        number: the n of `[Source n - Page p]`, counted from 1.
+        hits: the hits in it, in document order.
+        text: what the model reads.
+        label: `Source n - Page p`, or `Source n - <heading or file>` where there are no pages.
+        tokens: tokens of `text`.
+    """
+
+    number: int
+    hits: tuple[Hit, ...]
+    text: str
+    label: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source the answer names, down to the characters.
+
+    Attributes:
+        number: the source number as written in the answer.
+        node_id: the cited node.
+        file_name: for display; "" when unknown.
+        source: path or URL; "" when unknown.
+        page: page of the cited passage, counted from 1; None where the format has no pages.
+        page_end: last page of the cited passage.
+        heading_path: headings above the passage, outermost first.
+        start: document offset of the cited passage; None when unknown.
+        end: document offset one past it.
+        quote: the cited passage, exactly as in the document.
+    """
+
+    number: int
+    node_id: str
+    file_name: str
+    source: str
+    page: int | None
+    page_end: int | None
+    heading_path: tuple[str, ...]
+    start: int | None
+    end: int | None
+    quote: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for `--json`, REST and exports."""
+        return {**asdict(self), "heading_path": list(self.heading_path)}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer with its evidence.
+
+    Attributes:
+        question: as asked.
+        text: the answer; source numbers appear as `[Source n]`.
+        kind: "generated" by an LLM, "extract" made of the documents' own sentences, "retrieval"
+            when only retrieval was asked for, or "nothing" when no passage answers.
+        citations: the cited sources only, in order of first mention (S4-17).
+        unknown_sources: numbers the text cites that were never given to the model.
+        hits: everything retrieved, in rank order.
+        sources: the numbered blocks that were given to the model.
+        left_out: hits that did not fit the token budget.
+        context_tokens: tokens of all sources together.
+        seconds: wall-clock time per stage: "embed", "retrieve", "answer".
+        embedding_model: name of the model that embedded the question.
+        answer_model: name of the LLM, or "extractive".
+    """
+
+    question: str
+    text: str
+    kind: str
+    citations: tuple[Citation, ...]
+    unknown_sources: tuple[int, ...]
+    hits: tuple[Hit, ...]
+    sources: tuple[Source, ...]
+    left_out: int
+    context_tokens: int
+    seconds: dict[str, float] = field(default_factory=dict)
+    embedding_model: str = ""
+    answer_model: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for `--json`, REST and exports."""
+        return {
+            "question": self.question,
+            "text": self.text,
+            "kind": self.kind,
+            "citations": [citation.as_dict() for citation in self.citations],
+            "unknown_sources": list(self.unknown_sources),
+            "hits": [hit.as_dict() for hit in self.hits],
+            "left_out": self.left_out,
+            "context_tokens": self.context_tokens,
+            "seconds": dict(self.seconds),
+            "embedding_model": self.embedding_model,
+            "answer_model": self.answer_model,
+        }

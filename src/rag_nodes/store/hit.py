@@ -1,0 +1,42 @@
+"""One retrieved node, as every search returns it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import TextNode
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One retrieved node.
+
+    Attributes:
+        node: the node as stored, without its embedding.
+        rank: position in this result, counted from 1.
+        score: what the ranking used; only comparable within one result.
+        similarity: cosine similarity of question and node in [-1, 1]; None without a dense search.
+        keyword_score: BM25 score, 0 or more; None without a sparse search.
+    """
+
+    node: TextNode
+    rank: int
+    score: float
+    similarity: float | None = None
+    keyword_score: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for `--json`, REST and exports."""
+        return {
+            "rank": self.rank,
+            "score": self.score,
+            "similarity": self.similarity,
+            "keyword_score": self.keyword_score,
+            "node_id": self.node.node_id,
+            "text": self.node.text,
+            "start": self.node.start_char_idx,
+            "end": self.node.end_char_idx,
+            "metadata": dict(self.node.metadata),
+        }

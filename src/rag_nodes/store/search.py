@@ -1,0 +1,190 @@
+"""One question against one collection: both rankings, complete scores, fused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from rag_nodes.errors import ConfigurationError, DimensionError
+from rag_nodes.store.catalogue import DOCUMENT_ID
+from rag_nodes.store.faults import missing
+from rag_nodes.store.fusion import fuse
+from rag_nodes.store.hit import Hit
+from rag_nodes.store.sparse import query_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llama_index.core.schema import TextNode
+    from qdrant_client.http import models as rest
+
+    from rag_nodes.store.engine import Engine
+
+SearchMode = Literal["hybrid", "dense", "sparse"]
+"""By meaning and words, by meaning only, or by words only."""
+
+SERVER_DEPTH = 200
+"""Candidates of each ranking on a server; embedded Qdrant scores every point anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to search for.
+
+    Attributes:
+        vector: embedding of the question; needed unless the mode is "sparse".
+        text: the question; needed unless the mode is "dense".
+        mode: which rankings to use.
+        document_ids: search only these documents; None for all.
+
+    Raises:
+        ConfigurationError: the mode is unknown, or needs a vector or text that is missing.
+    """
+
+    vector: Sequence[float] | None
+    text: str | None
+    mode: SearchMode = "hybrid"
+    document_ids: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the mode has what it needs."""
+        if self.mode not in {"hybrid", "dense", "sparse"}:
+            raise ConfigurationError(
+                f"unknown search mode {self.mode!r}; choose hybrid, dense or sparse"
+            )
+        if self.mode != "sparse" and self.vector is None:
+            raise ConfigurationError(f"search mode {self.mode!r} needs the question's embedding")
+        if self.mode != "dense" and self.text is None:
+            raise ConfigurationError(f"search mode {self.mode!r} needs the question's text")
+
+
+def search(engine: Engine, collection: str, query: Query, limit: int) -> list[Hit]:
+    """The best `limit` chunks, see `Store.search`."""
+    if limit < 1:
+        raise ConfigurationError(f"the number of chunks to find must be at least 1, not {limit}")
+    with engine.calls(collection):
+        searcher = _Searcher(engine, collection, query, limit)
+        dense = searcher.similarities() if query.mode != "sparse" else None
+        sparse = searcher.word_scores() if query.mode != "dense" else None
+        if dense is not None and sparse is not None:
+            searcher.complete(dense, sparse)
+        best = fuse(dense, sparse)[:limit]
+        nodes = _nodes(engine, collection, [node_id for node_id, _ in best])
+    return [
+        Hit(
+            node=nodes[node_id],
+            rank=rank,
+            score=score,
+            similarity=dense.get(node_id) if dense is not None else None,
+            keyword_score=sparse.get(node_id, 0.0) if sparse is not None else None,
+        )
+        for rank, (node_id, score) in enumerate(
+            (pair for pair in best if pair[0] in nodes), start=1
+        )
+    ]
+
+
+def documents_filter(document_ids: Sequence[str]) -> rest.Filter:
+    """Only chunks of these documents."""
+    from qdrant_client.http import models as rest
+
+    chosen = rest.MatchAny(any=list(document_ids))
+    return rest.Filter(must=[rest.FieldCondition(key=DOCUMENT_ID, match=chosen)])
+
+
+class _Searcher:
+    """The Qdrant calls of one search, with what they share."""
+
+    def __init__(self, engine: Engine, collection: str, query: Query, limit: int) -> None:
+        from rag_nodes.store.vectors import DENSE, SPARSE
+
+        self.dense_name, self.sparse_name = DENSE, SPARSE
+        self.engine = engine
+        self.collection = collection
+        self.query = query
+        self.points = self._checked_points()
+        self.depth = max(limit, self.points if engine.embedded else SERVER_DEPTH)
+        ids = query.document_ids
+        self.scope = documents_filter(ids) if ids is not None else None
+
+    def similarities(self, node_ids: Sequence[str] | None = None) -> dict[str, float]:
+        """Cosine similarities of the nearest chunks, or of the given ones."""
+        return self._scores(list(self.query.vector or ()), self.dense_name, node_ids)
+
+    def word_scores(self, node_ids: Sequence[str] | None = None) -> dict[str, float]:
+        """BM25 scores of the chunks that share a word with the question, or of the given ones."""
+        from qdrant_client.http import models as rest
+
+        indices, values = query_vectors([self.query.text or ""])
+        if not indices[0]:
+            return {}
+        sparse = rest.SparseVector(indices=indices[0], values=values[0])
+        return self._scores(sparse, self.sparse_name, node_ids)
+
+    def complete(self, dense: dict[str, float], sparse: dict[str, float]) -> None:
+        """Give every chunk that one ranking found its score in the other one too.
+
+        A ranking shorter than the depth asked for is complete: what it lacks scores nothing.
+        """
+        only_sparse = [node_id for node_id in sparse if node_id not in dense]
+        if only_sparse and len(dense) >= self.depth:
+            dense.update(self.similarities(only_sparse))
+        only_dense = [node_id for node_id in dense if node_id not in sparse]
+        if only_dense and len(sparse) >= self.depth:
+            sparse.update(self.word_scores(only_dense))
+
+    def _scores(
+        self,
+        vector: list[float] | rest.SparseVector,
+        name: str,
+        node_ids: Sequence[str] | None,
+    ) -> dict[str, float]:
+        from qdrant_client.http import models as rest
+
+        scope, limit = self.scope, self.depth
+        if node_ids is not None:
+            scope = rest.Filter(must=[rest.HasIdCondition(has_id=list(node_ids))])
+            limit = len(node_ids)
+        if limit == 0:
+            return {}
+        found = self.engine.client.query_points(
+            self.collection,
+            query=vector,
+            using=name,
+            query_filter=scope,
+            limit=limit,
+            with_payload=False,
+            with_vectors=False,
+        )
+        return {str(point.id): float(point.score) for point in found.points}
+
+    def _checked_points(self) -> int:
+        """Chunks in the collection, once it is clear that the question's vector fits it."""
+        if not self.engine.client.collection_exists(self.collection):
+            raise missing(self.engine.location, self.collection)
+        info = self.engine.client.get_collection(self.collection)
+        vector = self.query.vector
+        expected = int(info.config.params.vectors[self.dense_name].size)
+        if self.query.mode != "sparse" and vector is not None and len(vector) != expected:
+            raise DimensionError(
+                f"{self.engine.location}: collection {self.collection!r} holds vectors of length "
+                f"{expected}, the question's has {len(vector)}; ask with the embedding model it "
+                "was ingested with"
+            )
+        return int(info.points_count or 0)
+
+
+def _nodes(engine: Engine, collection: str, node_ids: list[str]) -> dict[str, TextNode]:
+    """The stored nodes by id, as they were written."""
+    from llama_index.core.schema import TextNode
+    from llama_index.core.vector_stores.utils import metadata_dict_to_node
+
+    if not node_ids:
+        return {}
+    records: Any = engine.client.retrieve(collection, ids=node_ids, with_payload=True)
+    nodes: dict[str, TextNode] = {}
+    for record in records:
+        node = metadata_dict_to_node(record.payload or {})
+        if isinstance(node, TextNode):
+            nodes[str(record.id)] = node
+    return nodes

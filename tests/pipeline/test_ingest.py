@@ -1,0 +1,426 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core import Document
+
+from rag_nodes.errors import (
+    ConfigurationError,
+    CredentialsError,
+    ModelRequestError,
+)
+from rag_nodes.parsers import FixedSizeNodeParser, get_parser
+from rag_nodes.pipeline import Progress, ingest, ingest_documents
+from rag_nodes.pipeline import column as column_module
+from rag_nodes.store import Store, open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline import IngestReport
+
+CHANGED = (
+    "# Part 0\n\nPart 0 of the machine is made of steel.\n\n# Colour\n\nThe machine is green.\n"
+)
+
+
+def contents(store: Store, report: IngestReport) -> dict[str, dict[str, str]]:
+    """Id and text of every stored chunk, by parser."""
+    return {
+        column.parser: {
+            hit.node.node_id: hit.node.text
+            for hit in store.search(
+                column.collection, vector=[1.0, 1.0, 1.0], text=None, limit=999, mode="dense"
+            )
+        }
+        for column in report.columns
+    }
+
+
+def test_every_parser_gets_its_own_collection(
+    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+) -> None:
+    report = ingest([manual], parsers, store, models=models)
+    assert [column.parser for column in report.columns] == ["fixed", "heading"]
+    assert len({column.collection for column in report.columns}) == 2
+    text = manual.read_text()
+    for column in report.columns:
+        assert column.error is None
+        assert column.chunks == column.written == store.count(column.collection) > 1
+        assert column.max_tokens >= column.mean_tokens > 0
+        assert column.tokens == pytest.approx(column.mean_tokens * column.chunks)
+        assert all(column.seconds[stage] > 0 for stage in ("parse", "embed", "store"))
+        for chunk in contents(store, report)[column.parser].values():
+            assert chunk in text
+    [file] = report.files
+    assert (file.path, file.status, file.error) == (str(manual), "read", None)
+    assert file.characters == len(text)
+    assert report.models == models.describe()
+
+
+def test_ingesting_twice_writes_and_embeds_nothing(
+    manual: Path,
+    parsers: dict[str, SpanNodeParser],
+    store: Store,
+    models: Models,
+    embedding: Any,
+) -> None:
+    first = ingest([manual], parsers, store, models=models)
+    before = contents(store, first)
+    embedded = len(embedding.texts)
+    second = ingest([manual], parsers, store, models=models)
+    assert len(embedding.texts) == embedded
+    assert contents(store, second) == before
+    assert [file.status for file in second.files] == ["unchanged"]
+    for old, new in zip(first.columns, second.columns, strict=True):
+        assert (new.chunks, new.tokens, new.max_tokens) == (old.chunks, old.tokens, old.max_tokens)
+        assert (new.written, new.unchanged, new.deleted) == (0, old.chunks, 0)
+
+
+def test_an_unchanged_document_is_not_even_cut_again(
+    manual: Path, store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsers = {"fixed": get_parser("fixed")}
+    ingest([manual], parsers, store, models=models)
+
+    def refuse(*_: object) -> None:
+        pytest.fail("cut again")
+
+    monkeypatch.setattr(FixedSizeNodeParser, "spans", refuse)
+    assert ingest([manual], parsers, store, models=models).columns[0].error is None
+
+
+def test_a_changed_file_ends_as_if_it_had_been_ingested_afresh(
+    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+) -> None:
+    ingest([manual], parsers, store, models=models)
+    manual.write_text(CHANGED)
+    report = ingest([manual], parsers, store, models=models)
+    with open_store(":memory:") as fresh:
+        expected = contents(fresh, ingest([manual], parsers, fresh, models=models))
+    assert contents(store, report) == expected
+    assert all(column.deleted > 0 for column in report.columns)
+    again = ingest([manual], parsers, store, models=models)
+    assert [file.status for file in again.files] == ["unchanged"]
+
+
+def test_new_chunks_are_written_before_stale_ones_are_deleted(
+    manual: Path, store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsers = {"heading": get_parser("heading", chunk_size=60, min_chunk_size=5)}
+    first = ingest([manual], parsers, store, models=models)
+    collection = first.columns[0].collection
+    manual.write_text(CHANGED)
+    counts = []
+    delete = Store.delete
+
+    def watched(self: Store, name: str, node_ids: list[str]) -> None:
+        counts.append(self.count(name))
+        delete(self, name, node_ids)
+
+    monkeypatch.setattr(Store, "delete", watched)
+    report = ingest([manual], parsers, store, models=models)
+    [column] = report.columns
+    assert column.written > 0
+    assert counts == [store.count(collection) + column.deleted]
+
+
+def test_other_documents_of_the_collection_are_left_alone(
+    manual: Path, tmp_path: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+) -> None:
+    other = tmp_path / "other.txt"
+    other.write_text("Something else entirely, and nothing about machines.")
+    ingest([manual, other], parsers, store, models=models)
+    manual.write_text(CHANGED)
+    report = ingest([manual], parsers, store, models=models)
+    for chunks in contents(store, report).values():
+        assert any("Something else" in text for text in chunks.values())
+
+
+def test_a_run_that_broke_in_the_middle_completes_when_run_again(
+    manual: Path,
+    parsers: dict[str, SpanNodeParser],
+    store: Store,
+    models: Models,
+    embedding: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(column_module, "BATCH", 2)
+    batches = Counter[str]()
+
+    def break_down(texts: list[str]) -> None:
+        batches.update(["batch"])
+        if batches["batch"] > 3:
+            raise CredentialsError(f"the key ran out at {len(texts)} texts")
+
+    embedding.fail(break_down)
+    broken = ingest([manual], parsers, store, models=models)
+    assert all("key ran out" in (column.error or "") for column in broken.columns)
+    done = sum(column.written for column in broken.columns)
+    assert done > 0
+
+    embedding.fail(lambda _: None)
+    embedded = len(embedding.texts)
+    report = ingest([manual], parsers, store, models=models)
+    total = sum(column.chunks for column in report.columns)
+    assert len(embedding.texts) - embedded == total - done, "what was stored is not embedded again"
+    with open_store(":memory:") as fresh:
+        clean = ingest([manual], parsers, fresh, models=models)
+        assert contents(store, report) == contents(fresh, clean)
+
+
+KILLED = """
+import os, sys
+from rag_nodes.models import Models, get_embedding
+from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import column, ingest
+from rag_nodes.store import open_store
+
+column.BATCH = 3
+embedding = get_embedding("lexical")
+models = Models(embedding, None, "lexical", "extractive", True)
+limit = int(sys.argv[3])
+
+def progress(step):
+    if limit and step.stage == "store" and step.done >= limit:
+        os._exit(9)
+
+with open_store(sys.argv[1]) as store:
+    parsers = {"fixed": get_parser("fixed", chunk_size=40, chunk_overlap=0)}
+    [outcome] = ingest([sys.argv[2]], parsers, store, models=models, progress=progress).columns
+    print(outcome.chunks, outcome.written, store.count(outcome.collection))
+"""
+
+
+def test_a_killed_process_loses_nothing_it_had_stored(manual: Path, tmp_path: Path) -> None:
+    def run(limit: int) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", KILLED, str(tmp_path / "store"), str(manual), str(limit)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert run(3).returncode == 9
+    resumed = run(0)
+    assert resumed.returncode == 0, resumed.stderr
+    chunks, written, stored = map(int, resumed.stdout.split())
+    assert stored == chunks
+    assert written == chunks - 3
+
+
+def test_one_bad_file_never_stops_the_rest(
+    manual: Path, tmp_path: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    missing = tmp_path / "missing.md"
+    report = ingest([empty, manual, missing], parsers, store, models=models)
+    assert [file.status for file in report.files] == ["failed", "read", "failed"]
+    assert [file.path for file in report.failed] == [str(empty), str(missing)]
+    assert all(file.error and file.characters == 0 for file in report.failed)
+    assert all(column.error is None and column.chunks for column in report.columns)
+
+
+def test_a_folder_is_walked(
+    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+) -> None:
+    report = ingest([manual.parent], parsers, store, models=models)
+    assert [file.path for file in report.files] == [str(manual)]
+
+
+def test_one_failing_parser_never_stops_the_others(
+    manual: Path,
+    tmp_path: Path,
+    parsers: dict[str, SpanNodeParser],
+    store: Store,
+    models: Models,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spans = FixedSizeNodeParser.spans
+
+    def fail_once(self: FixedSizeNodeParser, source: Any) -> Any:
+        if "machine" in source.text:
+            raise ZeroDivisionError("a bug in a parser")
+        return spans(self, source)
+
+    monkeypatch.setattr(FixedSizeNodeParser, "spans", fail_once)
+    other = tmp_path / "other.txt"
+    other.write_text("Something else entirely.")
+    report = ingest([manual, other], parsers, store, models=models)
+    fixed, heading = report.columns
+    assert fixed.error == "manual.md: ZeroDivisionError: a bug in a parser"
+    assert fixed.chunks == 1, "the other document went through"
+    assert heading.error is None
+    assert [file.status for file in report.files] == ["read", "read"]
+
+
+def test_a_hopeless_failure_is_not_repeated_for_every_document(
+    manual: Path,
+    tmp_path: Path,
+    store: Store,
+    models: Models,
+    embedding: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(column_module, "BATCH", 1)
+    attempts = []
+
+    def refuse(texts: list[str]) -> None:
+        attempts.append(texts)
+        raise CredentialsError("wrong key")
+
+    embedding.fail(refuse)
+    others = [tmp_path / f"{n}.txt" for n in range(3)]
+    for other in others:
+        other.write_text("text")
+    report = ingest([manual, *others], {"fixed": get_parser("fixed")}, store, models=models)
+    assert len(attempts) == 1
+    assert report.columns[0].error == "manual.md: wrong key"
+
+
+def test_where_a_batch_is_refused_its_chunks_are_embedded_alone(
+    manual: Path, store: Store, models: Models, embedding: Any
+) -> None:
+    def refuse(texts: list[str]) -> None:
+        if any("green" in text or "red" in text for text in texts):
+            raise ModelRequestError("too colourful")
+
+    embedding.fail(refuse)
+    parsers = {"heading": get_parser("heading", chunk_size=60, min_chunk_size=5)}
+    [column] = ingest([manual], parsers, store, models=models).columns
+    assert column.written == column.chunks - 1
+    assert "too colourful" in (column.error or "")
+
+
+def test_small_documents_share_a_batch(store: Store, models: Models, embedding: Any) -> None:
+    requests = []
+    embedding.fail(requests.append)
+    documents = [Document(text=f"Document number {n}.", id_=f"d{n}") for n in range(30)]
+    ingest_documents(documents, {"fixed": get_parser("fixed")}, store, models=models)
+    assert [len(texts) for texts in requests] == [30]
+
+
+def test_documents_are_taken_one_at_a_time(store: Store, models: Models) -> None:
+    taken: list[int] = []
+    parsed: list[int] = []
+
+    def documents() -> Any:
+        for n in range(4):
+            assert len(parsed) == n, "the one before is cut before the next one is read"
+            taken.append(n)
+            yield Document(text=f"Document number {n}.", id_=f"d{n}")
+
+    def progress(step: Progress) -> None:
+        if step.stage == "parse":
+            parsed.append(step.done)
+
+    ingest_documents(
+        documents(), {"fixed": get_parser("fixed")}, store, models=models, progress=progress
+    )
+    assert taken == [0, 1, 2, 3]
+
+
+def test_documents_without_metadata_are_recognised_by_their_text(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    parsers = {"fixed": get_parser("fixed", include_metadata=False)}
+    document = Document(text="A text from somewhere.", id_="one")
+    ingest_documents([document], parsers, store, models=models)
+    embedded = list(embedding.texts)
+    again = ingest_documents([document], parsers, store, models=models)
+    assert embedding.texts == embedded == ["A text from somewhere."]
+    assert again.columns[0].unchanged == 1
+    assert document.metadata == {}, "the caller's document is not touched"
+
+
+def test_a_document_given_twice_is_ingested_once(store: Store, models: Models) -> None:
+    document = Document(text="A text from somewhere.", id_="one")
+    report = ingest_documents(
+        [document, document], {"fixed": get_parser("fixed")}, store, models=models
+    )
+    assert report.columns[0].chunks == store.count(report.columns[0].collection) == 1
+
+
+def test_a_document_that_became_empty_loses_its_chunks(store: Store, models: Models) -> None:
+    parsers = {"fixed": get_parser("fixed")}
+    ingest_documents([Document(text="A text.", id_="one")], parsers, store, models=models)
+    report = ingest_documents([Document(text=" ", id_="one")], parsers, store, models=models)
+    assert report.columns[0].deleted == 1
+    assert store.count(report.columns[0].collection) == 0
+
+
+def test_corpora_do_not_mix(
+    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+) -> None:
+    one = ingest([manual], parsers, store, models=models, corpus="one")
+    two = ingest([manual], parsers, store, models=models, corpus="two")
+    assert not {c.collection for c in one.columns} & {c.collection for c in two.columns}
+    assert two.corpus == "two"
+
+
+def test_every_stage_reports_progress_up_to_its_end(
+    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+) -> None:
+    steps: list[Progress] = []
+    report = ingest([manual], parsers, store, models=models, progress=steps.append)
+    assert steps[0] == Progress("read", "manual.md", 1, 1)
+    for column in report.columns:
+        own = {step.stage: step for step in steps if step.name == column.parser}
+        assert own["parse"].done == column.chunks
+        assert own["embed"].done == own["embed"].total == column.written
+        assert own["store"].done == own["store"].total == column.written
+
+
+def test_equal_parsers_under_two_names_are_refused(
+    manual: Path, store: Store, models: Models
+) -> None:
+    twins = {"one": get_parser("fixed"), "two": get_parser("fixed")}
+    with pytest.raises(ConfigurationError, match="'one' and 'two' have the same configuration"):
+        ingest([manual], twins, store, models=models)
+    with pytest.raises(ConfigurationError, match="at least one parser"):
+        ingest([manual], {}, store, models=models)
+
+
+def test_the_report_is_plain_data(
+    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models
+) -> None:
+    import json
+
+    report = ingest([manual], parsers, store, models=models)
+    data = json.loads(json.dumps(report.as_dict()))
+    assert data["columns"][0]["parser"] == "fixed"
+    assert data["files"][0]["status"] == "read"
+
+
+def test_an_embedding_that_raises_its_own_errors_ends_as_one_of_ours(
+    manual: Path, store: Store, models: Models, embedding: BaseEmbedding
+) -> None:
+    def fail(_texts: list[str]) -> None:
+        raise ConnectionError("provider's own words")
+
+    embedding.fail(fail)  # type: ignore[attr-defined]
+    [column] = ingest([manual], {"fixed": get_parser("fixed")}, store, models=models).columns
+    assert "cannot be reached" in (column.error or "")
+    assert column.written == 0
+
+
+def test_parsers_wait_for_a_server_side_by_side(
+    manual: Path, parsers: dict[str, SpanNodeParser], store: Store, models: Models, embedding: Any
+) -> None:
+    together = threading.Barrier(len(parsers), timeout=60)
+    embedding.fail(lambda _texts: together.wait())
+    served = replace(models, offline=False)
+    report = ingest([manual], parsers, store, models=served)
+    assert [column.error for column in report.columns] == [None, None]

@@ -1,0 +1,80 @@
+"""Small nodes and open stores for the store's tests."""
+
+from __future__ import annotations
+
+import importlib.util
+import uuid
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+
+from rag_nodes.store import collection_name, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rag_nodes.store import Store
+
+# Tests are no package: the server beside this file is loaded by path.
+_spec = importlib.util.spec_from_file_location(
+    "qdrant_server", Path(__file__).with_name("qdrant_server.py")
+)
+assert _spec is not None
+assert _spec.loader is not None
+_server = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_server)
+
+
+@pytest.fixture
+def collection() -> str:
+    return collection_name("tests", "0123456789ab", "FakeParser", "fake-3")
+
+
+@pytest.fixture
+def make_node() -> Callable[..., TextNode]:
+    """A node of document `document` with text, vector and metadata."""
+
+    def make(
+        text: str,
+        vector: list[float],
+        *,
+        document: str = "doc-1",
+        source_hash: str = "hash-1",
+        **metadata: object,
+    ) -> TextNode:
+        node = TextNode(
+            id_=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{document}/{text}")),
+            text=text,
+            start_char_idx=10,
+            end_char_idx=10 + len(text),
+            metadata={"source_hash": source_hash, "token_count": len(text.split()), **metadata},
+            excluded_embed_metadata_keys=["source_hash", "token_count"],
+        )
+        node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document)
+        node.relationships[NodeRelationship.NEXT] = RelatedNodeInfo(node_id="next-one")
+        node.embedding = vector
+        return node
+
+    return make
+
+
+@pytest.fixture(params=["memory", "folder", "server"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A store of each kind: what holds for one has to hold for all."""
+    with ExitStack() as stack:
+        location: str | Path = tmp_path / "store"
+        if request.param == "memory":
+            location = ":memory:"
+        elif request.param == "server":
+            location = stack.enter_context(_server.serve())
+        yield stack.enter_context(open_store(location))
+
+
+@pytest.fixture
+def server_url() -> Iterator[str]:
+    """A Qdrant server of its own."""
+    with _server.serve() as url:
+        yield url

@@ -1,0 +1,159 @@
+"""Qdrant's REST interface on a loopback port, as far as this project uses it.
+
+Behind it is an in-memory client, so what is tested is our side of the wire: which requests are
+sent, that they are valid, and that their answers are understood.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, TypeAdapter
+from qdrant_client import QdrantClient
+from qdrant_client.http import models as rest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+def _create(client: QdrantClient, name: str, body: Any) -> Any:
+    wanted = rest.CreateCollection.model_validate(body)
+    return client.create_collection(
+        name, vectors_config=wanted.vectors, sparse_vectors_config=wanted.sparse_vectors
+    )
+
+
+def _query(client: QdrantClient, name: str, body: Any) -> Any:
+    wanted = rest.QueryRequest.model_validate(body)
+    return client.query_points(
+        name,
+        query=wanted.query,
+        using=wanted.using,
+        query_filter=wanted.filter,
+        limit=wanted.limit,
+        with_payload=wanted.with_payload,
+        with_vectors=wanted.with_vector,
+    )
+
+
+def _batch(client: QdrantClient, name: str, body: Any) -> Any:
+    return [_query(client, name, search) for search in body["searches"]]
+
+
+def _upsert(client: QdrantClient, name: str, body: Any) -> Any:
+    points = TypeAdapter(rest.PointInsertOperations).validate_python(body)
+    return client.upsert(name, getattr(points, "points", None) or points.batch)
+
+
+def _retrieve(client: QdrantClient, name: str, body: Any) -> Any:
+    return client.retrieve(name, body["ids"], with_payload=body.get("with_payload", True))
+
+
+def _scroll(client: QdrantClient, name: str, body: Any) -> Any:
+    wanted = rest.ScrollRequest.model_validate(body)
+    points, offset = client.scroll(
+        name,
+        scroll_filter=wanted.filter,
+        limit=wanted.limit or 10,
+        offset=wanted.offset,
+        with_payload=wanted.with_payload,
+    )
+    return {
+        "points": [point.model_dump(mode="json") for point in points],
+        "next_page_offset": offset,
+    }
+
+
+def _delete(client: QdrantClient, name: str, body: Any) -> Any:
+    return client.delete(name, TypeAdapter(rest.PointsSelector).validate_python(body))
+
+
+def _acknowledge(_client: QdrantClient, _name: str, _body: Any) -> Any:
+    return rest.UpdateResult(operation_id=0, status=rest.UpdateStatus.COMPLETED)
+
+
+ROUTES: dict[tuple[str, str], Callable[[QdrantClient, str, Any], Any]] = {
+    ("GET", ""): lambda client, _name, _body: client.get_collections(),
+    ("GET", "/"): lambda client, name, _body: client.get_collection(name),
+    ("GET", "/exists"): lambda client, name, _body: {"exists": client.collection_exists(name)},
+    ("PUT", "/"): _create,
+    ("DELETE", "/"): lambda client, name, _body: client.delete_collection(name),
+    ("PUT", "/index"): _acknowledge,
+    ("PUT", "/points"): _upsert,
+    ("POST", "/points"): _retrieve,
+    ("POST", "/points/count"): lambda client, name, _body: client.count(name),
+    ("POST", "/points/delete"): _delete,
+    ("POST", "/points/query"): _query,
+    ("POST", "/points/query/batch"): _batch,
+    ("POST", "/points/scroll"): _scroll,
+}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    client: ClassVar[QdrantClient]
+    lock: ClassVar[threading.Lock]
+    protocol_version = "HTTP/1.1"
+
+    def _serve(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(length) or b"null")
+        match = re.fullmatch(r"/collections(?:/([^/?]+)(/[^?]*)?)?(?:\?.*)?", self.path)
+        name = (match[1] if match else None) or ""
+        place = "" if not name else (match[2] if match else None) or "/"
+        route = ROUTES.get((self.command, place))
+        if route is None or (name and self._lacks(name)):
+            self._answer(404, {"status": {"error": f"Not found: {self.command} {self.path}"}})
+            return
+        try:
+            with self.lock:
+                result = route(self.client, name, body)
+        except ValueError as error:
+            status = 409 if "already exists" in str(error) else 400
+            self._answer(status, {"status": {"error": f"Wrong input: {error}"}})
+            return
+        self._answer(200, {"result": _plain(result), "status": "ok", "time": 0.0})
+
+    def _lacks(self, name: str) -> bool:
+        makes_or_asks = self.command == "PUT" or self.path.split("?")[0].endswith("/exists")
+        return not makes_or_asks and not self.client.collection_exists(name)
+
+    def _answer(self, status: int, content: dict[str, Any]) -> None:
+        data = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_PUT = do_POST = do_DELETE = _serve  # noqa: N815 - the names http.server wants
+
+    def log_message(self, *_: object) -> None:
+        """Stay silent."""
+
+
+def _plain(result: Any) -> Any:
+    if isinstance(result, BaseModel):
+        return result.model_dump(mode="json")
+    return [_plain(one) for one in result] if isinstance(result, list) else result
+
+
+@contextmanager
+def serve() -> Iterator[str]:
+    """Run a server; gives its URL."""
+    client = QdrantClient(":memory:", force_disable_check_same_thread=True)
+    handler = type("Handler", (_Handler,), {"client": client, "lock": threading.Lock()})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+            client.close()

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from rag_nodes.store.fusion import fuse
+
+
+def test_both_rankings_have_a_say_whatever_their_scale() -> None:
+    dense = {"meaning": 0.9, "both": 0.85, "words": 0.1, "neither": 0.1}
+    sparse = {"words": 50.0, "both": 45.0, "meaning": 1.0}
+    ranked = [node for node, _ in fuse(dense, sparse)]
+    assert ranked[0] == "both"
+    assert ranked[-1] == "neither"
+    assert ranked == [node for node, _ in fuse({k: v * 1000 for k, v in dense.items()}, sparse)]
+
+
+def test_one_ranking_alone_keeps_its_scores() -> None:
+    assert fuse({"a": 0.2, "b": 0.4}, None) == [("b", 0.4), ("a", 0.2)]
+    assert fuse(None, {"a": 3.0, "b": 4.0}) == [("b", 4.0), ("a", 3.0)]
+
+
+def test_a_ranking_without_differences_decides_nothing() -> None:
+    assert [node for node, _ in fuse({"a": 0.5, "b": 0.5}, {"b": 1.0})] == ["b", "a"]
+
+
+def test_equal_scores_come_in_order_of_id() -> None:
+    assert [node for node, _ in fuse({"c": 0.5, "a": 0.5, "b": 0.5}, {})] == ["a", "b", "c"]
+
+
+def test_nothing_found_gives_nothing() -> None:
+    assert fuse({}, {}) == []
+    assert fuse(None, {}) == []
+    assert fuse(None, None) == []

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from rag_nodes.store.sparse import document_vectors, query_vectors
+from rag_nodes.text.words import term_id
+
+
+def weight(text: str, word: str) -> float:
+    indices, values = document_vectors([text])
+    return dict(zip(indices[0], values[0], strict=True))[term_id(word)]
+
+
+def test_repeats_of_a_word_count_less_and_less() -> None:
+    once, twice, thrice = (weight("zebra " * n + "other " * (9 - n), "zebra") for n in (1, 2, 3))
+    assert once < twice < thrice
+    assert thrice - twice < twice - once
+
+
+def test_a_word_weighs_less_in_a_longer_text() -> None:
+    assert weight("zebra", "zebra") > weight("zebra " + "other " * 500, "zebra")
+
+
+def test_indices_ascend_without_repeats_as_qdrant_wants_them() -> None:
+    indices, values = document_vectors(["the cat saw the dog and the bird"])
+    assert indices[0] == sorted(set(indices[0]))
+    assert len(indices[0]) == len(values[0])
+
+
+def test_a_query_asks_with_one_per_different_word() -> None:
+    indices, values = query_vectors(["Zebra zebra ZEBRA crossing"])
+    assert set(indices[0]) == {term_id("zebra"), term_id("crossing")}
+    assert values[0] == [1.0, 1.0]
+
+
+def test_a_text_without_words_has_an_empty_vector() -> None:
+    assert document_vectors(["", " … "]) == ([[], []], [[], []])
+    assert query_vectors(["?!"]) == ([[]], [[]])

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.errors import (
+    ConfigurationError,
+    MissingExtraError,
+    StoreDamagedError,
+    StoreError,
+    StoreLockedError,
+    StoreUnreachableError,
+)
+from rag_nodes.store import open_store
+from rag_nodes.store.faults import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from llama_index.core.schema import TextNode
+
+HOLD = """
+import sys
+from rag_nodes.store import open_store
+with open_store(sys.argv[1]) as store:
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def other_process_holding(folder: Path) -> Iterator[None]:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        yield
+        process.communicate()
+
+
+def test_a_folder_held_by_another_process_is_refused_and_free_again_afterwards(
+    tmp_path: Path,
+) -> None:
+    with (
+        other_process_holding(tmp_path),
+        pytest.raises(StoreLockedError, match="another process") as caught,
+    ):
+        open_store(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+    with open_store(tmp_path) as store:
+        assert store.collections() == []
+
+
+def test_one_process_may_open_a_folder_several_times(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    first, second = open_store(tmp_path), open_store(tmp_path / ".." / tmp_path.name)
+    first.vector_store(collection).add([make_node("one", [1.0, 0.0])])
+    first.close()
+    assert second.count(collection) == 1
+    second.close()
+    with open_store(tmp_path) as third:
+        assert third.count(collection) == 1
+
+
+def test_two_stores_in_memory_are_two_stores(
+    collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    with open_store(":memory:") as first, open_store(":memory:") as second:
+        first.vector_store(collection).add([make_node("one", [1.0, 0.0])])
+        assert second.count(collection) == 0
+
+
+@pytest.mark.parametrize("content", [b"{not json", b'{"collections": {"x": 5}}', b"[]", b""])
+def test_a_damaged_folder_is_named_with_its_remedy(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "meta.json").write_bytes(content)
+    with pytest.raises(StoreDamagedError, match="ingest again") as caught:
+        open_store(tmp_path)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_a_damaged_database_is_found_when_the_folder_is_opened(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    with open_store(tmp_path) as store:
+        store.vector_store(collection).add([make_node("one", [1.0, 0.0])])
+    [database] = tmp_path.rglob("storage.sqlite")
+    database.write_bytes(b"this is no database" * 100)
+    with pytest.raises(StoreDamagedError, match="damaged"):
+        open_store(tmp_path)
+
+
+def test_a_damaged_folder_does_not_stay_locked(tmp_path: Path) -> None:
+    (tmp_path / "meta.json").write_text("{")
+    with pytest.raises(StoreDamagedError):
+        open_store(tmp_path)
+    (tmp_path / "meta.json").unlink()
+    with open_store(tmp_path) as store:
+        assert store.collections() == []
+
+
+def test_a_file_is_no_storage_folder(tmp_path: Path) -> None:
+    file = tmp_path / "file.txt"
+    file.write_text("text")
+    with pytest.raises(StoreError, match="cannot be used as a storage folder"):
+        open_store(file)
+
+
+def test_a_server_that_is_not_there_is_reported_with_its_address() -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{reserved.getsockname()[1]}"
+        with pytest.raises(StoreUnreachableError, match="server is running") as caught:
+            open_store(url)
+    assert url in str(caught.value)
+
+
+def test_a_refused_key_is_not_taken_for_a_missing_server() -> None:
+    class Refuse(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(401)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Refuse) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with pytest.raises(StoreError, match="refused the key"):
+                open_store(f"http://127.0.0.1:{server.server_port}")
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_credentials_in_a_url_are_never_shown() -> None:
+    assert shown("https://me:canary@host:6333/x") == "https://host:6333/x"
+    assert shown("/home/me@work/store") == "/home/me@work/store"
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        port = reserved.getsockname()[1]
+        with pytest.raises(StoreUnreachableError) as caught:
+            open_store(f"http://me:canary@127.0.0.1:{port}")
+    assert "canary" not in str(caught.value)
+
+
+def test_an_empty_location_is_a_mistake() -> None:
+    with pytest.raises(ConfigurationError, match="no storage location"):
+        open_store(" ")
+
+
+def test_without_qdrant_the_install_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_nodes.store.engine.find_spec", lambda _name: None)
+    with pytest.raises(MissingExtraError, match=r"rag-nodes\[qdrant\]"):
+        open_store(":memory:")
+
+
+def test_importing_the_store_imports_neither_qdrant_nor_llama_index() -> None:
+    code = (
+        "import sys, rag_nodes.store;"
+        "print([m for m in ('qdrant_client', 'llama_index.core') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

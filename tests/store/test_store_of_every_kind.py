@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core.schema import NodeRelationship
+
+from rag_nodes.errors import (
+    CollectionMissingError,
+    ConfigurationError,
+    DimensionError,
+    StoreError,
+)
+from rag_nodes.store import is_complete, open_store, search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store import Store
+
+X, Y, Z = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
+
+
+def fill(store: Store, collection: str, *nodes: TextNode) -> None:
+    store.vector_store(collection).add(list(nodes))
+
+
+def test_a_node_comes_back_as_it_was_written(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    node = make_node("the quick fox", X, page_start=3, heading_path=["A", "B"])
+    fill(store, collection, node)
+    [hit] = store.search(collection, vector=X, text="fox", limit=1)
+    assert hit.node.text == node.text
+    assert hit.node.node_id == node.node_id
+    assert (hit.node.start_char_idx, hit.node.end_char_idx) == (10, 23)
+    assert hit.node.metadata == node.metadata
+    assert hit.node.ref_doc_id == "doc-1"
+    assert hit.node.relationships[NodeRelationship.NEXT].node_id == "next-one"
+    assert hit.node.embedding is None
+    assert node.embedding == X, "writing must not take the caller's embedding away"
+
+
+def test_writing_a_node_twice_stores_it_once(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    for _ in range(2):
+        fill(store, collection, make_node("one", X), make_node("two", Y))
+    assert store.count(collection) == 2
+
+
+def test_a_folder_keeps_its_chunks_and_memory_does_not(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    for location, expected in ((tmp_path / "kept", 1), (":memory:", 0)):
+        with open_store(location) as first:
+            fill(first, collection, make_node("one", X))
+        with open_store(location) as second:
+            assert second.count(collection) == expected
+
+
+def test_the_rare_word_ranks_first(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    common = [make_node(f"the system has a part number {n} part part", X) for n in range(20)]
+    fill(store, collection, *common, make_node("the system has a zebra", Y))
+    hits = store.search(collection, vector=None, text="part zebra", limit=30, mode="sparse")
+    assert hits[0].node.text == "the system has a zebra"
+    assert len(hits) == 21
+    assert all(hit.similarity is None and hit.keyword_score for hit in hits)
+
+
+def test_each_hit_carries_both_scores_whichever_search_found_it(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    fill(
+        store,
+        collection,
+        make_node("nothing in common", X),
+        make_node("zebra zebra", [0.6, 0.8, 0.0]),
+        make_node("far away", Z),
+    )
+    hits = {hit.node.text: hit for hit in store.search(collection, vector=X, text="zebra", limit=9)}
+    assert hits["nothing in common"].similarity == pytest.approx(1.0)
+    assert hits["nothing in common"].keyword_score == 0.0
+    assert hits["zebra zebra"].similarity == pytest.approx(0.6, abs=1e-6)
+    assert hits["zebra zebra"].keyword_score > 0
+    assert hits["far away"].similarity == pytest.approx(0.0, abs=1e-6)
+    assert [hit.rank for hit in hits.values()] == [1, 2, 3]
+
+
+def test_scores_are_complete_where_a_server_returns_only_the_best_of_each_ranking(
+    store: Store,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = [f"zebra {'filler ' * n}" for n in range(1, 9)]
+    nodes = [make_node(text, [1.0, n / 4, 0.0]) for n, text in enumerate(texts)]
+    fill(store, collection, *reversed(nodes), make_node("no such animal", [1.0, 0.01, 0.0]))
+    complete = store.search(collection, vector=[1.0, 2.0, 0.0], text="zebra", limit=9)
+    expected = {hit.node.node_id: (hit.similarity, hit.keyword_score) for hit in complete}
+
+    monkeypatch.setattr(search, "SERVER_DEPTH", 3)
+    monkeypatch.setattr(store._engine, "embedded", False)
+    truncated = store.search(collection, vector=[1.0, 2.0, 0.0], text="zebra", limit=3)
+    assert len(truncated) == 3
+    for hit in truncated:
+        similarity, keyword_score = expected[hit.node.node_id]
+        assert hit.similarity == pytest.approx(similarity)
+        assert hit.keyword_score == pytest.approx(keyword_score)
+
+
+def test_dense_mode_ignores_words(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    fill(store, collection, make_node("zebra", Y), make_node("near", X))
+    hits = store.search(collection, vector=X, text=None, limit=2, mode="dense")
+    assert [hit.node.text for hit in hits] == ["near", "zebra"]
+    assert hits[0].score == hits[0].similarity
+    assert hits[0].keyword_score is None
+
+
+def test_a_question_without_words_still_finds_by_meaning(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    fill(store, collection, make_node("zebra", Y), make_node("near", X))
+    assert store.search(collection, vector=X, text="?!", limit=1)[0].node.text == "near"
+    assert store.search(collection, vector=None, text="?!", limit=1, mode="sparse") == []
+
+
+def test_search_can_be_limited_to_documents(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    fill(store, collection, make_node("a", X, document="one"), make_node("b", X, document="two"))
+
+    def found(*documents: str) -> set[str]:
+        hits = store.search(collection, vector=X, text="a b", limit=9, document_ids=documents)
+        return {hit.node.text for hit in hits}
+
+    assert found("two") == {"b"}
+    assert found("one", "two") == {"a", "b"}
+    assert found("three") == set()
+    assert found() == set()
+
+
+def test_the_store_knows_what_it_holds_of_each_document(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    assert store.stored(collection, "one") == {}
+    assert store.catalogue(collection).of("one") == {}
+    first = make_node("a b c", X, document="one", source_hash="h1", total_chunks=2)
+    second = make_node("d", X, document="one", source_hash="h1", total_chunks=2)
+    fill(store, collection, first, make_node("b", X, document="two"))
+    assert store.stored(collection, "one") == {first.node_id: "h1"}
+    assert not is_complete(store.catalogue(collection).of("one"), "h1")
+    fill(store, collection, second)
+    known = store.catalogue(collection).of("one")
+    assert {node.tokens for node in known.values()} == {3, 1}
+    assert is_complete(known, "h1")
+    assert not is_complete(known, "another hash")
+
+
+def test_deleting_removes_exactly_the_given_chunks(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    one, two = make_node("one", X), make_node("two", Y)
+    fill(store, collection, one, two)
+    store.delete(collection, [])
+    assert store.count(collection) == 2
+    store.delete(collection, [one.node_id])
+    hits = store.search(collection, vector=X, text="one two", limit=5)
+    assert [hit.node.text for hit in hits] == ["two"]
+
+
+def test_collections_are_listed_and_dropped(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    fill(store, collection, make_node("one", X))
+    store.vector_store("foreign").add([make_node("one", X)])
+    [info] = store.collections()
+    assert (info.name, info.corpus, info.points) == (collection, "tests", 1)
+    store.drop(collection)
+    assert store.collections() == []
+    assert store.count(collection) == 0
+    with pytest.raises(CollectionMissingError, match="there is no collection"):
+        store.drop(collection)
+
+
+def test_a_dropped_collection_can_be_filled_again_with_another_model(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    fill(store, collection, make_node("one", X))
+    store.drop(collection)
+    fill(store, collection, make_node("one", [1.0, 0.0]))
+    assert store.search(collection, vector=[1.0, 0.0], text="one", limit=1)[0].similarity == 1.0
+
+
+def test_asking_where_nothing_was_ingested_names_the_remedy(store: Store, collection: str) -> None:
+    with pytest.raises(CollectionMissingError, match="ingest documents first"):
+        store.search(collection, vector=X, text="one", limit=1)
+
+
+def test_vectors_of_another_model_are_refused_before_anything_is_written(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    fill(store, collection, make_node("one", X))
+    with pytest.raises(DimensionError, match="length 3, got 2"):
+        fill(store, collection, make_node("two", X), make_node("three", [1.0, 0.0]))
+    assert store.count(collection) == 1
+    with pytest.raises(DimensionError, match="has 2"):
+        store.search(collection, vector=[1.0, 0.0], text="one", limit=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"vector": None, "text": "q", "limit": 1}, "embedding"),
+        ({"vector": X, "text": None, "limit": 1}, "text"),
+        ({"vector": X, "text": "q", "limit": 0}, "at least 1"),
+        ({"vector": X, "text": "q", "limit": 1, "mode": "fuzzy"}, "hybrid, dense or sparse"),
+    ],
+)
+def test_impossible_searches_say_why(
+    store: Store, collection: str, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        store.search(collection, **options)
+
+
+def test_a_closed_store_says_so(collection: str, tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    store.close()
+    store.close()
+    with pytest.raises(StoreError, match="closed"):
+        store.count(collection)
+
+
+def test_many_chunks_in_an_embedded_store_are_noted_once(
+    collection: str,
+    make_node: Callable[..., TextNode],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("rag_nodes.store.engine.MANY_POINTS", 1)
+    with open_store(":memory:") as store:
+        for text in ("one", "two", "three"):
+            fill(store, collection, make_node(text, X))
+    notes = [record for record in caplog.records if "Qdrant server would" in record.getMessage()]
+    assert len(notes) == 1

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.compare import Comparison, ComparisonReport, compare
+from rag_nodes.errors import ConfigurationError, ModelConnectionError
+from rag_nodes.models import Models, get_embedding
+from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
+from rag_nodes.query import RagNodesQueryEngine
+from rag_nodes.store import Store, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+QUESTION = "What starts the generator?"
+MANUAL = """\
+# Cooling
+
+The pump moves water through the reactor. The pump is checked every forty days.
+
+# Power
+
+The generator makes two megawatts. A spare battery starts the generator when the grid is down.
+"""
+
+
+@pytest.fixture(scope="module")
+def models() -> Models:
+    return Models(
+        embedding=get_embedding("lexical"),
+        llm=None,
+        embedding_name="lexical-1024",
+        answer_name="extractive",
+        offline=True,
+    )
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    path = tmp_path / "manual.md"
+    path.write_text(MANUAL)
+    return path
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with open_store(":memory:") as opened:
+        yield opened
+
+
+def four() -> dict[str, SpanNodeParser]:
+    return {name: get_parser(name) for name in PRESETS}
+
+
+def test_four_parsers_answer_side_by_side(manual: Path, store: Store, models: Models) -> None:
+    report = compare([manual], QUESTION, parsers=four(), store=store, models=models)
+    assert [column.name for column in report.columns] == list(PRESETS)
+    assert [column.title for column in report.columns] == [p.title for p in PRESETS.values()]
+    assert report.question == QUESTION
+    assert report.models == models.describe()
+    assert [file.status for file in report.files] == ["read"]
+    for column in report.columns:
+        assert column.error is None
+        assert column.answer is not None
+        assert "battery" in column.answer.text
+        for citation in column.answer.citations:
+            assert MANUAL[citation.start : citation.end] == citation.quote
+        assert column.statistics.chunks == store.count(column.statistics.collection) > 0
+        assert set(column.seconds) == {"embed", "retrieve", "answer", "total"}
+        assert column.parser["class"] == get_parser(column.name).class_name()
+        assert column.parser["fingerprint"] == get_parser(column.name).fingerprint
+
+
+def test_the_report_is_plain_data_with_a_version(
+    manual: Path, store: Store, models: Models
+) -> None:
+    report = compare([manual], QUESTION, parsers=four(), store=store, models=models)
+    data = report.as_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert data["schema_version"] == 1
+    assert data["columns"][1]["answer"]["citations"]
+
+
+def test_the_question_is_embedded_once(
+    manual: Path, store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded = []
+    embed = LexicalEmbedding._get_query_embedding
+
+    def counted(self: LexicalEmbedding, query: str) -> list[float]:
+        embedded.append(query)
+        return embed(self, query)
+
+    with Comparison(store=store, models=models, parsers=four()) as comparison:
+        comparison.ingest([manual])
+        monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", counted)
+        comparison.ask(QUESTION)
+    assert embedded == [QUESTION]
+
+
+def test_the_columns_answer_at_the_same_time(
+    manual: Path, store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(4, timeout=60)
+    answer = RagNodesQueryEngine.answer
+
+    def meet(self: RagNodesQueryEngine, *args: object, **kwargs: object) -> object:
+        together.wait()  # passes only if all four are here before any has finished
+        return answer(self, *args, **kwargs)
+
+    monkeypatch.setattr(RagNodesQueryEngine, "answer", meet)
+    report = compare([manual], QUESTION, parsers=four(), store=store, models=models)
+    assert [column.error for column in report.columns] == [None] * 4
+
+
+def test_a_column_that_fails_says_why_while_the_others_answer(
+    manual: Path, store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = RagNodesQueryEngine.answer
+
+    def fail(self: RagNodesQueryEngine, *args: object, **kwargs: object) -> object:
+        if self.parser_name == "heading":
+            raise ModelConnectionError("the server cannot be reached")
+        if self.parser_name == "fixed":
+            raise ZeroDivisionError("a bug")
+        return answer(self, *args, **kwargs)
+
+    monkeypatch.setattr(RagNodesQueryEngine, "answer", fail)
+    report = compare([manual], QUESTION, parsers=four(), store=store, models=models)
+    errors = {column.name: column.error for column in report.columns}
+    assert errors["heading"] == "the server cannot be reached"
+    assert errors["fixed"] == "ZeroDivisionError: a bug"
+    assert errors["semantic"] is None
+    assert report.columns[0].answer is None
+    assert json.dumps(report.as_dict())
+
+
+def test_asking_before_anything_is_ingested_is_a_row_with_its_remedy(
+    store: Store, models: Models
+) -> None:
+    with Comparison(store=store, models=models, parsers=four()) as comparison:
+        report = comparison.ask(QUESTION)
+    assert all("ingest documents first" in (column.error or "") for column in report.columns)
+
+
+def test_a_later_session_asks_what_an_earlier_one_ingested(
+    manual: Path, tmp_path: Path, models: Models
+) -> None:
+    def ask(*, ingest: bool) -> ComparisonReport:
+        with (
+            open_store(tmp_path / "store") as store,
+            Comparison(store=store, models=models, parsers=four()) as comparison,
+        ):
+            if ingest:
+                comparison.ingest([manual])
+            return comparison.ask(QUESTION)
+
+    first, second = ask(ingest=True), ask(ingest=False)
+    assert [c.answer.text for c in second.columns] == [c.answer.text for c in first.columns]
+    assert [c.statistics.chunks for c in second.columns] == [
+        c.statistics.chunks for c in first.columns
+    ]
+    assert second.files == ()
+
+
+def test_every_parser_gets_the_same_budget(manual: Path, store: Store, models: Models) -> None:
+    parsers = {
+        "small": get_parser("fixed", chunk_size=60, chunk_overlap=0),
+        "large": get_parser("fixed", chunk_size=5000, chunk_overlap=0),
+    }
+    report = compare([manual], QUESTION, parsers=parsers, store=store, models=models, budget=30)
+    for column in report.columns:
+        assert column.answer is not None
+        assert 0 < column.answer.context_tokens <= 30
+
+
+def test_a_comparison_without_parsers_or_question_is_refused(store: Store, models: Models) -> None:
+    with pytest.raises(ConfigurationError, match="at least one parser"):
+        Comparison(store=store, models=models, parsers={})
+    with pytest.raises(ConfigurationError, match="question is empty"):
+        Comparison(store=store, models=models, parsers=four()).ask("  ")
+
+
+def test_no_key_reaches_the_report(manual: Path, store: Store, models: Models) -> None:
+    class Secretive(LexicalEmbedding):
+        api_key: str = "sk-canary"
+
+    secretive = Secretive()
+    parsers = {"semantic": get_parser("semantic", embed_model=secretive)}
+    report = compare([manual], QUESTION, parsers=parsers, store=store, models=models)
+    assert "sk-canary" not in json.dumps(report.as_dict())
+    assert "sk-canary" not in repr(report)
