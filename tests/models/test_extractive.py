@@ -170,3 +170,17 @@ def test_degenerate_passages_are_read_in_one_go(unit: str) -> None:
     # Quadratic scanning would take minutes here and hit the limit of the whole run.
     passage = unit * 50_000 + "x\n\nThe pump moves nine litres."
     assert quotes("How many litres moves the pump?", passage)[0] == "The pump moves nine litres."
+
+
+def test_the_part_of_a_sentence_that_an_overlapping_chunk_repeats_is_not_quoted_again() -> None:
+    whole = "The sand filter must be rinsed backwards when the pressure is over 2.4 bar."
+    part = "must be rinsed backwards when the pressure is over 2.4 bar."
+    found = extract("When must the sand filter be rinsed backwards?", [whole, part])
+    assert [(one.passage, one.start, one.end) for one in found] == [(0, 0, len(whole))]
+
+
+def test_neighbouring_words_of_the_question_found_side_by_side_win() -> None:
+    apart = "Nodes are for data, and a transfer costs money there."
+    together = "There, data transfer nodes are what costs money."
+    found = extract("What do data transfer nodes cost?", [apart, together], limit=1)
+    assert [one.passage for one in found] == [1]

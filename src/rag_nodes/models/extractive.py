@@ -7,6 +7,7 @@ yet covered beats one that repeats. What comes out is quoted, never reworded.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,8 @@ _REPEATED = 0.8
 """Weight of question words that an earlier extract covers already."""
 _RANK_PRIOR = 0.5
 """How much the first passage's sentences gain over those of the last."""
+_PHRASE = 0.5
+"""How much a sentence gains that has all neighbouring words of the question side by side."""
 _LENGTH_PENALTY = 0.1
 """How much a sentence of twice the average length is held back."""
 
@@ -77,7 +80,8 @@ def extract(question: str, passages: Sequence[str], *, limit: int = 3) -> list[E
         return []
     matches = _matches(list(asked), pool)
     weights = _weights(list(asked), matches)
-    chosen = _chosen(pool, matches, weights, max(limit, 0), len(passages))
+    factors = _factors(question, pool, len(passages))
+    chosen = _chosen(pool, matches, weights, factors, max(limit, 0))
     return [Extract(one.passage, one.start, one.end, round(score, 4)) for one, score in chosen]
 
 
@@ -133,12 +137,10 @@ def _chosen(
     pool: list[Candidate],
     matches: list[list[float]],
     weights: list[float],
+    factors: list[float],
     limit: int,
-    passages: int,
 ) -> list[tuple[Candidate, float]]:
     """Greedy: after each choice, what it covers counts less for the rest."""
-    average = sum(len(one.words) for one in pool) / len(pool)
-    factors = [_factor(one, average, passages) for one in pool]
     covered = [0.0] * len(weights)
     chosen: list[tuple[Candidate, float]] = []
     left = set(range(len(pool)))
@@ -148,7 +150,7 @@ def _chosen(
         best = min(left, key=lambda one: (-gains[one], one))
         left.discard(best)
         score = _share(matches[best], weights)
-        if score < least:
+        if score < least or _is_said(pool[best], chosen):
             continue
         least = max(least, _LEAST_RATIO * score)
         covered = [max(old, new) for old, new in zip(covered, matches[best], strict=True)]
@@ -156,10 +158,34 @@ def _chosen(
     return chosen
 
 
-def _factor(one: Candidate, average: float, passages: int) -> float:
-    rank = 1 + _RANK_PRIOR * (1 - one.passage / passages)
-    length = 1 + _LENGTH_PENALTY * max(0.0, len(one.words) / average - 1)
-    return rank / length
+def _is_said(one: Candidate, chosen: list[tuple[Candidate, float]]) -> bool:
+    """Whether a chosen sentence holds this one, or the other way round.
+
+    Chunks that overlap repeat sentences, and those that cut anywhere repeat them in part.
+    """
+    said = f" {' '.join(one.words)} "
+    others = (f" {' '.join(other.words)} " for other, _ in chosen)
+    return any(said in other or other in said for other in others)
+
+
+def _factors(question: str, pool: list[Candidate], passages: int) -> list[float]:
+    """What rank, length and phrases of the question make of each sentence."""
+    average = sum(len(one.words) for one in pool) / len(pool)
+    phrases = set(pairwise(content_words(question)))
+    factors = []
+    for one in pool:
+        rank = 1 + _RANK_PRIOR * (1 - one.passage / passages)
+        length = 1 + _LENGTH_PENALTY * max(0.0, len(one.words) / average - 1)
+        factors.append(rank / length * (1 + _PHRASE * _phrases(one.words, phrases)))
+    return factors
+
+
+def _phrases(found: tuple[str, ...], phrases: set[tuple[str, str]]) -> float:
+    """Share of the question's word pairs a sentence has, one word between them allowed."""
+    if not phrases:
+        return 0.0
+    pairs = {*pairwise(found), *zip(found, found[2:], strict=False)}
+    return len(phrases & pairs) / len(phrases)
 
 
 def _share(row: list[float], weights: list[float], covered: Sequence[float] = ()) -> float:

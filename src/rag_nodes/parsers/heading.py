@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +13,10 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.blocks import Block, Kind
+from rag_nodes.text.headings import Heading
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import trimmed, trimmed_lines
 
-_ANCHOR = re.compile(r"\s*\[\\?#\]\(\\?(#[^)\s]*)[^)]*\)\s*\Z")
 _MARKED = {Kind.CODE: "code", Kind.TABLE: "table", Kind.LIST: "list"}
 _LONGEST_TITLE = 120
 """Characters of a first sentence that stands in for a missing heading."""
@@ -159,28 +158,14 @@ def _around_code(packer: Packer, position: int, code: Block) -> tuple[int, dict[
 
 def _sections(packer: Packer, title: str) -> Iterator[_Section]:
     """One section per heading, and one for what stands above the first."""
-    headings = [block for block in packer.blocks if block.kind is Kind.HEADING]
-    starts = [heading.start for heading in headings]
+    headings = packer.headings.headings
+    starts = [heading.block.start for heading in headings]
     first = starts[0] if starts else packer.end
     if first > packer.start:
         opening = (title or _first_sentence(packer),)
-        yield _section(packer, packer.start, first, level=0, path=opening)
-    stack: list[tuple[int, str]] = []
+        yield _section(packer, packer.start, first, path=opening)
     for heading, stop in zip(headings, [*starts, packer.end][1:], strict=True):
-        name, anchor = _name_of(packer.text, heading)
-        while stack and stack[-1][0] >= heading.level:
-            stack.pop()
-        stack.append((heading.level, name))
-        path = tuple(part for _, part in stack if part)
-        yield _section(
-            packer,
-            heading.start,
-            stop,
-            level=heading.level,
-            path=path,
-            anchor=anchor,
-            body=heading.end,
-        )
+        yield _section(packer, heading.block.start, stop, path=heading.path, heading=heading)
 
 
 def _section(
@@ -188,21 +173,19 @@ def _section(
     start: int,
     stop: int,
     *,
-    level: int,
     path: tuple[str, ...],
-    anchor: str = "",
-    body: int | None = None,
+    heading: Heading | None = None,
 ) -> _Section:
     end = trimmed_lines(packer.text, start, stop).end
-    has_body = end > (start if body is None else body)
-    return _Section(start, end, level, path, anchor, packer.count(start, end), has_body)
-
-
-def _name_of(text: str, heading: Block) -> tuple[str, str]:
-    """A heading's text on one line, and the anchor its link names."""
-    name = " ".join(heading.title.of(text).split())
-    link = _ANCHOR.search(name)
-    return (name[: link.start()], link.group(1)) if link else (name, "")
+    return _Section(
+        start=start,
+        end=end,
+        level=heading.block.level if heading else 0,
+        path=path,
+        anchor=heading.anchor if heading else "",
+        tokens=packer.count(start, end),
+        has_body=end > (heading.block.end if heading else start),
+    )
 
 
 def _first_sentence(packer: Packer) -> str:

@@ -162,7 +162,8 @@ class _NodeMaker:
         text = self.source.text[cut.start : cut.end]
         metadata = {**self.shared, **self._place(cut), **cut.facts}
         metadata[keys.TOKEN_COUNT] = self.source.count(cut.start, cut.end)
-        if path := cut.facts.get(keys.HEADING_PATH):
+        if path := self._heading_path(cut):
+            metadata[keys.HEADING_PATH] = path
             metadata[keys.HEADING] = path[-1]
             metadata[keys.BREADCRUMB] = " > ".join(path)
         hidden = {*metadata, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS}.intersection(keys.BOOKKEEPING)
@@ -177,6 +178,11 @@ class _NodeMaker:
             excluded_llm_metadata_keys=sorted(hidden | self.hidden_from_llm),
             relationships={NodeRelationship.SOURCE: self.root},
         )
+
+    def _heading_path(self, cut: Cut) -> list[str]:
+        """What the strategy says, else what a parser before us found, else the headings above."""
+        known = cut.facts.get(keys.HEADING_PATH) or self.shared.get(keys.HEADING_PATH)
+        return list(known or self.source.packer.headings.path_at(cut.start))
 
     def _id(self, cut: Cut, text: str) -> str:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _UNCUT = frozenset({Kind.CODE, Kind.TABLE, Kind.HEADING, Kind.HTML, Kind.FRONT_MATTER, Kind.RULE})
-"""Blocks that are embedded as one unit; the others by sentence, list by line."""
+"""Blocks that are embedded as one unit; the others by sentence, lists by line."""
+_AUTHORS_BREAK = 3.0
+"""Stands for the gap before a heading; a cosine distance is never over 2."""
+_NO_BREAK = -1.0
+"""Stands for the gap after a heading; a cosine distance is never negative."""
 
 
 class SemanticNodeParser(SpanNodeParser):
@@ -32,7 +35,7 @@ class SemanticNodeParser(SpanNodeParser):
     stays flat on long documents and nothing is dropped (S0-45 capped at 1000 sentences). A break
     is a gap whose cosine distance is over the document's `breakpoint_percentile`. Pieces under
     `min_chunk_size` then join the neighbour they are closer to, pieces over `chunk_size` are cut
-    at their widest gaps.
+    at their widest gaps. A heading always starts a piece and never ends one.
 
     On percentiles: S0-23 breaks where the *similarity* is under its 25th percentile. Distance is
     one minus similarity, so that is this parser's default of 75 for distance. A higher number
@@ -105,7 +108,7 @@ class SemanticNodeParser(SpanNodeParser):
     ) -> Iterator[Cut]:
         if not units:
             return
-        gaps = _glue_headings(packer, units, distances)
+        gaps = _respect_headings(packer, units, distances)
         pieces = _split_long(packer, units, _pieces(gaps, self.breakpoint_percentile), gaps, self)
         for first, last in _merge_short(packer, units, list(pieces), gaps, self):
             yield Cut(units[first].start, units[last].end)
@@ -135,7 +138,7 @@ class _Gaps:
             matrix = np.vstack([self._last, matrix])
         similarity = np.einsum("ij,ij->i", matrix[:-1], matrix[1:])
         # Rounding, so that equal vectors are equally far apart on every machine.
-        self.distances += np.round(1.0 - similarity, 9).tolist()
+        self.distances += np.round(np.maximum(0.0, 1.0 - similarity), 9).tolist()
         self._last = matrix[-1]
 
 
@@ -170,20 +173,21 @@ def _windows(text: str, units: Sequence[Span], size: int) -> Iterator[list[str]]
         yield [unit.of(text) for unit in units[first : first + size]]
 
 
-def _glue_headings(
+def _respect_headings(
     packer: Packer, units: Sequence[Span], distances: Sequence[float]
 ) -> list[float]:
-    """Distances, with none after a heading: it belongs to what stands under it."""
-    glued = list(distances)
-    for index in range(len(glued)):
-        if packer.block_at(units[index].start).kind is Kind.HEADING:
-            glued[index] = 0.0
-    return glued
+    """Distances, the least after a heading and the widest before it: its author moved on there."""
+    is_heading = [packer.block_at(unit.start).kind is Kind.HEADING for unit in units]
+    return [
+        _NO_BREAK if before else _AUTHORS_BREAK if after else distance
+        for distance, before, after in zip(distances, is_heading, is_heading[1:], strict=False)
+    ]
 
 
 def _pieces(gaps: Sequence[float], percentile: float) -> list[tuple[int, int]]:
     """First and last unit of each piece between breaks."""
-    threshold = float(np.percentile(gaps, percentile)) if gaps else 0.0
+    between_sentences = [gap for gap in gaps if _NO_BREAK < gap < _AUTHORS_BREAK] or [0.0]
+    threshold = float(np.percentile(between_sentences, percentile))
     breaks = [index for index, gap in enumerate(gaps) if gap > threshold]
     firsts = [0, *(index + 1 for index in breaks)]
     return list(zip(firsts, [*breaks, len(gaps)], strict=True))
@@ -215,42 +219,28 @@ def _split_long(
         yield at, last
 
 
-@dataclass(slots=True)
-class _Piece:
-    first: int
-    last: int
-
-
 def _merge_short(
     packer: Packer,
     units: Sequence[Span],
-    pieces: Sequence[tuple[int, int]],
+    pieces: list[tuple[int, int]],
     gaps: Sequence[float],
     limits: SemanticNodeParser,
 ) -> Iterator[tuple[int, int]]:
     """Join pieces under the least size with the closer neighbour, where both fit."""
 
-    def fits(first: int, last: int) -> bool:
-        return packer.count(units[first].start, units[last].end) <= limits.chunk_size
+    def tokens(first: int, last: int) -> int:
+        return packer.count(units[first].start, units[last].end)
 
-    merged: list[_Piece] = []
+    merged: list[tuple[int, int]] = []
     for position, (first, last) in enumerate(pieces):
-        before = merged[-1] if merged else None
-        if before and _is_short(packer, units, before, limits) and fits(before.first, last):
-            before.last = last
-            continue
-        piece = _Piece(first, last)
-        if before and _is_short(packer, units, piece, limits) and fits(before.first, last):
-            following = pieces[position + 1] if position + 1 < len(pieces) else None
-            if following is None or gaps[first - 1] <= gaps[last] or not fits(first, following[1]):
-                before.last = last
-                continue
-        merged.append(piece)
-    for piece in merged:
-        yield piece.first, piece.last
-
-
-def _is_short(
-    packer: Packer, units: Sequence[Span], piece: _Piece, limits: SemanticNodeParser
-) -> bool:
-    return packer.count(units[piece.first].start, units[piece.last].end) < limits.min_chunk_size
+        short = tokens(first, last) < limits.min_chunk_size
+        left = bool(merged) and tokens(merged[-1][0], last) <= limits.chunk_size
+        following = pieces[position + 1][1] if position + 1 < len(pieces) else None
+        right = following is not None and tokens(first, following) <= limits.chunk_size
+        if short and left and not (right and gaps[last] < gaps[first - 1]):
+            merged[-1] = (merged[-1][0], last)
+        elif short and right and following is not None:
+            pieces[position + 1] = (first, following)
+        else:
+            merged.append((first, last))
+    yield from merged

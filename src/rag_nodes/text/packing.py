@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from rag_nodes.text.blocks import Block, Kind, scan_blocks
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
+from rag_nodes.text.headings import HeadingTree
 from rag_nodes.text.sentences import AUTO, guess_language, iter_sentences
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.tokens import DEFAULT_ENCODING, TokenIndex
@@ -47,6 +48,11 @@ class Packer:
     def end(self) -> int:
         """Offset after the last block; 0 for a blank text."""
         return self._ends[-1] if self._ends else 0
+
+    @cached_property
+    def headings(self) -> HeadingTree:
+        """The tree of headings."""
+        return HeadingTree(self.text, self.blocks)
 
     def count(self, start: int, end: int) -> int:
         """Tokens of a span, exact."""
