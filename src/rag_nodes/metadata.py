@@ -43,6 +43,8 @@ HEADING_PATH = "heading_path"
 """Headings above the text, outermost first (list of str)."""
 HEADING = "heading"
 """Innermost heading (str)."""
+HEADINGS_INSIDE = "headings_inside"
+"""Headings that start further down in the node: `[offset, path]` pairs in order (list)."""
 BREADCRUMB = "Heading"
 """`A > B`: the one key that is embedded. LlamaIndex renders metadata as `key: value`, so this
 spelling yields the `Heading: A > B` line of S1-06."""
@@ -85,6 +87,7 @@ BOOKKEEPING: tuple[str, ...] = (
     END_CHAR,
     HEADING_PATH,
     HEADING,
+    HEADINGS_INSIDE,
     LINK,
     PART,
     PARTS,

@@ -175,7 +175,7 @@ def test_an_embedding_by_name_needs_its_key() -> None:
 def test_models_pickle_without_the_key() -> None:
     pickled = pickle.dumps(choose_models(Settings(api_key=SecretStr(KEY))))
     assert KEY.encode() not in pickled
-    assert pickle.loads(pickled).answer_name == "gpt-4o-mini"  # noqa: S301 - made above
+    assert pickle.loads(pickled).answer_name == "gpt-4o-mini"
 
 
 def test_our_own_errors_pass_the_map_unchanged() -> None:
@@ -195,7 +195,7 @@ def test_importing_the_models_loads_nothing_heavy(no_configuration: Path) -> Non
         "import sys, rag_nodes.models;"
         "print({'llama_index', 'openai', 'numpy', 'tiktoken'} & sys.modules.keys())"
     )
-    result = subprocess.run(  # noqa: S603 - our own interpreter and script
+    result = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,
         check=True,

@@ -32,7 +32,7 @@ def test_vectors_are_the_same_in_another_process(embedding: LexicalEmbedding) ->
         f"print(json.dumps(LexicalEmbedding().get_text_embedding({TEXT!r})))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONIOENCODING": "utf-8"}
-    result = subprocess.run(  # noqa: S603 - our own interpreter and script
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, check=True, env=environment, text=True
     )
     assert json.loads(result.stdout) == embedding.get_text_embedding(TEXT)
@@ -98,7 +98,7 @@ async def test_async_vectors_equal_the_sync_ones(embedding: LexicalEmbedding) ->
 def test_it_survives_pickle_and_dict(dimension: int) -> None:
     embedding = LexicalEmbedding(dimension=dimension)
     for copy in (
-        pickle.loads(pickle.dumps(embedding)),  # noqa: S301 - made on the line itself
+        pickle.loads(pickle.dumps(embedding)),
         LexicalEmbedding.from_dict(embedding.to_dict()),
     ):
         assert copy.model_name == f"lexical-{dimension}"

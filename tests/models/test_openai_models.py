@@ -360,7 +360,7 @@ def test_a_copy_keeps_working(embedding: OpenAIServerEmbedding, llm: OpenAIServe
 def test_a_pickled_model_takes_the_key_configured_where_it_arrives(
     embedding: OpenAIServerEmbedding, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arrived = pickle.loads(pickle.dumps(embedding))  # noqa: S301 - made on the line itself
+    arrived = pickle.loads(pickle.dumps(embedding))
     monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
     monkeypatch.setenv("RAG_NODES_API_KEY", "key-of-the-worker")
     arrived.get_query_embedding("hello")

@@ -115,3 +115,23 @@ def test_s1_06_the_headings_are_embedded_with_the_text_and_nothing_else_is() -> 
 def test_a_least_size_over_the_size_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="must not be over chunk_size"):
         HeadingHierarchyNodeParser(chunk_size=50, min_chunk_size=100)
+
+
+@pytest.mark.parametrize("name", ["fixed", "token-overlap", "semantic"])
+def test_nodes_of_every_parser_know_the_headings_above_and_inside_them(name: str) -> None:
+    text = f"# A\n\n{BODY}\n\n## B\n\n{BODY}\n\n# C\n\n{BODY}"
+    nodes = get_parser(name)([Document(text=text, id_="doc")])
+    assert nodes[0].metadata[keys.HEADING_PATH] == ["A"]
+    found = {
+        (offset, tuple(path))
+        for node in nodes
+        for offset, path in node.metadata.get(keys.HEADINGS_INSIDE, [])
+    } | {(node.start_char_idx, tuple(node.metadata[keys.HEADING_PATH])) for node in nodes}
+    assert {(text.index("## B"), ("A", "B")), (text.index("# C"), ("C",))} <= found
+
+
+def test_headings_found_by_a_parser_survive_the_next_one() -> None:
+    first = get_parser("heading", min_chunk_size=0)
+    document = Document(text=f"# A\n\n## B\n\n{BODY * 3}", id_="doc")
+    for node in get_parser("fixed", chunk_size=200, chunk_overlap=0)(first([document])):
+        assert node.metadata[keys.HEADING_PATH] == ["A", "B"]

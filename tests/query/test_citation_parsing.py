@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from llama_index.core.schema import TextNode
+from llama_index.core.schema import Document, TextNode
 
+from rag_nodes.metadata import PAGE_STARTS
+from rag_nodes.parsers import get_parser
 from rag_nodes.query.citations import cite_passage, cited_numbers
 from rag_nodes.query.types import Hit
 
@@ -81,3 +83,14 @@ def test_a_passage_without_pages_or_offsets_claims_none() -> None:
     citation = cite_passage(1, Hit(node=TextNode(text="abc"), rank=1, score=1.0), 0, 2)
     assert (citation.page, citation.page_end, citation.start, citation.end) == (None,) * 4
     assert citation.quote == "ab"
+
+
+def test_a_citation_names_the_heading_and_page_of_its_passage_not_of_the_chunk() -> None:
+    text = "# A\n\nFirst part of it.\n\n## B\n\nSecond part of it."
+    document = Document(text=text, metadata={PAGE_STARTS: [0, text.index("## B")]})
+    (node,) = get_parser("token-overlap")([document])
+    start = node.text.index("Second")
+    citation = cite_passage(1, Hit(node=node, rank=1, score=1.0), start, len(node.text))
+    assert citation.heading_path == ("A", "B")
+    assert citation.page == 2
+    assert cite_passage(1, Hit(node=node, rank=1, score=1.0), 0, 5).heading_path == ("A",)

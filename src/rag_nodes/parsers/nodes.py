@@ -28,6 +28,7 @@ _OWN_TO_A_NODE = frozenset(
         keys.PAGE_START,
         keys.PAGE_END,
         keys.PAGE_BREAKS,
+        keys.HEADINGS_INSIDE,
         keys.PART,
         keys.PARTS,
         keys.BLOCKS,
@@ -162,10 +163,7 @@ class _NodeMaker:
         text = self.source.text[cut.start : cut.end]
         metadata = {**self.shared, **self._place(cut), **cut.facts}
         metadata[keys.TOKEN_COUNT] = self.source.count(cut.start, cut.end)
-        if path := self._heading_path(cut):
-            metadata[keys.HEADING_PATH] = path
-            metadata[keys.HEADING] = path[-1]
-            metadata[keys.BREADCRUMB] = " > ".join(path)
+        metadata |= self._headings(cut)
         hidden = {*metadata, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS}.intersection(keys.BOOKKEEPING)
         base = self.origin.base
         return TextNode(
@@ -179,10 +177,25 @@ class _NodeMaker:
             relationships={NodeRelationship.SOURCE: self.root},
         )
 
-    def _heading_path(self, cut: Cut) -> list[str]:
-        """What the strategy says, else what a parser before us found, else the headings above."""
-        known = cut.facts.get(keys.HEADING_PATH) or self.shared.get(keys.HEADING_PATH)
-        return list(known or self.source.packer.headings.path_at(cut.start))
+    def _headings(self, cut: Cut) -> dict[str, Any]:
+        """Headings above the node and inside it.
+
+        Above: what the strategy says, else what a parser before us found, else the text's own.
+        """
+        tree = self.source.packer.headings
+        inherited = self.shared.get(keys.HEADING_PATH)
+        path = list(cut.facts.get(keys.HEADING_PATH) or inherited or tree.path_at(cut.start))
+        facts: dict[str, Any] = {}
+        if path:
+            facts[keys.HEADING_PATH] = path
+            facts[keys.HEADING] = path[-1]
+            facts[keys.BREADCRUMB] = " > ".join(path)
+        base = self.origin.base
+        if base is not None and not inherited and (inside := tree.inside(cut.start, cut.end)):
+            facts[keys.HEADINGS_INSIDE] = [
+                [base + heading.block.start, list(heading.path)] for heading in inside
+            ]
+        return facts
 
     def _id(self, cut: Cut, text: str) -> str:
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

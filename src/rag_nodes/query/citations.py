@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.metadata import (
     FILE_NAME,
     HEADING_PATH,
+    HEADINGS_INSIDE,
     PAGE_BREAKS,
     PAGE_END,
     PAGE_START,
@@ -96,7 +97,7 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
         source=str(metadata.get(SOURCE) or ""),
         page=pages[0],
         page_end=pages[1],
-        heading_path=tuple(metadata.get(HEADING_PATH) or ()),
+        heading_path=_heading_path(node, start),
         start=None if base is None else base + start,
         end=None if base is None else base + end,
         quote=node.text[start:end],
@@ -123,6 +124,16 @@ def _listed(text: str) -> Iterator[int]:
             yield from range(int(span[1]), int(span[2]) + 1)
         elif number := _ENTRY.fullmatch(entry):
             yield int(number[1])
+
+
+def _heading_path(node: TextNode, start: int) -> tuple[str, ...]:
+    """Headings above an offset inside a node."""
+    path = node.metadata.get(HEADING_PATH) or ()
+    if start and node.start_char_idx is not None:
+        for offset, inner in node.metadata.get(HEADINGS_INSIDE) or ():
+            if offset <= node.start_char_idx + start:
+                path = inner
+    return tuple(path)
 
 
 def _pages(node: TextNode, start: int, end: int) -> tuple[int | None, int | None]:

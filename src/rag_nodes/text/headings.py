@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -44,6 +44,10 @@ class HeadingTree:
         """Headings the character at `offset` stands under; its own if it is part of one."""
         position = bisect_right(self._starts, offset)
         return self.headings[position - 1].path if position else ()
+
+    def inside(self, start: int, end: int) -> list[Heading]:
+        """Headings that start after `start` and before `end`."""
+        return self.headings[bisect_right(self._starts, start) : bisect_left(self._starts, end)]
 
 
 def _headings(text: str, blocks: Sequence[Block]) -> Iterator[Heading]:
