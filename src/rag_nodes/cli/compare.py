@@ -1,0 +1,92 @@
+"""`rag-nodes compare`: the same documents and question for several parsers, side by side."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag_nodes.cli.failures import ExitCode, conclude
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, Parsers, ShownChunks, takes
+from rag_nodes.cli.progress import shown_progress
+from rag_nodes.cli.render_comparison import comparison_view, header_view, times_view
+from rag_nodes.cli.render_ingest import files_view
+from rag_nodes.cli.selection import select
+from rag_nodes.cli.session import Session, context_budget
+
+if TYPE_CHECKING:
+    from rag_nodes.compare import Comparison
+    from rag_nodes.pipeline import IngestReport
+
+_DEFAULTS = {"store": ":memory:"}
+"""A comparison leaves nothing behind unless it is told where."""
+
+
+@takes("store", "corpus", "budget", "top_k", *MODEL_SETTINGS, defaults=_DEFAULTS)
+def compare(
+    session: Session,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
+    ],
+    ask: Annotated[str, typer.Option("--ask", "-a", help="The question for every parser.")],
+    parser: Parsers = None,
+    changes: Changes = None,
+    chunks: ShownChunks = 3,
+) -> None:
+    """Ask the same question of the same documents cut in different ways.
+
+    Nothing is kept unless --store, the environment or rag_nodes.toml names a store.
+    """
+    selection = select(parser or (), changes or ())
+    settings = session.settings()
+    with session.activity("Loading parsers and models"):
+        from rag_nodes.compare import Comparison
+
+        models = session.models(settings)
+        parsers = selection.build(models)
+    with (
+        session.store(settings) as store,
+        Comparison(
+            store=store,
+            models=models,
+            parsers=parsers,
+            corpus=settings.corpus,
+            budget=context_budget(settings),
+            top_k=settings.top_k,
+        ) as comparison,
+    ):
+        _announce(session, comparison, ask)
+        with shown_progress(session, list(parsers)) as progress:
+            ingested = comparison.ingest(paths, progress=progress)
+        if len(ingested.failed) == len(ingested.files):
+            raise typer.Exit(_nothing_to_ask(session, ingested))
+        with session.activity("Asking"):
+            report = comparison.ask(ask)
+    if session.as_json:
+        session.emit(report.as_dict())
+    else:
+        session.show(*files_view(report.files))
+        session.show(*comparison_view(report, session.output, shown=chunks))
+        session.show(times_view(ingested.seconds, report.seconds))
+    errors = {column.name: column.error or column.statistics.error for column in report.columns}
+    raise typer.Exit(conclude(session, report.files, errors))
+
+
+def _announce(session: Session, comparison: "Comparison", question: str) -> None:
+    """What will run, before it runs."""
+    if session.as_json:
+        session.note(comparison.models.describe())
+    else:
+        session.show(
+            header_view(
+                question,
+                comparison.models.describe(),
+                budget=comparison.budget,
+                top_k=comparison.top_k,
+            )
+        )
+
+
+def _nothing_to_ask(session: Session, ingested: "IngestReport") -> ExitCode:
+    if not session.as_json:
+        session.show(*files_view(ingested.files))
+    return conclude(session, ingested.files, {})

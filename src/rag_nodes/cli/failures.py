@@ -1,0 +1,111 @@
+"""Errors in, exit code and one clear message out; the only place that maps one to the other."""
+
+from __future__ import annotations
+
+import traceback
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from rag_nodes.cli.render_text import clean, one_line
+from rag_nodes.errors import (
+    ConfigurationError,
+    MissingExtraError,
+    ModelConnectionError,
+    RagNodesError,
+    StoreLockedError,
+    StoreUnreachableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rag_nodes.cli.session import Session
+    from rag_nodes.pipeline import FileOutcome
+
+
+class ExitCode(IntEnum):
+    """How the process ends (design §11); 4 is kept for failed gates."""
+
+    DONE = 0
+    FAILURE = 1
+    USAGE = 2
+    PARTIAL = 3
+    UNAVAILABLE = 5
+    INTERRUPTED = 130
+
+
+_CODES: tuple[tuple[type[RagNodesError], ExitCode], ...] = (
+    # A missing or refused key is a CredentialsError, thus a matter of configuration: code 2.
+    (ConfigurationError, ExitCode.USAGE),
+    (MissingExtraError, ExitCode.UNAVAILABLE),
+    (ModelConnectionError, ExitCode.UNAVAILABLE),
+    (StoreLockedError, ExitCode.UNAVAILABLE),
+    (StoreUnreachableError, ExitCode.UNAVAILABLE),
+)
+"""First match wins; every other error is a failure."""
+
+
+def exit_code_of(error: BaseException) -> ExitCode:
+    """The exit code of a command that ended with this error."""
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return code
+    return ExitCode.FAILURE
+
+
+def conclude(
+    session: Session, files: Sequence[FileOutcome], parsers: Mapping[str, str | None]
+) -> ExitCode:
+    """The exit code of work on many files with many parsers; what failed is named on stderr.
+
+    Args:
+        session: where to say it.
+        files: how each file ended.
+        parsers: error of each parser by label; None where it did well.
+    """
+    lost = [file for file in files if file.status == "failed"]
+    errors = {name: error for name, error in parsers.items() if error}
+    if not lost and not errors:
+        return ExitCode.DONE
+    # For people the report on stdout has the reasons already.
+    if session.as_json:
+        for message in (*(file.error for file in lost), *errors.values()):
+            session.complain(one_line(message or "unknown reason"))
+    counts = (_share(len(lost), len(files), "file"), _share(len(errors), len(parsers), "parser"))
+    session.complain("Failed: " + ", ".join(count for count in counts if count))
+    nothing_left = (lost and len(lost) == len(files)) or len(errors) == len(parsers)
+    return ExitCode.FAILURE if nothing_left else ExitCode.PARTIAL
+
+
+def report_failure(error: Exception, session: Session) -> ExitCode:
+    """Say on stderr what went wrong, with a traceback only under `--verbose`."""
+    if session.verbose:
+        trace = "".join(traceback.format_exception(error))
+        session.errors.print(Text(clean(trace), style="dim"), soft_wrap=True)
+    session.errors.print(
+        Text.assemble(("Error: ", "bold red"), clean(_message(error))), soft_wrap=True
+    )
+    return exit_code_of(error)
+
+
+def report_interruption(session: Session) -> ExitCode:
+    """Say on stderr that Ctrl-C was heard and nothing is broken."""
+    session.errors.print(
+        "Interrupted. What was stored stays valid; run the same command again to complete it."
+    )
+    return ExitCode.INTERRUPTED
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, RagNodesError):
+        return str(error)
+    return (
+        f"unexpected {type(error).__name__}: {error}. This is a bug: please report it with what "
+        "--verbose prints"
+    )
+
+
+def _share(failed: int, total: int, thing: str) -> str:
+    return f"{failed} of {total} {thing}{'' if total == 1 else 's'}" if failed else ""

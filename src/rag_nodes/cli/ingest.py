@@ -1,0 +1,49 @@
+"""`rag-nodes ingest`: documents into a store, through one or more parsers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag_nodes.cli.failures import conclude
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, Parsers, takes
+from rag_nodes.cli.progress import shown_progress
+from rag_nodes.cli.render_ingest import ingest_view
+from rag_nodes.cli.selection import select
+from rag_nodes.cli.session import Session
+
+
+@takes("store", "corpus", *MODEL_SETTINGS)
+def ingest(
+    session: Session,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
+    ],
+    parser: Parsers = None,
+    changes: Changes = None,
+) -> None:
+    """Read documents, cut them, and store the chunks.
+
+    Running it again adds nothing; a changed file replaces its chunks.
+    """
+    selection = select(parser or (), changes or ())
+    settings = session.settings()
+    with session.activity("Loading parsers and models"):
+        from rag_nodes.pipeline import ingest as ingest_files
+
+        models = session.models(settings)
+        parsers = selection.build(models)
+    session.note(models.describe())
+    with (
+        session.store(settings) as store,
+        shown_progress(session, list(parsers)) as progress,
+    ):
+        report = ingest_files(
+            paths, parsers, store, models=models, corpus=settings.corpus, progress=progress
+        )
+    if session.as_json:
+        session.emit(report.as_dict())
+    else:
+        session.show(*ingest_view(report))
+    errors = {column.parser: column.error for column in report.columns}
+    raise typer.Exit(conclude(session, report.files, errors))

@@ -1,0 +1,131 @@
+"""The commands put together, and the one place where a run starts and ends."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag_nodes.cli.app import app
+from rag_nodes.cli.ask import ask
+from rag_nodes.cli.chunk import chunk
+from rag_nodes.cli.compare import compare
+from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
+from rag_nodes.cli.ingest import ingest
+from rag_nodes.cli.options import show_settings
+from rag_nodes.cli.parsers import parsers
+from rag_nodes.cli.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PROGRAM = "rag-nodes"
+
+_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    compare: (
+        'rag-nodes compare report.pdf --ask "Who approves a change?"',
+        'rag-nodes compare a.md --ask "How?" -p heading -p fixed:chunk_size=500',
+        'rag-nodes compare docs/ --ask "What does it cost?" --json > result.json',
+    ),
+    ingest: (
+        "rag-nodes ingest report.pdf manual.md --parser heading",
+        "rag-nodes ingest docs/ -p semantic -p fixed --store http://localhost:6333",
+    ),
+    ask: (
+        'rag-nodes ask "Who approves a change?" --parser heading',
+        'rag-nodes ask "Who approves a change?" -p heading --corpus contracts --json',
+    ),
+    chunk: (
+        "rag-nodes chunk manual.md --parser heading",
+        "rag-nodes chunk report.pdf -p fixed --set chunk_size=500 --full",
+        "rag-nodes chunk report.pdf -p semantic --jsonl | jq .tokens",
+    ),
+    parsers: ("rag-nodes parsers", "rag-nodes parsers --json"),
+    app: ("rag-nodes app", "rag-nodes app report.pdf --port 8080"),
+}
+"""The commands in the order `--help` lists them, each with its examples."""
+
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 partly done, "
+    "5 a dependency or service is missing, 130 interrupted."
+)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line.
+
+    Args:
+        arguments: what follows the program's name; None for those of this process.
+
+    Returns:
+        The exit code, see `ExitCode`.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        # A file name may hold bytes that are no text; showing it must not fail.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    session = Session()
+    try:
+        command = typer.main.get_command(_program())
+        command.main(args=arguments, prog_name=PROGRAM, obj=session)
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except KeyboardInterrupt:
+        code = ExitCode.INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the last place where a message can be made of it
+        code = report_failure(error, session)
+    else:
+        code = ExitCode.DONE
+    if code == ExitCode.INTERRUPTED:
+        # Worker threads may still be ending and must not be heard, so nothing is undone here.
+        return report_interruption(session)
+    session.cleanup.close()
+    return code
+
+
+def _program() -> typer.Typer:
+    program = typer.Typer(
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+        epilog=_EXIT_CODES,
+    )
+    program.callback(invoke_without_command=True)(_root)
+    for command, examples in _EXAMPLES.items():
+        program.command(epilog=_epilog(examples))(command)
+    return program
+
+
+def _root(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    print_config: Annotated[
+        bool,
+        typer.Option("--print-config", help="Show the settings in effect, keys masked."),
+    ] = False,
+) -> None:
+    """Cut documents with several parsers, ask each the same question, compare the cited answers.
+
+    Without a key everything runs offline; with OPENAI_API_KEY set, OpenAI embeds and answers.
+    """
+    session = context.ensure_object(Session)
+    session.print_config = print_config
+    if version:
+        from importlib.metadata import version as version_of
+
+        session.show(f"{PROGRAM} {version_of(PROGRAM)}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        if print_config:
+            show_settings(session)
+        else:
+            session.output.file.write(context.get_help())
+
+
+def _epilog(examples: Sequence[str]) -> str:
+    """The examples as rich markup: brackets are escaped, every example has its own line."""
+    lines = "\n".join(f"  {example}" for example in examples).replace("[", r"\[")
+    return f"[bold]Examples[/bold]\n{lines}"

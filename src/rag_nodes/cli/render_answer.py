@@ -1,0 +1,166 @@
+"""An answer, what it cites, and the chunks behind it, as pieces of any view."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from rag_nodes.cli.render_text import (
+    clean,
+    counted,
+    facts,
+    heading,
+    one_line,
+    pages,
+    plain,
+    seconds,
+    shortened,
+)
+from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import RenderableType
+
+    from rag_nodes.query import Answer, Citation, Hit
+
+KINDS = {
+    "generated": "written by {model}",
+    "extract": "sentences quoted from the documents",
+    "retrieval": "retrieval only",
+    "nothing": "nothing found",
+}
+"""What kind of answer it is, in words."""
+
+CHUNK_FACTS = "similarity · page · tokens"
+"""What the numbers on a chunk's line are."""
+
+_RAGGED = 12
+"""Characters two lines lose because words are not cut."""
+_MARK = re.compile(r"\[Sources? \d[^\]]*\]")
+
+
+def answer_view(answer: Answer, models: str, width: int, *, shown: int) -> Iterator[RenderableType]:
+    """One answer with everything behind it, top to bottom.
+
+    Args:
+        answer: what to show.
+        models: which models ran.
+        width: characters of the terminal.
+        shown: chunks to show.
+    """
+    took = seconds(sum(answer.seconds.values()))
+    context = (
+        f"{counted(answer.context_tokens, 'token')} in {counted(len(answer.sources), 'source')}"
+    )
+    yield facts([("Question", answer.question), ("Models", models), ("Context", context)])
+    yield Text("")
+    yield label("Answer", f"{answer_kind(answer)} · {took}")
+    yield answer_text(answer)
+    yield Text("")
+    yield label("Sources")
+    yield citations(answer)
+    if shown:
+        yield Text("")
+        yield label("Chunks", CHUNK_FACTS)
+        yield chunks(answer, shown, width)
+
+
+def answer_text(answer: Answer) -> Text:
+    """The answer itself; its sources stand out from numbers in brackets that documents have."""
+    text = Text(clean(answer.text))
+    text.highlight_regex(_MARK, "bold")
+    if answer.kind == "nothing":
+        text.stylize("dim")
+    return text
+
+
+def answer_kind(answer: Answer) -> str:
+    """Who wrote the answer."""
+    return KINDS.get(answer.kind, answer.kind).format(model=one_line(answer.answer_model))
+
+
+def citations(answer: Answer) -> RenderableType:
+    """`[1] file, p. 14, A > B`, each place once."""
+    if not answer.citations:
+        return plain("no source cited", "dim")
+    grid = _numbered()
+    for citation in _distinct(answer.citations):
+        grid.add_row(f"[{citation.number}]", plain(place(citation)))
+    if answer.unknown_sources:
+        numbers = ", ".join(map(str, answer.unknown_sources))
+        grid.add_row("!", plain(f"cites sources that do not exist: {numbers}", "yellow"))
+    return grid
+
+
+def place(citation: Citation) -> str:
+    """File, page and heading of a citation."""
+    parts = (
+        one_line(citation.file_name or citation.source or "unknown source"),
+        pages(citation.page, citation.page_end),
+        heading(citation.heading_path),
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def chunks(answer: Answer, shown: int, width: int) -> RenderableType:
+    """The best hits: rank, similarity, page, tokens, the source made of it, and how it begins.
+
+    Args:
+        answer: whose hits.
+        shown: how many.
+        width: characters of a line, decides how much of the text is quoted.
+    """
+    if not answer.hits:
+        return plain("no chunk found", "dim")
+    numbers = {hit.node.node_id: source.number for source in answer.sources for hit in source.hits}
+    grid = _numbered()
+    for hit in answer.hits[:shown]:
+        quote = shortened(hit.node.text, 2 * max(20, width - 4) - _RAGGED)
+        title = heading(hit.node.metadata.get(HEADING_PATH) or ())
+        lines: list[RenderableType] = [_facts_of(hit, numbers.get(hit.node.node_id))]
+        if title:
+            lines.append(plain(shortened(title, max(20, width - 4)), "italic"))
+        grid.add_row(str(hit.rank), Group(*lines, plain(quote, "dim")))
+    if rest := len(answer.hits) - shown:
+        more = f"and {rest} more" if rest > 0 else ""
+        grid.add_row("", plain(more, "dim"))
+    return grid
+
+
+def label(name: str, remark: str = "") -> Text:
+    """The line above a part of a view."""
+    return Text.assemble((name, "bold"), (f"  {remark}" if remark else "", "dim"))
+
+
+def _facts_of(hit: Hit, number: int | None) -> Text:
+    metadata = hit.node.metadata
+    score = hit.score if hit.similarity is None else hit.similarity
+    facts = Text(f"{score:.2f}", style="bold")
+    tokens = metadata.get(TOKEN_COUNT)
+    for fact in (
+        pages(metadata.get(PAGE_START), metadata.get(PAGE_END)),
+        f"{tokens:,} tokens" if tokens is not None else "",
+        f"source [{number}]" if number is not None else "over budget",
+    ):
+        if fact:
+            facts.append(f" · {fact}", style="not bold")
+    return facts
+
+
+def _distinct(cited: Iterable[Citation]) -> list[Citation]:
+    """An extract cites every sentence; the same place needs one line only."""
+    places = {(c.number, c.source, c.page, c.page_end, c.heading_path): c for c in cited}
+    return list(places.values())
+
+
+def _numbered() -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(justify="right", style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    return grid

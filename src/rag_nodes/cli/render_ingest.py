@@ -1,0 +1,84 @@
+"""What an ingest did, for people: a row per file and a row per parser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.cli.render_text import counted, one_line, plain, seconds, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from rag_nodes.pipeline import FileOutcome, IngestReport
+
+MOST_FILES = 30
+"""Rows of files; beyond it, only those with something to say."""
+
+_STYLES = {"failed": "red", "partial": "yellow", "unchanged": "dim", "read": ""}
+
+
+def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
+    """The parts of the view, top to bottom."""
+    yield from files_view(report.files)
+    yield _parsers(report)
+    for outcome in report.columns:
+        if outcome.error:
+            yield plain(f"{outcome.parser}: {outcome.error}", "red")
+    yield plain(f"Done in {seconds(report.seconds)}.", "dim")
+
+
+def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
+    """A row per file, of many only those that need attention; then what was wrong with them."""
+    shown = files if len(files) <= MOST_FILES else tuple(file for file in files if file.error)
+    made = table(
+        "Document", "Status", "Pages", "Characters", "Time", right=("Pages", "Characters", "Time")
+    )
+    for file in shown:
+        made.add_row(
+            plain(_name(file)),
+            plain(file.status, _STYLES.get(file.status, "")),
+            "-" if file.pages is None else f"{file.pages:,}",
+            f"{file.characters:,}" if file.characters else "-",
+            seconds(file.seconds),
+        )
+    yield made
+    if rest := len(files) - len(shown):
+        yield plain(f"{counted(rest, 'other document')}, all well", "dim")
+    for file in shown:
+        if file.error:
+            named = "" if file.status == "failed" else f"{_name(file)}: "
+            yield plain(f"{named}{one_line(file.error)}", _STYLES.get(file.status, ""))
+
+
+def _name(file: FileOutcome) -> str:
+    return one_line(file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1])
+
+
+def _parsers(report: IngestReport) -> Table:
+    numbers = (
+        "Chunks",
+        "Tokens mean",
+        "max",
+        "Written",
+        "Unchanged",
+        "Deleted",
+        "Parse",
+        "Embed",
+        "Store",
+    )
+    made = table("Parser", *numbers, right=numbers)
+    for outcome in report.columns:
+        made.add_row(
+            plain(outcome.parser.replace(",", ", "), "red" if outcome.error else ""),
+            f"{outcome.chunks:,}",
+            f"{outcome.mean_tokens:,.0f}",
+            f"{outcome.max_tokens:,}",
+            f"{outcome.written:,}",
+            f"{outcome.unchanged:,}",
+            f"{outcome.deleted:,}",
+            *(seconds(outcome.seconds.get(stage)) for stage in ("parse", "embed", "store")),
+        )
+    return made

@@ -1,0 +1,121 @@
+"""Untrusted text to text a terminal shows and never obeys; small pieces every view shares."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import RenderableType
+
+COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
+"""One per parser, in the order they are shown; titles carry the meaning, colour only helps."""
+
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor, screen
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # titles, links
+    r"|\x1b[ -/]*[0-~]?"
+)
+_LINE_ENDS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+"""Control characters, and marks that make a line read in another order than it is written."""
+
+
+def clean(text: str) -> str:
+    """The text without anything a terminal would act on; lines and tabs stay."""
+    return _INVISIBLE.sub("", _LINE_ENDS.sub("\n", _ESCAPES.sub("", text)))
+
+
+def one_line(text: str) -> str:
+    """The text on one line, blanks collapsed."""
+    return " ".join(clean(text).split())
+
+
+def shortened(text: str, width: int) -> str:
+    """The text on one line of at most `width` characters."""
+    line = one_line(text[: 20 * width])
+    return line if len(line) <= width else line[: max(1, width - 1)].rstrip() + "…"
+
+
+def ending(text: str, width: int) -> str:
+    """The end of the text on one line of at most `width` characters: paths tell most there."""
+    line = one_line(text)
+    return line if len(line) <= width else "…" + line[1 - width :].lstrip()
+
+
+def plain(text: object, style: str = "") -> Text:
+    """Text that is shown as it is: no markup, no control characters."""
+    return Text(clean(str(text)), style=style)
+
+
+def pages(first: int | None, last: int | None) -> str:
+    """`p. 3`, `pp. 3-4`, or nothing where the format has no pages."""
+    if first is None:
+        return ""
+    return f"p. {first}" if last in (None, first) else f"pp. {first}-{last}"
+
+
+def heading(path: Iterable[str]) -> str:
+    """`A > B`."""
+    return " > ".join(one_line(str(part)) for part in path)
+
+
+def seconds(value: float | None) -> str:
+    """A duration as people read it."""
+    if value is None:
+        return "-"
+    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 page`, `1,200 pages`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def facts(rows: Iterable[tuple[str, RenderableType]]) -> Table:
+    """Labels and values below each other."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, value in rows:
+        grid.add_row(label, value if not isinstance(value, str) else plain(value))
+    return grid
+
+
+def table(*columns: str, right: Sequence[str] = ()) -> Table:
+    """An empty table in the style all views share.
+
+    Args:
+        columns: headings, left to right.
+        right: those whose values are numbers.
+    """
+    made = Table(box=box.SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False)
+    for name in columns:
+        numeric = name in right
+        made.add_column(
+            name,
+            justify="right" if numeric else "left",
+            no_wrap=numeric,
+            overflow="fold",
+        )
+    return made
+
+
+def configuration(options: dict[str, Any]) -> str:
+    """A parser's options that decide where it cuts, as `chunk_size 500 · unit tokens`."""
+    hidden = {
+        "class",
+        "fingerprint",
+        "tokenizer",
+        "language",
+        "include_metadata",
+        "include_prev_next_rel",
+        "window",
+    }
+    return " · ".join(f"{name} {value}" for name, value in options.items() if name not in hidden)

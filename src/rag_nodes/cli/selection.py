@@ -1,0 +1,173 @@
+"""`--parser fixed:chunk_size=500` and `--set unit=tokens` to parsers by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+
+
+@dataclass(frozen=True, slots=True)
+class ParserChoice:
+    """One `--parser`, as typed.
+
+    Attributes:
+        preset: name of the preset.
+        options: its own options, which win over `--set`.
+    """
+
+    preset: str
+    options: dict[str, str]
+
+    @property
+    def label(self) -> str:
+        """What the parser is called in reports: the preset, and its own options where it has."""
+        own = ",".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.preset}:{own}" if own else self.preset
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The parsers a command line names, checked for syntax only.
+
+    Attributes:
+        choices: one per `--parser`; none for all presets.
+        changes: what `--set` changes in every parser that has the option.
+    """
+
+    choices: tuple[ParserChoice, ...]
+    changes: dict[str, str]
+
+    @property
+    def embeds(self) -> bool:
+        """Whether any of the parsers needs an embedding model to cut.
+
+        Raises:
+            ConfigurationError: a preset is unknown.
+        """
+        return any(embeds(choice.preset) for choice in self.choices)
+
+    def build(self, models: Models | None = None) -> dict[str, SpanNodeParser]:
+        """The parsers by label.
+
+        Args:
+            models: what a parser that embeds should embed with; None for its own default.
+
+        Raises:
+            ConfigurationError: a preset or option is unknown, a value out of range, or one
+                parser is named twice.
+        """
+        from rag_nodes.parsers import PRESETS, get_parser
+
+        choices = self.choices or tuple(ParserChoice(name, {}) for name in PRESETS)
+        parsers: dict[str, SpanNodeParser] = {}
+        unused = set(self.changes)
+        for choice in choices:
+            if choice.label in parsers:
+                raise ConfigurationError(
+                    f"parser {choice.label!r} is named twice; give one of them other options, for "
+                    f"example --parser {choice.preset}:chunk_size=500"
+                )
+            known = options_of(choice.preset)
+            shared = {name: value for name, value in self.changes.items() if name in known}
+            unused -= shared.keys()
+            own: dict[str, Any] = {**shared, **choice.options}
+            _refuse_unknown(choice, known)
+            parsers[choice.label] = get_parser(
+                choice.preset, **{**_embedding(choice.preset, own, models), **own}
+            )
+        if unused:
+            raise ConfigurationError(
+                f"--set: no chosen parser has an option {', '.join(sorted(unused))}; "
+                "'rag-nodes parsers' lists them"
+            )
+        return parsers
+
+
+def select(choices: Sequence[str], changes: Sequence[str] = ()) -> Selection:
+    """What the command line says about parsers, before anything heavy is imported.
+
+    Raises:
+        ConfigurationError: something is not written as NAME[:OPTION=VALUE,...] or OPTION=VALUE.
+    """
+    return Selection(
+        choices=tuple(_choice(text) for text in choices),
+        changes=_assignments(changes, "--set"),
+    )
+
+
+def options_of(preset: str) -> dict[str, Any]:
+    """The plain options of a preset's parser and their defaults.
+
+    Raises:
+        ConfigurationError: there is no such preset.
+    """
+    from rag_nodes.parsers import get_parser
+
+    return plain_options(get_parser(preset))
+
+
+def plain_options(parser: SpanNodeParser) -> dict[str, Any]:
+    """The options of a parser that are plain data, and their values."""
+    fields = type(parser).model_fields
+    return {name: getattr(parser, name) for name, field in fields.items() if not field.exclude}
+
+
+def embeds(preset: str) -> bool:
+    """Whether a preset's parser needs an embedding model to cut.
+
+    Raises:
+        ConfigurationError: there is no such preset.
+    """
+    from rag_nodes.parsers import get_parser
+
+    return "embed_model" in type(get_parser(preset)).model_fields
+
+
+def _choice(text: str) -> ParserChoice:
+    preset, colon, rest = text.partition(":")
+    where = f"--parser {text}"
+    if not preset.strip() or (colon and not rest.strip()):
+        raise ConfigurationError(f"{where}: write NAME or NAME:OPTION=VALUE,OPTION=VALUE")
+    options = _assignments(rest.split(","), where) if rest else {}
+    return ParserChoice(preset.strip(), options)
+
+
+def _assignments(texts: Iterable[str], where: str) -> dict[str, str]:
+    assigned: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise ConfigurationError(
+                f"{where}: {text.strip()!r} is not OPTION=VALUE, for example chunk_size=500"
+            )
+        if name in assigned:
+            raise ConfigurationError(f"{where}: {name} is given twice; leave one out")
+        assigned[name] = value
+    return assigned
+
+
+def _refuse_unknown(choice: ParserChoice, known: dict[str, Any]) -> None:
+    """Options that are objects cannot be typed, so they are unknown here."""
+    if unknown := [name for name in choice.options if name not in known]:
+        raise ConfigurationError(
+            f"--parser {choice.label}: unknown option {', '.join(unknown)}; "
+            f"{choice.preset} takes: {', '.join(sorted(known))}"
+        )
+
+
+def _embedding(preset: str, own: dict[str, Any], models: Models | None) -> dict[str, Any]:
+    """Parsers that embed use the model the user chose, unless told otherwise (S0-21)."""
+    if models is None or not embeds(preset) or "embedding" in own:
+        return {}
+    if getattr(models.embedding, "place", "") == "offline":
+        # The parser's own default is the same model, under the name its fingerprint knows.
+        return {}
+    return {"embed_model": models.embedding}

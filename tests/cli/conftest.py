@@ -1,0 +1,75 @@
+"""Runs the command line in this process, with small files and nothing configured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rag_nodes.cli.program import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MANUAL = """\
+# Tea machine
+
+The tea machine is made of steel.
+
+## Water
+
+The tank holds nine litres of water. Fill it before the first cup of the day.
+
+## Cleaning
+
+Rinse the machine with vinegar every month. Never use sand.
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a run left behind."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one object on stdout; fails when there is anything else."""
+        parsed: dict[str, Any] = json.loads(self.stdout)
+        return parsed
+
+
+@pytest.fixture
+def command(
+    no_configuration: Path,  # noqa: ARG001 - every run starts from nothing
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., Ended]:
+    for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def invoke(*arguments: object) -> Ended:
+        capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        return Ended(code, *capsys.readouterr())
+
+    return invoke
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    path = tmp_path / "manual.md"
+    path.write_text(MANUAL, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def corrupt(tmp_path: Path) -> Path:
+    path = tmp_path / "corrupt.pdf"
+    path.write_bytes(b"%PDF-1.7\n" + b"garbage " * 50)
+    return path

@@ -1,0 +1,320 @@
+"""`ingest`, `ask`, `chunk` and `compare` on small files, offline unless they say otherwise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.errors import ModelResponseError
+from rag_nodes.query import RagNodesQueryEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Ended
+    from openai_server import OpenAIServer
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
+QUESTION = "How many litres does the tank hold?"
+SAND = "When must the sand filter be rinsed backwards?"
+
+
+# --- ingest and ask -----------------------------------------------------------------------------
+
+
+def test_a_second_ingest_adds_nothing(command: Callable[..., Ended], manual: Path) -> None:
+    arguments = ("ingest", manual, "-p", "heading", "-p", "fixed", "--store", "kept", "--json")
+    first, second = command(*arguments).json, command(*arguments).json
+    assert all(column["written"] > 0 for column in first["columns"])
+    assert [column["written"] for column in second["columns"]] == [0, 0]
+    assert [file["status"] for file in second["files"]] == ["unchanged"]
+    assert [c["chunks"] for c in second["columns"]] == [c["chunks"] for c in first["columns"]]
+
+
+def test_a_stored_document_answers_with_its_place(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    assert command("ingest", manual, "-p", "heading:min_chunk_size=5", "--store", "kept").code == 0
+    question = ("ask", QUESTION, "-p", "heading:min_chunk_size=5", "--store", "kept")
+    shown = command(*question)
+    assert shown.code == 0
+    assert "The tank holds nine litres of water. [Source 1]" in shown.stdout
+    assert "[1] manual.md, Tea machine > Water" in shown.stdout
+    assert "lexical-1024 (offline)" in shown.stdout
+    answer = command(*question, "--json").json
+    assert answer["schema_version"] == 1
+    cited = answer["citations"][0]
+    text = manual.read_text(encoding="utf-8")
+    assert text[cited["start"] : cited["end"]] == cited["quote"]
+
+
+def test_asking_what_was_not_ingested_says_what_is_stored(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    command("ingest", manual, "-p", "heading", "--store", "kept")
+    ended = command("ask", QUESTION, "-p", "fixed", "--store", "kept", "-q")
+    assert ended.code == ExitCode.FAILURE
+    assert ended.stdout == ""
+    assert "stored: corpus default, HeadingHierarchyNodeParser" in ended.stderr
+
+
+def test_asking_memory_is_refused_because_it_is_empty(command: Callable[..., Ended]) -> None:
+    ended = command("ask", QUESTION, "--store", ":memory:")
+    assert ended.code == ExitCode.USAGE
+    assert "rag-nodes compare" in ended.stderr
+
+
+def test_one_bad_file_among_good_ones_is_a_partial_result(
+    command: Callable[..., Ended], manual: Path, corrupt: Path
+) -> None:
+    ended = command("ingest", corrupt, manual, "-p", "fixed", "--store", "kept", "--json")
+    assert ended.code == ExitCode.PARTIAL
+    statuses = {Path(file["path"]).name: file["status"] for file in ended.json["files"]}
+    assert statuses == {"corrupt.pdf": "failed", "manual.md": "read"}
+    assert "corrupt.pdf: the file is damaged" in ended.stderr
+    assert "Failed: 1 of 2 files" in ended.stderr
+    shown = command("ingest", corrupt, manual, "-p", "fixed", "--store", "kept")
+    assert shown.code == ExitCode.PARTIAL
+    assert "corrupt.pdf: the file is damaged" in shown.stdout
+
+
+def test_only_bad_files_are_a_failure(
+    command: Callable[..., Ended], corrupt: Path, tmp_path: Path
+) -> None:
+    ended = command("ingest", corrupt, tmp_path / "missing.md", "-p", "fixed", "--store", "kept")
+    assert ended.code == ExitCode.FAILURE
+    assert "missing.md: no such file" in ended.stdout
+
+
+# --- chunk --------------------------------------------------------------------------------------
+
+
+def test_chunks_are_exact_slices_in_json(command: Callable[..., Ended], manual: Path) -> None:
+    ended = command("chunk", manual, "-p", "fixed", "-s", "chunk_size=60", "-s", "chunk_overlap=10")
+    assert "chunk_size 60" in ended.stdout
+    whole = command("chunk", manual, "-p", "fixed:chunk_size=60,chunk_overlap=10", "--json").json
+    text = manual.read_text(encoding="utf-8")
+    assert whole["characters"] == len(text)
+    assert len(whole["chunks"]) > 3
+    for index, chunk in enumerate(whole["chunks"]):
+        assert chunk["index"] == index
+        assert text[chunk["start"] : chunk["end"]] == chunk["text"]
+
+
+def test_json_lines_are_the_chunks_of_the_object(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    lines = command("chunk", manual, "--jsonl").stdout.splitlines()
+    whole = command("chunk", manual, "--json").json
+    assert [json.loads(line) for line in lines] == whole["chunks"]
+
+
+def test_json_and_json_lines_exclude_each_other(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    assert command("chunk", manual, "--json", "--jsonl").code == ExitCode.USAGE
+
+
+def test_full_shows_every_character_and_the_table_only_the_beginning(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    table, full = command("chunk", manual), command("chunk", manual, "--full")
+    assert "Never use sand." in full.stdout
+    assert "Never use sand." not in table.stdout
+    assert "0-" in table.stdout
+
+
+def test_pages_are_shown_where_there_are_some(command: Callable[..., Ended]) -> None:
+    ended = command("chunk", HANDBOOK, "-p", "heading", "--json")
+    assert {chunk["page_start"] for chunk in ended.json["chunks"]} >= {1, 2, 3}
+    assert "6 pages" in command("chunk", HANDBOOK, "-p", "heading").stdout
+
+
+def test_a_file_that_cannot_be_read_is_one_line(
+    command: Callable[..., Ended], corrupt: Path
+) -> None:
+    ended = command("chunk", corrupt, "-q")
+    assert ended.code == ExitCode.FAILURE
+    assert ended.stdout == ""
+    assert ended.stderr.count("\n") == 1
+
+
+# --- compare ------------------------------------------------------------------------------------
+
+
+def test_four_parsers_answer_with_page_and_heading(command: Callable[..., Ended]) -> None:
+    ended = command("compare", HANDBOOK, "--ask", SAND)
+    assert ended.code == 0
+    assert ended.stdout.index("lexical-1024 (offline)") < ended.stdout.index("Fixed size")
+    for title in ("Fixed size", "Heading hierarchy", "Token overlap", "Semantic"):
+        assert title in ended.stdout
+    assert ended.stdout.count("handbook.pdf, p. 2") >= 4
+    assert "2 Water" in ended.stdout
+    assert ended.stdout.count("more than 2.4 bar") >= 4
+
+
+def test_json_is_alone_on_stdout_while_progress_goes_to_stderr(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    ended = command("compare", manual, "--ask", QUESTION, "--json")
+    report = ended.json
+    assert report["schema_version"] == 1
+    assert [column["name"] for column in report["columns"]] == [
+        "fixed",
+        "heading",
+        "token-overlap",
+        "semantic",
+    ]
+    assert all(column["answer"]["citations"] for column in report["columns"])
+    assert "read manual.md (1/1)" in ended.stderr
+    assert "lexical-1024 (offline)" in ended.stderr
+
+
+def test_quiet_leaves_stderr_empty(command: Callable[..., Ended], manual: Path) -> None:
+    ended = command("compare", manual, "--ask", QUESTION, "-p", "fixed", "--quiet")
+    assert (ended.code, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(("columns", "side_by_side"), [("200", True), ("60", False)])
+def test_parsers_stand_side_by_side_where_there_is_room(
+    command: Callable[..., Ended],
+    manual: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: str,
+    side_by_side: bool,
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = command("compare", manual, "--ask", QUESTION, "--chunks", "1").stdout.splitlines()
+    together = [line for line in lines if "Fixed size" in line and "Semantic" in line]
+    assert bool(together) is side_by_side
+    assert max(map(len, lines)) <= int(columns)
+
+
+def test_one_strategy_appears_twice_with_its_options_as_title(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    ended = command("compare", manual, "-a", QUESTION, "-p", "fixed", "-p", "fixed:chunk_size=300")
+    assert "fixed:chunk_size=300" in ended.stdout
+    assert "chunk_size 1000" in ended.stdout
+
+
+def test_no_chunks_are_shown_when_none_are_asked_for(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    arguments = ("compare", manual, "-a", QUESTION, "-p", "fixed")
+    assert "similarity" in command(*arguments).stdout
+    assert "similarity" not in command(*arguments, "--chunks", "0").stdout
+
+
+def test_top_k_limits_the_chunks_of_every_parser(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    ended = command("compare", manual, "-a", QUESTION, "-p", "fixed:chunk_size=60,chunk_overlap=0",
+                    "--top-k", "2", "--json")  # fmt: skip
+    (column,) = ended.json["columns"]
+    assert len(column["answer"]["hits"]) == 2
+
+
+def test_a_bad_file_makes_a_comparison_partial(
+    command: Callable[..., Ended], manual: Path, corrupt: Path
+) -> None:
+    ended = command("compare", manual, corrupt, "-a", QUESTION, "-p", "fixed")
+    assert ended.code == ExitCode.PARTIAL
+    assert "nine litres" in ended.stdout
+    assert "the file is damaged" in ended.stdout
+
+
+def test_nothing_is_asked_when_no_file_could_be_read(
+    command: Callable[..., Ended], corrupt: Path
+) -> None:
+    ended = command("compare", corrupt, "-a", QUESTION, "-p", "fixed", "--json")
+    assert (ended.code, ended.stdout) == (ExitCode.FAILURE, "")
+    assert "the file is damaged" in ended.stderr
+    assert "the file is damaged" in command("compare", corrupt, "-a", QUESTION).stdout
+
+
+def test_a_parser_that_fails_is_a_column_with_its_error(
+    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = RagNodesQueryEngine.answer
+
+    def broken(engine: RagNodesQueryEngine, *arguments: object, **options: object) -> object:
+        if engine.parser_name == "fixed":
+            raise ModelResponseError("the stream was cut")
+        return answer(engine, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(RagNodesQueryEngine, "answer", broken)
+    ended = command("compare", manual, "-a", QUESTION, "-p", "fixed", "-p", "heading")
+    assert ended.code == ExitCode.PARTIAL
+    assert "Failed: the stream was cut" in ended.stdout
+    assert "nine litres" in ended.stdout
+    assert "Failed: 1 of 2 parsers" in ended.stderr
+
+
+def test_text_from_documents_is_shown_and_never_obeyed(
+    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "hostile.md"
+    path.write_text(
+        "# [red]Tank[/red] \x1b]0;owned\x07\n\n"
+        "The tank holds \x1b[31mnine\x1b[0m [bold]litres[/bold] [/oops] :smile: \x9b2J of water.\n",
+        encoding="utf-8",
+    )
+    for columns in ("200", "60"):
+        monkeypatch.setenv("COLUMNS", columns)
+        ended = command("compare", path, "-a", QUESTION)
+        assert ended.code == 0
+        assert "\x1b" not in ended.stdout
+        assert "\x9b" not in ended.stdout
+        assert "[bold]litres[/bold] [/oops] :smile:" in " ".join(ended.stdout.split())
+    for arguments in (("chunk", path), ("chunk", path, "--full"), ("chunk", path, "--json")):
+        assert not {"\x1b", "\x9b"} & set(command(*arguments).stdout)
+
+
+# --- models behind a server ---------------------------------------------------------------------
+
+
+def test_openai_models_are_named_and_their_answer_is_cited(
+    command: Callable[..., Ended],
+    manual: Path,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234")
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    ended = command("compare", manual, "-a", QUESTION, "-p", "heading", "-p", "semantic", "-v")
+    assert ended.code == 0
+    assert "The documents answer this [Source 1]." in ended.stdout
+    assert "written by gpt-4o-mini" in ended.stdout
+    assert "text-embedding-3-small" in ended.stdout
+    assert "sk-canary" not in ended.stdout + ended.stderr
+
+
+def test_a_refused_key_is_found_before_work_starts(
+    command: Callable[..., Ended],
+    manual: Path,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from openai_server import UNAUTHORIZED
+
+    openai_server.fail(UNAUTHORIZED, times=4)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234")
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    ended = command("compare", manual, "-a", QUESTION, "-p", "heading")
+    assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
+    assert "sk-canary" not in ended.stderr
+
+
+def test_a_server_that_is_not_there_is_a_missing_service(
+    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_NODES_RETRY_SECONDS", "0")
+    ended = command("compare", manual, "-a", QUESTION, "-p", "fixed", "--embedding", "openai",
+                    "--api-base", "http://127.0.0.1:9/v1")  # fmt: skip
+    assert (ended.code, ended.stdout) == (ExitCode.UNAVAILABLE, "")
+    assert "127.0.0.1:9" in ended.stderr

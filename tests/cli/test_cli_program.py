@@ -1,0 +1,265 @@
+"""What every command shares: help, version, settings, errors and exit codes."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rag_nodes import errors
+from rag_nodes.cli.failures import ExitCode, exit_code_of
+from rag_nodes.cli.options import _SETTINGS, MODEL_SETTINGS, PARSER_NAMES
+from rag_nodes.cli.session import Session, context_budget
+from rag_nodes.parsers import PRESETS
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Ended
+
+COMMANDS = ("app", "ask", "chunk", "compare", "ingest", "parsers")
+HEAVY = ("llama_index", "pymupdf", "qdrant_client", "openai", "gradio", "ray", "tiktoken", "numpy")
+CANARY = "sk-canary-7f3a9"
+
+
+def failing(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+def test_help_names_every_command_and_the_exit_codes(command: Callable[..., Ended]) -> None:
+    ended = command("--help")
+    assert ended.code == 0
+    assert all(name in ended.stdout for name in COMMANDS)
+    assert "Exit codes" in ended.stdout
+    assert ended.stderr == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_every_command_shows_examples(command: Callable[..., Ended], name: str) -> None:
+    ended = command(name, "--help")
+    assert ended.code == 0
+    assert "Examples" in ended.stdout
+    assert f"rag-nodes {name}" in ended.stdout.split("Examples")[1]
+
+
+def test_without_arguments_the_help_is_shown(command: Callable[..., Ended]) -> None:
+    assert command().stdout.strip() == command("--help").stdout.strip()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["compare", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    script = (
+        "import sys\n"
+        "from rag_nodes.cli.program import run\n"
+        f"code = run({arguments!r})\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)\n"
+        "sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.strip() == "[]"
+    assert "rag-nodes" in done.stdout
+
+
+def test_the_process_ends_with_the_exit_code() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rag_nodes.cli", "brew"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+    assert done.returncode == ExitCode.USAGE
+    assert done.stdout == ""
+    assert "brew" in done.stderr
+
+
+def test_the_version_is_the_packages(command: Callable[..., Ended]) -> None:
+    from importlib.metadata import version
+
+    assert command("--version").stdout == f"rag-nodes {version('rag-nodes')}\n"
+
+
+def test_the_parsers_named_in_help_texts_are_the_presets() -> None:
+    assert tuple(PRESETS) == PARSER_NAMES
+
+
+def test_every_setting_with_an_option_exists() -> None:
+    assert _SETTINGS.keys() <= Settings.model_fields.keys()
+    assert set(MODEL_SETTINGS) <= _SETTINGS.keys()
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+def test_print_config_is_toml_and_never_shows_a_key(
+    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    monkeypatch.setenv("RAG_NODES_STORE_API_KEY", CANARY)
+    ended = command("--print-config")
+    assert ended.code == 0
+    assert CANARY not in ended.stdout + ended.stderr
+    assert '# api_key = "****"' in ended.stdout
+    assert tomllib.loads(ended.stdout)["budget"] == 1500
+
+
+def test_what_print_config_shows_can_be_used_as_the_settings_file(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    shown = command("--print-config").stdout
+    (tmp_path / "rag_nodes.toml").write_text(shown, encoding="utf-8")
+    assert command("--print-config").stdout == shown
+
+
+def test_a_flag_wins_over_the_environment_and_that_over_the_file(
+    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rag_nodes.toml").write_text('corpus = "file"\nbudget = 7\nstore = "file"\n')
+    monkeypatch.setenv("RAG_NODES_CORPUS", "environment")
+    monkeypatch.setenv("RAG_NODES_BUDGET", "8")
+    ended = command("ask", "why?", "--budget", "9", "--print-config", "--json")
+    settings = ended.json["settings"]
+    assert (settings["budget"], settings["corpus"], settings["store"]) == (9, "environment", "file")
+
+
+def test_print_config_before_the_command_shows_what_the_command_would_use(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    ended = command("--print-config", "compare", manual, "--ask", "why?", "--top-k", "3")
+    values = tomllib.loads(ended.stdout)
+    assert (values["top_k"], values["store"]) == (3, ":memory:")
+
+
+def test_a_configured_store_replaces_the_default_of_compare(
+    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_NODES_STORE", "kept")
+    ended = command("--print-config", "compare", manual, "--ask", "why?")
+    assert tomllib.loads(ended.stdout)["store"] == "kept"
+
+
+@pytest.mark.usefixtures("no_configuration")
+def test_a_number_of_chunks_lifts_only_the_default_budget() -> None:
+    assert context_budget(Settings()) == 1500
+    assert context_budget(Settings(top_k=3)) is None
+    assert context_budget(Settings(top_k=3, budget=900)) == 900
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.ConfigurationError("x"), 2),
+        (errors.CredentialsError("x"), 2),
+        (errors.MissingExtraError("gradio", "app"), 5),
+        (errors.ModelConnectionError("x"), 5),
+        (errors.StoreLockedError("x"), 5),
+        (errors.StoreUnreachableError("x"), 5),
+        (errors.StoreDamagedError("x"), 1),
+        (errors.RateLimitedError("x"), 1),
+        (errors.EmptyFileError("x.txt"), 1),
+        (ValueError("x"), 1),
+    ],
+)
+def test_every_kind_of_error_has_its_exit_code(error: Exception, code: int) -> None:
+    assert exit_code_of(error) == code
+
+
+def test_a_wrong_option_is_a_usage_error_without_traceback(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    ended = command("chunk", manual, "--parser", "heading", "--set", "chunk_size=-4")
+    assert ended.code == ExitCode.USAGE
+    assert ended.stdout == ""
+    assert "chunk_size" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_wrong_setting_is_a_usage_error(command: Callable[..., Ended], manual: Path) -> None:
+    ended = command("compare", manual, "--ask", "why?", "--embedding", "magic")
+    assert ended.code == ExitCode.USAGE
+    assert "embedding" in ended.stderr
+
+
+def test_a_missing_extra_names_the_install_line(
+    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing = errors.MissingExtraError("qdrant-client", "qdrant")
+    monkeypatch.setattr(Session, "store", failing(missing))
+    ended = command("compare", manual, "--ask", "why?", "-p", "fixed")
+    assert ended.code == ExitCode.UNAVAILABLE
+    assert "pip install 'rag-nodes[qdrant]'" in ended.stderr
+
+
+def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(
+    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Session, "models", failing(ZeroDivisionError("oh \x1b[31mno")))
+    arguments = ("compare", manual, "--ask", "why?", "-p", "fixed")
+    quiet = command(*arguments, "-q")
+    assert quiet.code == ExitCode.FAILURE
+    assert quiet.stderr.startswith("Error: unexpected ZeroDivisionError: oh no.")
+    assert quiet.stderr.count("\n") == 1
+    assert "Traceback" in command(*arguments, "--verbose").stderr
+
+
+def test_an_interruption_ends_with_130_and_says_that_nothing_is_broken(
+    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Session, "configure_logging", lambda _: None)
+    monkeypatch.setattr(Session, "models", failing(KeyboardInterrupt()))
+    ended = command("compare", manual, "--ask", "why?", "-p", "fixed", "-q")
+    assert ended.code == ExitCode.INTERRUPTED
+    assert ended.stderr.startswith("Interrupted")
+
+
+def test_a_run_leaves_the_loggers_as_they_were(command: Callable[..., Ended], manual: Path) -> None:
+    logger = logging.getLogger("rag_nodes")
+    before = (logger.level, logger.propagate, list(logger.handlers))
+    command("chunk", manual, "--verbose")
+    assert (logger.level, logger.propagate, list(logger.handlers)) == before
+
+
+# --- parsers and app ----------------------------------------------------------------------------
+
+
+def test_parsers_lists_options_and_where_they_come_from(command: Callable[..., Ended]) -> None:
+    listed = {preset["name"]: preset for preset in command("parsers", "--json").json["parsers"]}
+    assert list(listed) == list(PRESETS)
+    assert listed["fixed"]["options"]["chunk_size"] == 1000
+    assert listed["fixed"]["requirements"] == ["S0-18", "S3-03"]
+    assert "embed_model" not in listed["semantic"]["options"]
+    assert json.dumps(listed)
+    assert "breakpoint_percentile=75.0" in command("parsers").stdout
+
+
+def test_the_app_gets_settings_address_and_documents(
+    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import rag_nodes.apps
+
+    called: dict[str, Any] = {}
+
+    def launch(settings: Settings, **options: Any) -> None:
+        called.update(settings=settings, **options)
+
+    monkeypatch.setattr(rag_nodes.apps, "launch", launch)
+    ended = command("app", manual, "--port", "8080", "--top-k", "4")
+    assert ended.code == 0
+    assert called.pop("settings").top_k == 4
+    assert called == {"host": "127.0.0.1", "port": 8080, "documents": [manual]}

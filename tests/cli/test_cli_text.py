@@ -1,0 +1,143 @@
+"""Text from documents on its way to a terminal, and the progress shown there."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from rag_nodes.cli.progress import LineProgress, shown_progress
+from rag_nodes.cli.render_text import clean, ending, one_line, pages, plain, seconds, shortened
+from rag_nodes.cli.session import Session, to_json
+from rag_nodes.pipeline import Progress
+
+HOSTILE = [
+    "\x1b[31mred\x1b[0m",
+    "\x1b[2J\x1b[H wiped",
+    "\x1b]0;new title\x07after",
+    "\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\",
+    "\x1b]52;c;Y2xpcGJvYXJk\x07",
+    "\x9b31mred by C1",
+    "\x9d0;title\x9cafter",
+    "\x1bP1$r0m\x1b\\",
+    "\x1bcreset",
+    "back\x08\x08space",
+    "bell\x07",
+    "\x1b[unfinished",
+    "\x1b]never ended",
+    "over\rwritten",
+    "right \u202eot tfel\u202c and \u2066isolated\u2069",
+    "nul\x00",
+    "\x7fdelete",
+    "page\x0cbreak",
+    "\x1b\x1b[31m[1mnested",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_nothing_a_terminal_acts_on_is_left(text: str) -> None:
+    cleaned = clean(text)
+    assert all(character >= " " or character in "\n\t" for character in cleaned)
+    assert not any("\x7f" <= character <= "\x9f" for character in cleaned)
+    assert not any(character in cleaned for character in "\u202a\u202e\u2066\u2069")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["plain", "a\tb\nc", "naïve 東京 กรุงเทพ", "👩‍👩‍👧 e\u0301", "[bold]no markup[/bold]", "[0m]"],
+)
+def test_harmless_text_is_left_alone(text: str) -> None:
+    assert clean(text) == text
+
+
+def test_the_text_around_an_escape_survives() -> None:
+    assert clean("a\x1b[31mb\x1b[0mc\x1b]0;title\x07d") == "abcd"
+    assert clean("one\r\ntwo\u2028three") == "one\ntwo\nthree"
+
+
+@pytest.mark.parametrize(
+    "text", ["[red]x[/red]", "[/nothing]", ":smile:", "[link=http://e]x[/link]"]
+)
+def test_markup_in_text_is_shown_as_it_is(text: str) -> None:
+    stream = io.StringIO()
+    Console(file=stream, force_terminal=True, width=80).print(plain(text))
+    assert text in stream.getvalue()
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "lone \ud800 surrogate"])
+def test_json_is_safe_to_look_at_and_keeps_the_text(text: str) -> None:
+    written = to_json({"text": text})
+    assert json.loads(written) == {"text": text}
+    assert clean(written) == written
+    assert written.encode()
+
+
+def test_short_forms_for_people() -> None:
+    assert [pages(None, None), pages(3, 3), pages(3, 5)] == ["", "p. 3", "pp. 3-5"]
+    assert [seconds(None), seconds(0.0123), seconds(12.34)] == ["-", "12 ms", "12.3 s"]
+    assert one_line(" a\n\n b ") == "a b"
+    assert shortened("abcdefgh", 5) == "abcd…"
+    assert ending("abcdefgh", 5) == "…efgh"
+    assert shortened("abc", 5) == ending("abc", 5) == "abc"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_off_a_terminal_progress_is_a_line_now_and_then() -> None:
+    lines: list[str] = []
+    clock = Clock()
+    progress = LineProgress(lines.append, clock)
+    for done in range(1, 10):
+        clock.now += 1
+        progress(Progress("embed", "heading", done, 9))
+    assert lines == [
+        "heading: embedding, 1/9 chunks",
+        "heading: embedding, 6/9 chunks",
+    ]
+
+
+def test_the_last_file_and_the_last_chunk_are_always_told() -> None:
+    lines: list[str] = []
+    progress = LineProgress(lines.append, Clock())
+    for step in (
+        Progress("read", "a.md", 1, 2),
+        Progress("read", "b\x1b[31m.md", 2, 2),
+        Progress("store", "fixed", 200, 1400),
+        Progress("store", "fixed", 400, 1400),
+        Progress("store", "fixed", 1400, 1400),
+    ):
+        progress(step)
+    assert lines == [
+        "read a.md (1/2)",
+        "read b.md (2/2)",
+        "fixed: storing, 200/1,400 chunks",
+        "fixed: storing, 1,400/1,400 chunks",
+    ]
+
+
+def test_on_a_terminal_bars_follow_the_steps_and_leave_nothing_behind() -> None:
+    stream = io.StringIO()
+    session = Session(errors=Console(file=stream, force_terminal=True, width=100))
+    with shown_progress(session, ["fixed"]) as progress:
+        assert progress is not None
+        progress(Progress("read", "a.md", 1, 1))
+        progress(Progress("embed", "fixed", 3, 4))
+    shown = stream.getvalue()
+    assert "embedding 3/4 chunks" in shown
+    assert shown.endswith("\x1b[2K")
+
+
+def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session(quiet=True)
+    with shown_progress(session, ["fixed"]) as progress, session.activity("working"):
+        session.note("done")
+    assert progress is None
+    assert capsys.readouterr() == ("", "")
