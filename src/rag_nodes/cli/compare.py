@@ -60,7 +60,7 @@ def compare(
         if len(ingested.failed) == len(ingested.files):
             raise typer.Exit(_nothing_to_ask(session, ingested))
         with session.activity("Asking"):
-            report = comparison.ask(ask)
+            report = comparison.ask(ask, document_ids=_documents_of(ingested, settings.store))
     if session.as_json:
         session.emit(report.as_dict())
     else:
@@ -84,6 +84,13 @@ def _announce(session: Session, comparison: "Comparison", question: str) -> None
                 top_k=comparison.top_k,
             )
         )
+
+
+def _documents_of(ingested: "IngestReport", store: str) -> list[str] | None:
+    """What to search: a store that is kept may hold other documents of the corpus."""
+    if store == _DEFAULTS["store"]:
+        return None
+    return [file.document_id for file in ingested.files if file.document_id]
 
 
 def _nothing_to_ask(session: Session, ingested: "IngestReport") -> ExitCode:

@@ -76,6 +76,8 @@ def conclude(
     counts = (_share(len(lost), len(files), "file"), _share(len(errors), len(parsers), "parser"))
     session.complain("Failed: " + ", ".join(count for count in counts if count))
     nothing_left = (lost and len(lost) == len(files)) or len(errors) == len(parsers)
+    if nothing_left and any(file.missing_extra for file in lost):
+        return ExitCode.UNAVAILABLE
     return ExitCode.FAILURE if nothing_left else ExitCode.PARTIAL
 
 

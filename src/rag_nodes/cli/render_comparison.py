@@ -80,8 +80,8 @@ def header_view(
 def times_view(ingesting: float, answering: float) -> RenderableType:
     """How long it took."""
     return plain(
-        f"Ingested in {seconds(ingesting)}, answered in {seconds(answering)}; parsers run at the "
-        "same time, so their times overlap.",
+        f"Ingested in {seconds(ingesting)}, answered in {seconds(answering)}; parsers answer at "
+        "the same time, so their times overlap.",
         "dim",
     )
 

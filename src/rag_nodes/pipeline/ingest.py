@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, MissingExtraError
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.report import FileOutcome, FileStatus, IngestReport, Progress
@@ -38,8 +38,21 @@ class _Read(NamedTuple):
 
     path: str
     document: Document | None
-    error: str | None
+    error: Exception | None
     seconds: float
+
+    def failure(self) -> FileOutcome:
+        """The row of a file that became no document."""
+        cause = self.error.__cause__ if self.error else None
+        return FileOutcome(
+            path=self.path,
+            status="failed",
+            pages=None,
+            characters=0,
+            error=str(self.error),
+            seconds=self.seconds,
+            missing_extra=cause.extra if isinstance(cause, MissingExtraError) else None,
+        )
 
 
 def ingest(
@@ -79,7 +92,7 @@ def ingest(
         _Read(
             path=str(result.path),
             document=result.document,
-            error=str(result.error) if result.error else None,
+            error=result.error,
             seconds=result.seconds,
         )
         for result in read_all(wanted)
@@ -158,7 +171,7 @@ def _outcomes(
     for position, read in enumerate(reads, start=1):
         columns.report(Progress("read", Path(read.path).name, position, total))
         if read.document is None:
-            yield FileOutcome(read.path, "failed", None, 0, read.error, read.seconds)
+            yield read.failure()
             continue
         document = _hashed(read.document)
         # The next document is read only when every parser took this one: memory stays bounded.
@@ -176,6 +189,7 @@ def _outcome(read: _Read, document: Document, *, unchanged: bool) -> FileOutcome
         characters=len(document.text),
         error="; ".join(warnings) or None,
         seconds=read.seconds,
+        document_id=document.id_,
     )
 
 

@@ -40,6 +40,8 @@ class FileOutcome:
         characters: characters of its text; 0 for failed files.
         error: why it failed, or what a partial read left out; None otherwise.
         seconds: wall-clock time of reading.
+        document_id: id of the document it became; None for failed files.
+        missing_extra: the extra of rag-nodes that would read it, where that is all it lacks.
     """
 
     path: str
@@ -48,6 +50,8 @@ class FileOutcome:
     characters: int
     error: str | None
     seconds: float
+    document_id: str | None = None
+    missing_extra: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
