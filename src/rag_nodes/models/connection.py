@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -98,8 +99,6 @@ class Connection:
             MissingExtraError: the client is not installed.
         """
         require_openai()
-        from httpx import HTTPError
-        from openai import OpenAIError
         from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_before_delay
 
         retrying = Retrying(
@@ -112,8 +111,7 @@ class Connection:
         client = self._connected()
         try:
             return retrying(send, client)
-        except (OpenAIError, HTTPError, ValueError, TypeError, AttributeError) as error:
-            # All but the first two: the client stumbling over a response in another shape.
+        except client_faults() as error:
             raise self.mapped(error) from None
 
     def mapped(self, error: Exception) -> Exception:
@@ -131,14 +129,13 @@ class Connection:
             return self._client
 
     def _open(self) -> openai.OpenAI:
-        import httpx
         import openai
 
         connect = min(_LONGEST_CONNECT, self.timeout)
         client = openai.OpenAI(
             api_key=self._found_key(),
             base_url=self.api_base or OPENAI_API_BASE,
-            timeout=httpx.Timeout(self.timeout, connect=connect),
+            timeout=openai.Timeout(self.timeout, connect=connect),
             max_retries=0,
         )
         # Held by the finalizer, the client outlives this object just long enough to be closed.
@@ -174,6 +171,19 @@ def require_openai() -> None:
     """
     if find_spec("openai") is None:
         raise MissingExtraError("openai", "openai")
+
+
+def client_faults() -> tuple[type[Exception], ...]:
+    """What a request through the client may raise: its own errors and those of its transport.
+
+    The transport is httpx up to version 2 of the client and httpx2 from version 3 on. The last
+    three are the client stumbling over a response in another shape.
+    """
+    import openai
+
+    # The client renames the module of what it exports, but not that of its methods.
+    transport = import_module(openai.Timeout.__init__.__module__.partition(".")[0])
+    return (openai.OpenAIError, transport.HTTPError, ValueError, TypeError, AttributeError)
 
 
 def _configured_key(api_base: str | None) -> SecretStr | None:

@@ -25,6 +25,10 @@ _LONGEST_DETAIL = 300
 _TOO_LONG = ("context_length", "context length", "maximum context", "too long", "too many tokens")
 
 
+_BROKEN_OFF = {"ReadError", "RemoteProtocolError"}
+"""What the transport raises when a connection ends in the middle of an answer."""
+
+
 def map_model_error(
     error: Exception, *, model: str, api_base: str | None
 ) -> ModelError | CredentialsError:
@@ -51,11 +55,13 @@ def map_model_error(
         return ModelConnectionError(
             f"{place}: no answer in time; try again or raise request_timeout"
         )
-    if families & {"APIConnectionError", "ConnectError", "OSError"}:
+    cause = {family.__name__ for family in type(error.__cause__).__mro__}
+    broken_off = "APIConnectionError" in families and cause & _BROKEN_OFF
+    if not broken_off and families & {"APIConnectionError", "ConnectError", "OSError"}:
         return ModelConnectionError(
             f"{place}: the server cannot be reached; check the network, the proxy and api_base"
         )
-    if "TransportError" in families:
+    if broken_off or "TransportError" in families:
         return ModelResponseError(f"{place}: the answer was cut off; try again")
     return ModelResponseError(
         f"{place}: the answer is not what an OpenAI-compatible server sends "

@@ -22,7 +22,7 @@ from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_ca
 from pydantic import Field, PrivateAttr, SecretStr
 
 from rag_nodes.errors import ModelResponseError
-from rag_nodes.models.connection import Connection
+from rag_nodes.models.connection import Connection, client_faults
 from rag_nodes.settings import OPENAI_API_BASE
 from rag_nodes.text.tokens import encodable
 
@@ -190,9 +190,6 @@ class OpenAIServerLLM(CustomLLM):
         self, messages: Sequence[ChatMessage], extra: dict[str, Any]
     ) -> Iterator[tuple[str, str | None]]:
         """Text and finish reason of each event."""
-        import httpx
-        import openai
-
         events = self._connection.call(self._sender(messages, {**extra, "stream": True}))
         try:
             with events:
@@ -200,13 +197,7 @@ class OpenAIServerLLM(CustomLLM):
                     # The last event of a stream may carry figures and no choice.
                     for choice in event.choices[:1]:
                         yield choice.delta.content or "", choice.finish_reason
-        except (
-            openai.OpenAIError,
-            httpx.HTTPError,
-            ValueError,
-            TypeError,
-            AttributeError,
-        ) as error:
+        except client_faults() as error:
             raise self._connection.mapped(error) from None
 
     def _sender(
