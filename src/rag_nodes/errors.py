@@ -25,6 +25,8 @@
         ├── StoreDamagedError
         ├── StoreUnreachableError
         └── CollectionMissingError    nothing was ingested under this name
+
+Catch `RagNodesError` to catch them all.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from pathlib import Path
 
 
 class RagNodesError(Exception):
-    """Base of all errors raised on purpose. Catch it to catch them all."""
+    """Base of all errors raised on purpose."""
 
 
 class ConfigurationError(RagNodesError):

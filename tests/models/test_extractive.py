@@ -174,8 +174,8 @@ def test_degenerate_passages_are_read_in_one_go(unit: str) -> None:
 
 def test_the_part_of_a_sentence_that_an_overlapping_chunk_repeats_is_not_quoted_again() -> None:
     whole = "The sand filter must be rinsed backwards when the pressure is over 2.4 bar."
-    part = "must be rinsed backwards when the pressure is over 2.4 bar."
-    found = extract("When must the sand filter be rinsed backwards?", [whole, part])
+    parts = ["ust be rinsed backwards when the pressure is over 2.4 bar.", whole[:60]]
+    found = extract("When must the sand filter be rinsed backwards?", [whole, *parts])
     assert [(one.passage, one.start, one.end) for one in found] == [(0, 0, len(whole))]
 
 

@@ -161,11 +161,18 @@ def _chosen(
 def _is_said(one: Candidate, chosen: list[tuple[Candidate, float]]) -> bool:
     """Whether a chosen sentence holds this one, or the other way round.
 
-    Chunks that overlap repeat sentences, and those that cut anywhere repeat them in part.
+    Chunks that overlap repeat sentences, and those that cut anywhere repeat them in part, down to
+    half a word at either end, which is why the outermost words do not count.
     """
-    said = f" {' '.join(one.words)} "
-    others = (f" {' '.join(other.words)} " for other, _ in chosen)
-    return any(said in other or other in said for other in others)
+    return any(_inner(one) in _all(other) or _inner(other) in _all(one) for other, _ in chosen)
+
+
+def _all(one: Candidate) -> str:
+    return f" {' '.join(one.words)} "
+
+
+def _inner(one: Candidate) -> str:
+    return f" {' '.join(one.words[1:-1] or one.words)} "
 
 
 def _factors(question: str, pool: list[Candidate], passages: int) -> list[float]:
