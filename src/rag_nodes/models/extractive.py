@@ -35,6 +35,8 @@ _RANK_PRIOR = 0.5
 """How much the first passage's sentences gain over those of the last."""
 _PHRASE = 0.5
 """How much a sentence gains that has all neighbouring words of the question side by side."""
+_SHORT = 6
+"""Words up to which a sentence is only the same as another when all of it is."""
 _LENGTH_PENALTY = 0.1
 """How much a sentence of twice the average length is held back."""
 
@@ -172,7 +174,7 @@ def _all(one: Candidate) -> str:
 
 
 def _inner(one: Candidate) -> str:
-    return f" {' '.join(one.words[1:-1] or one.words)} "
+    return f" {' '.join(one.words[1:-1] if len(one.words) > _SHORT else one.words)} "
 
 
 def _factors(question: str, pool: list[Candidate], passages: int) -> list[float]:
