@@ -117,3 +117,11 @@ def test_without_pages_sources_are_sections_or_files() -> None:
         "Source 1 - Setup > (beta) notes",
         "Source 2 - notes.txt",
     ]
+
+
+def test_gaps_between_chunks_of_one_page_count_towards_the_budget() -> None:
+    scattered = [hit(n + 1, n * 300, n * 300 + 100, page_start=1) for n in range(9)]
+    budget = tokens(*scattered)
+    packed = pack(scattered, budget)
+    assert len(packed.sources) == 1
+    assert packed.tokens == count_tokens(packed.sources[0].text) <= budget

@@ -64,11 +64,15 @@ def pack(hits: Sequence[Hit], budget: int | None) -> Packed:
     ranks = [hit.rank for hit in chosen]
     considered = tuple(hit for hit in hits if hit.rank <= max(ranks, default=0))
     sources = merge(chosen)
+    # Gaps between merged chunks take tokens too.
+    while budget is not None and len(chosen) > 1 and _tokens(sources) > budget:
+        chosen.pop()
+        sources = merge(chosen)
     return Packed(
         hits=considered,
         sources=sources,
         left_out=len(considered) - len(chosen),
-        tokens=sum(source.tokens for source in sources),
+        tokens=_tokens(sources),
     )
 
 
@@ -82,6 +86,10 @@ def merge(hits: Iterable[Hit]) -> tuple[Source, ...]:
     for hit in hits:
         groups.setdefault(_group(hit.node), []).append(hit)
     return tuple(_source(number, group) for number, group in enumerate(groups.values(), start=1))
+
+
+def _tokens(sources: Sequence[Source]) -> int:
+    return sum(source.tokens for source in sources)
 
 
 def _fitting(hits: Sequence[Hit], budget: int) -> list[Hit]:

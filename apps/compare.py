@@ -1,0 +1,7 @@
+"""`python apps/compare.py` opens the app; `rag-nodes app` does the same with options."""
+
+from rag_nodes.apps import launch
+from rag_nodes.settings import Settings
+
+if __name__ == "__main__":
+    launch(Settings())

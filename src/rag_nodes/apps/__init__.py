@@ -1,0 +1,38 @@
+"""The browser app: documents in, the answers of several parsers side by side.
+
+Importing this loads no Gradio; `build_app` and `launch` do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import gradio as gr
+
+    from rag_nodes.settings import Settings
+
+__all__ = ["build_app", "launch"]
+
+
+def build_app(settings: Settings, *, documents: Sequence[str | Path] = ()) -> gr.Blocks:
+    """The app as Gradio blocks, safe to launch or to mount; see `rag_nodes.apps.workbench`."""
+    from rag_nodes.apps.workbench import build_app as build
+
+    return build(settings, documents=documents)
+
+
+def launch(
+    settings: Settings,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    documents: Sequence[str | Path] = (),
+) -> None:
+    """Serve the app until it is interrupted; see `rag_nodes.apps.serve`."""
+    from rag_nodes.apps.serve import launch as serve
+
+    serve(settings, host=host, port=port, documents=documents)

@@ -1,0 +1,1 @@
+"""Reports in, HTML out; everything that is not ours is escaped where it enters."""

@@ -1,0 +1,209 @@
+"""One column of a reply: the parser, its answer, its citations, its chunks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.render.chunks import chunks
+from rag_nodes.apps.render.html import Html, join, name_of, tag
+from rag_nodes.apps.render.parts import (
+    colour_of,
+    count,
+    notice,
+    path_of,
+    place,
+    seconds,
+    summary_of,
+)
+from rag_nodes.query.citations import cited_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rag_nodes.apps.scores import Scale
+    from rag_nodes.compare import Column
+    from rag_nodes.query import Answer, Citation
+
+_BRACKETS = re.compile(r"\[[^\[\]\n]{1,120}\]")
+_ROW = re.compile(r"\s*\|.*\|")
+_BAR = re.compile(r"\s*(?<!\\)\|\s*")
+_LAST_DOT = re.compile(r" · (?=\[)")
+_TABLE_RULE = re.compile(r"\s*\|[\s:|-]+\|\s*")
+_BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+
+
+def column(one: Column, scale: Scale | None, best: float | None, anchor: str) -> Html:
+    """A parser's reply.
+
+    Args:
+        one: what the comparison found.
+        scale: turns similarities into words and colours.
+        best: largest similarity of any column of this question.
+        anchor: prefix of the ids inside, unique on the page.
+    """
+    parts = _failure(one) if one.answer is None else _reply(one, one.answer, scale, best, anchor)
+    # Always five parts: they line up across the columns.
+    return tag(
+        "article",
+        _header(one),
+        *(tag("div", part) for part in parts),
+        cls=f"rn-column {colour_of(one.name)}",
+        aria_label=one.title,
+    )
+
+
+def answer_text(text: str, citations: tuple[Citation, ...], links: dict[int, str]) -> Html:
+    """An answer as paragraphs, its source numbers as buttons that show the chunk.
+
+    Nothing else of it is interpreted but `**bold**`: no link, no image, no HTML.
+
+    Args:
+        text: as the model wrote it.
+        citations: what its source numbers mean.
+        links: source number to id of an element on the page.
+    """
+    known = [citation.number for citation in citations]
+    paragraphs = [part for part in re.split(r"\n\s*\n", text.strip()) if part.strip()]
+    return join(
+        tag("p", *_inline(_without_bars(paragraph.strip()), known, links), dir="auto")
+        for paragraph in paragraphs
+    )
+
+
+def _header(one: Column) -> Html:
+    statistics = one.statistics
+    stored = [
+        count(statistics.chunks, "chunk"),
+        f"{statistics.mean_tokens:.0f} tokens each" if statistics.mean_tokens else None,
+    ]
+    return tag(
+        "header",
+        tag("h3", one.title),
+        tag("p", summary_of(one.parser), cls="rn-config"),
+        tag("p", " · ".join(part for part in stored if part), cls="rn-config"),
+        notice("warning", statistics.error) if statistics.error else None,
+    )
+
+
+def _failure(one: Column) -> tuple[Html | None, ...]:
+    return notice("error", one.error or "no answer"), None, None, None
+
+
+def _reply(
+    one: Column, answer: Answer, scale: Scale | None, best: float | None, anchor: str
+) -> tuple[Html | None, ...]:
+    """Answer, citations, effort, chunks."""
+    links = _links(answer, anchor)
+    unknown = ", ".join(str(number) for number in answer.unknown_sources)
+    text = join(
+        [
+            tag("p", _kind(answer), cls="rn-kind"),
+            tag(
+                "div",
+                answer_text(answer.text, answer.citations, links),
+                cls=f"rn-answer rn-answer-{answer.kind}",
+            ),
+            notice("warning", f"cites a source that was not given: {unknown}") if unknown else None,
+        ]
+    )
+    return (
+        text,
+        _citations(answer, links),
+        tag("p", _effort(one, answer), cls="rn-effort"),
+        chunks(answer, scale, best, anchor) if answer.hits else None,
+    )
+
+
+def _kind(answer: Answer) -> str:
+    kinds = {
+        "generated": f"Written by {answer.answer_model}",
+        "extract": "Quoted from the documents",
+        "nothing": "No answer found",
+    }
+    return kinds.get(answer.kind, "Retrieved passages")
+
+
+def _effort(one: Column, answer: Answer) -> str:
+    left = f" ({answer.left_out} left out)" if answer.left_out else ""
+    context = count(answer.context_tokens, "context token")
+    return f"{context}{left} · {seconds(one.seconds.get('total', 0.0))}"
+
+
+def _links(answer: Answer, anchor: str) -> dict[int, str]:
+    """Source number to the id of the first chunk it was cited from."""
+    ranks = {hit.node.node_id: hit.rank for hit in answer.hits}
+    links: dict[int, str] = {}
+    for citation in answer.citations:
+        if citation.node_id in ranks:
+            links.setdefault(citation.number, f"{anchor}-{ranks[citation.node_id]}")
+    return links
+
+
+def _citations(answer: Answer, links: dict[int, str]) -> Html | None:
+    """Number, file, page and headings of every cited place, each once."""
+    rows: dict[Html, None] = {}
+    for citation in answer.citations:
+        where = place(citation.page, citation.page_end)
+        file = citation.file_name or "document"
+        headings = path_of(citation.heading_path)
+        row = tag(
+            "li",
+            _chip(citation.number, links),
+            tag("span", where, cls="rn-page") if where else None,
+            tag("span", name_of(file), cls="rn-source", title=file),
+            tag("span", headings, cls="rn-path") if headings else None,
+        )
+        rows[row] = None
+    if not rows:
+        return None
+    return tag("ul", *rows, cls="rn-citations", aria_label="Citations")
+
+
+def _without_bars(text: str) -> str:
+    """Rows of a Markdown table as plain lines; other text as it is."""
+    lines = [line for line in text.splitlines() if not _TABLE_RULE.fullmatch(line)]
+    return "\n".join(_cells(line) if _ROW.match(line) else line for line in lines)
+
+
+def _cells(row: str) -> str:
+    return _LAST_DOT.sub(" ", _BAR.sub(" · ", row)).strip(" ·")
+
+
+def _inline(text: str, known: list[int], links: dict[int, str]) -> Iterator[str]:
+    reached = 0
+    for match in _BRACKETS.finditer(text):
+        # One character on each side tells `row[1]` and `[1](link)` from a citation.
+        around = text[max(0, match.start() - 1) : match.end() + 1]
+        cited = cited_numbers(around, known)
+        if cited.known or cited.unknown:
+            yield from _bold(text[reached : match.start()])
+            yield from (_chip(number, links) for number in cited.known)
+            yield from (_chip(number, {}) for number in cited.unknown)
+            reached = match.end()
+    yield from _bold(text[reached:])
+
+
+def _bold(text: str) -> Iterator[str]:
+    reached = 0
+    for match in _BOLD.finditer(text):
+        yield text[reached : match.start()]
+        yield tag("strong", match[1])
+        reached = match.end()
+    yield text[reached:]
+
+
+def _chip(number: int, links: dict[int, str]) -> Html:
+    if number not in links:
+        return tag("span", f"[{number}]", cls="rn-chip")
+    label = f"Source {number}: show the chunk"
+    # A button, since Gradio's page would follow a link and lose the session.
+    return tag(
+        "button",
+        f"[{number}]",
+        type="button",
+        data_to=links[number],
+        cls="rn-chip",
+        title=label,
+        aria_label=label,
+    )

@@ -1,0 +1,125 @@
+"""The chunks behind an answer: rank, match, place, text, and what of it was quoted."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.render.html import Html, join, tag
+from rag_nodes.apps.render.parts import count, path_of, place
+from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rag_nodes.apps.scores import Scale
+    from rag_nodes.query import Answer, Citation, Hit
+
+_HEADING_MARK = re.compile(r"^#{1,6}\s+", re.MULTILINE)
+_PREVIEW = 150
+"""Characters of a chunk that show while it is closed."""
+
+
+def chunks(answer: Answer, scale: Scale | None, best: float | None, anchor: str) -> Html:
+    """The expandable list "Retrieved chunks" of one column (S0-15, S4-18).
+
+    Args:
+        answer: whose hits to show.
+        scale: turns similarities into words and colours (S0-16).
+        best: largest similarity of any column of this question.
+        anchor: prefix of the ids that citations point to.
+    """
+    packed = {hit.node.node_id for source in answer.sources for hit in source.hits}
+    items = [
+        _item(hit, answer, scale, best, anchor, used=hit.node.node_id in packed)
+        for hit in answer.hits
+    ]
+    summary = tag(
+        "summary", "Retrieved chunks ", tag("span", str(len(items)), cls="rn-count"), cls="rn-more"
+    )
+    return tag("details", summary, tag("ol", *items, cls="rn-hits"), cls="rn-chunks")
+
+
+def _item(
+    hit: Hit, answer: Answer, scale: Scale | None, best: float | None, anchor: str, *, used: bool
+) -> Html:
+    cited = [one for one in answer.citations if one.node_id == hit.node.node_id]
+    metadata = hit.node.metadata
+    tokens = metadata.get(TOKEN_COUNT)
+    facts = [
+        place(metadata.get(PAGE_START), metadata.get(PAGE_END)),
+        count(int(tokens), "token") if tokens is not None else None,
+    ]
+    headings = path_of([str(name) for name in metadata.get(HEADING_PATH) or ()])
+    return tag(
+        "li",
+        tag(
+            "div",
+            tag("span", f"#{hit.rank}", cls="rn-rank", title="Rank in this column"),
+            _score(hit, scale, best),
+            tag("span", "cited", cls="rn-cited") if cited else None,
+            None if used else tag("span", "no room", cls="rn-left", title=_NO_ROOM),
+            cls="rn-hit-head",
+        ),
+        tag("div", " · ".join(fact for fact in facts if fact), cls="rn-facts"),
+        tag("div", headings, cls="rn-path") if headings else None,
+        _text(hit, cited),
+        cls="rn-hit",
+        id=f"{anchor}-{hit.rank}",
+    )
+
+
+_NO_ROOM = "Retrieved, but it did not fit the token budget of the context"
+
+
+def _score(hit: Hit, scale: Scale | None, best: float | None) -> Html:
+    level = scale.level(hit.similarity, best) if scale else "unknown"
+    # Adding zero turns a rounded minus zero into zero.
+    cosine = None if hit.similarity is None else round(hit.similarity, 2) + 0.0
+    shown = "no score" if cosine is None else f"{level} {cosine:.2f}"
+    explained = [
+        "Cosine similarity of question and chunk." if hit.similarity is not None else None,
+        scale.explain() if scale else None,
+        f"Keyword score {hit.keyword_score:.1f}; the rank uses both."
+        if hit.keyword_score is not None
+        else None,
+    ]
+    title = " ".join(part for part in explained if part)
+    return tag("span", shown, cls=f"rn-score rn-{level}", title=title)
+
+
+def _text(hit: Hit, cited: Sequence[Citation]) -> Html:
+    """The chunk, closed to its first words, with the quoted sentences marked."""
+    text = hit.node.text
+    flat = " ".join(_HEADING_MARK.sub("", text[: 4 * _PREVIEW]).split())
+    preview = flat[:_PREVIEW] + ("\N{HORIZONTAL ELLIPSIS}" if len(flat) > _PREVIEW else "")
+    full = join(_marked(text, _quoted(hit, cited)))
+    return tag(
+        "details",
+        tag("summary", tag("span", preview, cls="rn-preview", dir="auto")),
+        tag("div", full, cls="rn-text", dir="auto"),
+        cls="rn-chunk",
+    )
+
+
+def _quoted(hit: Hit, cited: Sequence[Citation]) -> list[tuple[int, int]]:
+    """What of the chunk's text was quoted; a chunk cited whole has nothing to point out."""
+    base = hit.node.start_char_idx
+    spans = []
+    for one in cited:
+        if base is None or one.start is None or one.end is None:
+            continue
+        start, end = max(0, one.start - base), min(len(hit.node.text), one.end - base)
+        if 0 < end - start < len(hit.node.text):
+            spans.append((start, end))
+    return sorted(spans)
+
+
+def _marked(text: str, spans: Iterable[tuple[int, int]]) -> Iterable[str]:
+    reached = 0
+    for start, end in spans:
+        if start >= reached:
+            yield text[reached:start]
+            yield tag("mark", text[start:end])
+            reached = end
+    yield text[reached:]

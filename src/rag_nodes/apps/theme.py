@@ -1,0 +1,47 @@
+"""Typeface, colours and spacing of the app; nothing is fetched from another host."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import gradio as gr
+
+
+def make_theme() -> gr.themes.Base:
+    """A calm theme on fonts that Gradio ships."""
+    return gr.themes.Base(
+        primary_hue=gr.themes.colors.blue,
+        secondary_hue=gr.themes.colors.slate,
+        neutral_hue=gr.themes.colors.slate,
+        text_size=gr.themes.sizes.text_sm,
+        spacing_size=gr.themes.sizes.spacing_sm,
+        radius_size=gr.themes.sizes.radius_md,
+        font=[
+            # Gradio's semibold file of this family lacks most letters; bold stands in for it.
+            gr.themes.LocalFont("IBM Plex Sans", weights=(400, 700)),
+            "system-ui",
+            "sans-serif",
+        ],
+        font_mono=[
+            gr.themes.LocalFont("IBM Plex Mono", weights=(400,)),
+            "ui-monospace",
+            "monospace",
+        ],
+    ).set(
+        body_background_fill="*neutral_50",
+        body_background_fill_dark="*neutral_950",
+        body_text_color="*neutral_800",
+        body_text_color_dark="*neutral_100",
+        body_text_color_subdued="*neutral_500",
+        body_text_color_subdued_dark="*neutral_400",
+        button_primary_background_fill="*primary_600",
+        button_primary_background_fill_hover="*primary_700",
+        button_primary_text_color="white",
+        button_secondary_background_fill="*neutral_100",
+        button_secondary_background_fill_dark="*neutral_700",
+    )
+
+
+def style_sheet() -> str:
+    """The style sheet of the rendered parts."""
+    return (files("rag_nodes.apps") / "style.css").read_text(encoding="utf-8")

@@ -1,0 +1,59 @@
+"""The app: one page around the comparison, ready for more tabs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gradio as gr
+
+from rag_nodes.apps.compare_tab import build_compare_tab
+from rag_nodes.apps.example import example_document
+from rag_nodes.apps.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.settings import Settings
+
+TITLE = "rag_nodes: compare parsers"
+_CACHE_SECONDS = (600, 3600)
+"""How often uploaded files are looked for, and the age at which they are deleted: a session keeps
+the text it read, so it never needs the file again."""
+
+
+def build_app(settings: Settings, *, documents: Sequence[str | Path] = ()) -> gr.Blocks:
+    """The app as Gradio blocks.
+
+    Nothing is shared between two apps, nor between two visitors of one.
+
+    Args:
+        settings: defaults of the controls, and the models where the visitor names none.
+        documents: loaded as soon as a visitor opens the page.
+
+    Returns:
+        Blocks to launch or to mount. Launching with `rag_nodes.apps.launch` adds theme, limits
+        and headers; see `rag_nodes.apps.serve.launch_options`.
+    """
+    sessions = Sessions(settings)
+    app = gr.Blocks(
+        title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS
+    )
+    with app:
+        build_compare_tab(
+            app,
+            settings,
+            sessions,
+            documents=[Path(document) for document in documents],
+            example=example_document(),
+        )
+
+        def leave(request: gr.Request) -> None:
+            sessions.end(request.session_hash)
+
+        app.unload(leave)
+    app.queue(max_size=100)
+    # Until this is set, Gradio takes any path on the server for an upload. Only `launch` sets it,
+    # so a mounted app would hand out files.
+    app.has_launched = True
+    return app

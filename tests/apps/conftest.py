@@ -1,0 +1,253 @@
+"""Offline settings, hand-made replies, a served app and a browser for the app's tests."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import shutil
+import threading
+import time
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core.schema import TextNode
+
+from rag_nodes.compare import Column, ComparisonReport
+from rag_nodes.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
+from rag_nodes.pipeline import ParserOutcome
+from rag_nodes.query import Answer, Citation, Hit, Source
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    import gradio as gr
+    from playwright.sync_api import Browser
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_PARSER = {
+    "class": "FixedSizeNodeParser",
+    "chunk_size": 1000,
+    "chunk_overlap": 200,
+    "unit": "characters",
+}
+
+
+@pytest.fixture(autouse=True)
+def _unconfigured(no_configuration: Path) -> None:
+    """A developer's own variables decide nothing here."""
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return _offline()
+
+
+@pytest.fixture
+def make_column() -> Callable[..., Column]:
+    """A column whose every text can be chosen."""
+    return _column
+
+
+@pytest.fixture
+def make_report(make_column: Callable[..., Column]) -> Callable[..., ComparisonReport]:
+    def make(*columns: Column, question: str = "Why?", models: str = "offline") -> ComparisonReport:
+        return ComparisonReport(
+            question=question,
+            corpus="default",
+            models=models,
+            files=(),
+            columns=columns or (make_column(),),
+            seconds=0.1,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def _gradio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Gradio with its own upload folder, without statistics, and without what it leaves behind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADIO_TEMP_DIR", str(tmp_path_factory.mktemp("uploads")))
+        # Otherwise it computes statistics after every event, with calls that pandas deprecates.
+        patch.setenv("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000")
+        yield
+
+
+@pytest.fixture
+def leaks_collected() -> Callable[[], AbstractContextManager[None]]:
+    """See `_collecting`."""
+    return _collecting
+
+
+@pytest.fixture(scope="module")
+def build(_gradio: None) -> Callable[..., gr.Blocks]:
+    """`build_app`; what Gradio leaks while it builds is collected here, not in another test."""
+    from rag_nodes.apps import build_app
+
+    def build(settings: Settings) -> gr.Blocks:
+        with _collecting():
+            return build_app(settings)
+
+    return build
+
+
+@pytest.fixture(scope="module")
+def serve(build: Callable[..., gr.Blocks]) -> Callable[..., AbstractContextManager[str]]:
+    """The app mounted into another one, where Gradio itself never sets `has_launched`."""
+
+    @contextmanager
+    def serve(settings: Settings) -> Iterator[str]:
+        import gradio as gr
+        import uvicorn
+        from fastapi import FastAPI
+
+        app = build(settings)
+        with _collecting():
+            outer = gr.mount_gradio_app(FastAPI(), app, path="/")
+        server = uvicorn.Server(uvicorn.Config(outer, port=0, log_level="error"))
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
+        server.should_exit = True
+        thread.join(timeout=20)
+
+    return serve
+
+
+@pytest.fixture(scope="module")
+def app(build: Callable[..., gr.Blocks]) -> Iterator[gr.Blocks]:
+    """The app, served on a free port of the loopback interface."""
+    from rag_nodes.apps.serve import launch_options
+
+    built = build(_offline())
+    with _collecting():
+        built.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
+    yield built
+    with _collecting():
+        built.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A real Chromium; without one the test is skipped, in CI it fails."""
+    wanted = os.environ.get("CHROMIUM_PATH")
+    found = wanted or next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if found is None:
+        reason = f"no Chromium found ({', '.join(_BROWSERS)}); set CHROMIUM_PATH to its path"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=list(_FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@contextmanager
+def _collecting() -> Iterator[None]:
+    """Collect the event loops and sockets that Gradio opens and never closes while it builds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        asyncio.set_event_loop(None)
+        gc.collect()
+
+
+def _offline() -> Settings:
+    return Settings(embedding="lexical", llm="extractive", api_key=None, api_base=None)
+
+
+def _column(  # noqa: PLR0913 - every text of a column can be set
+    *,
+    name: str = "fixed",
+    title: str = "Fixed size",
+    text: str = "It rained. [Source 1]",
+    chunk: str = "The roof leaks. It rained. Nobody came.",
+    quote: str = "It rained.",
+    file_name: str = "diary.pdf",
+    headings: tuple[str, ...] = ("May", "Sunday"),
+    page: int | None = 3,
+    similarity: float | None = 0.4,
+    kind: str = "extract",
+    unknown: tuple[int, ...] = (),
+    packed: bool = True,
+    error: str | None = None,
+    warning: str | None = None,
+    embedding_model: str = "lexical-1024",
+    answer_model: str = "extractive",
+) -> Column:
+    hit = Hit(_node(chunk, file_name, headings, page), 1, 1.0, similarity, 2.5)
+    start = chunk.find(quote)
+    citation = Citation(
+        number=1,
+        node_id=hit.node.node_id,
+        file_name=file_name,
+        source=f"/srv/uploads/{file_name}",
+        page=page,
+        page_end=page,
+        heading_path=headings,
+        start=100 + start,
+        end=100 + start + len(quote),
+        quote=quote,
+    )
+    answer = Answer(
+        question="Why?",
+        text=text,
+        kind=kind,
+        citations=(citation,) if kind != "nothing" else (),
+        unknown_sources=unknown,
+        hits=(hit,),
+        sources=(Source(1, (hit,), chunk, "Source 1", 9),) if packed else (),
+        left_out=0 if packed else 1,
+        context_tokens=1400,
+        seconds={"answer": 0.1},
+        embedding_model=embedding_model,
+        answer_model=answer_model,
+    )
+    return Column(
+        name=name,
+        title=title,
+        parser=_PARSER,
+        statistics=ParserOutcome(name, "c", chunks=12, tokens=2400, mean_tokens=200, error=warning),
+        answer=None if error else answer,
+        error=error,
+        seconds={"total": 0.25},
+    )
+
+
+def _node(text: str, file_name: str, headings: tuple[str, ...], page: int | None) -> TextNode:
+    return TextNode(
+        id_="6f1f9a52-3f0a-5d8c-9f58-8f6a3c6f0a11",
+        text=text,
+        start_char_idx=100,
+        end_char_idx=100 + len(text),
+        metadata={
+            FILE_NAME: file_name,
+            HEADING_PATH: list(headings),
+            PAGE_START: page,
+            PAGE_END: page,
+            TOKEN_COUNT: 9,
+        },
+    )

@@ -1,0 +1,189 @@
+"""The app in a real Chromium: what a visitor sees, and that nothing else happens."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.apps.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    import gradio as gr
+    from playwright.sync_api import Browser, Page
+
+    from rag_nodes.settings import Settings
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).parents[2]
+CORPUS = ROOT / "examples" / "corpus"
+ARTEFACTS = ROOT / "artefacts"
+PATIENCE = 60_000
+"""Milliseconds after which a page counts as stuck."""
+STACKED = """() => document.documentElement.scrollWidth <= innerWidth &&
+  new Set([...document.querySelectorAll('.rn-column')].map((column) =>
+    Math.round(column.getBoundingClientRect().left))).size === 1"""
+"""True once the columns stand below each other and nothing is wider than the screen."""
+HOSTILE = """\
+# Colour <img src=x onerror="window.broken=1"> ${window.broken=1} {{window.broken=1}}
+
+The machine is red <script>window.broken=1</script><img src=x onerror="window.broken=1">
+![pixel](http://192.0.2.1/pixel.png) [link](javascript:window.broken=1) ${window.broken=1}
+<svg onload="window.broken=1"></svg><iframe src="http://192.0.2.1/"></iframe>.
+"""
+
+
+@pytest.fixture
+def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
+    """An open page; every request that leaves this machine fails the test."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    foreign: list[str] = []
+    errors: list[str] = []
+    opened.on("request", lambda request: foreign.append(request.url))
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.goto(str(app.local_url))
+    opened.wait_for_selector(".rn-empty", timeout=PATIENCE)
+    yield opened
+    opened.close()
+    assert [url for url in foreign if not _is_ours(url, str(app.local_url))] == []
+    assert errors == []
+
+
+def test_a_visitor_uploads_a_pdf_and_sees_four_different_cited_answers(page: Page) -> None:
+    box = page.locator("#rn-question textarea")
+    assert box.is_disabled()
+    _upload(page, CORPUS / "handbook.pdf")
+    assert "6 pages" in page.inner_text("#rn-status")
+    assert box.get_attribute("placeholder") == "Type your question here..."
+
+    _ask(page, "When must the sand filter be rinsed backwards?")
+    columns = page.locator(".rn-turn .rn-column")
+    assert columns.count() == 4
+    for column in columns.all():
+        assert "2.4 bar" in column.inner_text()
+        citation = column.locator(".rn-citations").inner_text()
+        assert "p. 2" in citation
+        assert "handbook.pdf" in citation
+        column.locator(".rn-more").click()
+    chunks = {column.locator(".rn-hits").inner_text() for column in columns.all()}
+    assert len(chunks) == 4
+    assert page.locator(".rn-score", has_text="strong").count() > 0
+    _shoot(page, "app.png")
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    _close_sidebar(page)
+    page.wait_for_function(STACKED, timeout=PATIENCE)
+    _shoot(page, "app_phone.png")
+
+
+def test_a_citation_opens_the_chunk_and_marks_the_quoted_sentence(page: Page) -> None:
+    page.get_by_role("button", name="Try the example document").click()
+    page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
+    page.locator("#rn-suggestions button").first.click()
+    page.wait_for_selector(".rn-turn", timeout=PATIENCE)
+    page.locator(".rn-answer .rn-chip").first.click()
+    mark = page.locator(".rn-shown mark").first
+    mark.wait_for(state="visible", timeout=PATIENCE)
+    assert "2.4 bar" in mark.inner_text()
+
+
+def test_another_document_clears_the_answers(page: Page) -> None:
+    _upload(page, CORPUS / "manual.md")
+    _ask(page, "How long does manual control last?")
+    page.get_by_role("button", name="Try the example document").click()
+    page.wait_for_selector(".rn-turn", state="detached", timeout=PATIENCE)
+    assert "What do you want to know?" in page.inner_text("#rn-history-box")
+
+
+def test_a_hostile_document_is_shown_and_nothing_in_it_runs(page: Page, tmp_path: Path) -> None:
+    document = tmp_path / "a <img src=x onerror=window.broken=1>.md"
+    document.write_text(HOSTILE, encoding="utf-8")
+    _upload(page, document)
+    _ask(page, "What colour is the machine <img src=x onerror=window.broken=1>?")
+    for summary in page.locator(".rn-more").all():
+        summary.click()
+    for summary in page.locator(".rn-chunk > summary").all():
+        summary.click()
+    assert "<script>window.broken=1</script>" in page.inner_text("#rn-history-box")
+    assert page.locator("#rn-history-box :is(img, svg, iframe, script, a)").count() == 0
+    assert page.evaluate("window.broken") is None
+
+
+def test_a_scanned_pdf_is_refused_with_the_remedy(page: Page, tmp_path: Path) -> None:
+    import pymupdf
+
+    path = tmp_path / "scan.pdf"
+    with pymupdf.open() as scan:
+        pixels = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 40, 40))
+        pixels.clear_with(90)
+        scan.new_page().insert_image(pymupdf.Rect(50, 50, 500, 700), pixmap=pixels)
+        scan.save(path)
+    page.set_input_files("#rn-files input[type=file]", str(path))
+    page.wait_for_selector("#rn-status .rn-error", timeout=PATIENCE)
+    assert "OCR" in page.inner_text("#rn-status")
+    assert page.locator("#rn-question textarea").is_disabled()
+
+
+def test_a_closed_tab_frees_what_it_loaded(
+    browser: Browser,
+    build: Callable[..., gr.Blocks],
+    settings: Settings,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened: list[Sessions] = []
+    monkeypatch.setattr(
+        "rag_nodes.apps.workbench.Sessions",
+        lambda given: opened.append(Sessions(given)) or opened[0],
+    )
+    app = build(settings)
+    with leaks_collected():
+        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True)
+    page = browser.new_page()
+    page.goto(str(app.local_url))
+    page.get_by_role("button", name="Try the example document").click()
+    page.wait_for_selector("#rn-status .rn-dot", state="attached", timeout=PATIENCE)
+    assert len(opened[0]) == 1
+    page.close()
+    deadline = time.monotonic() + PATIENCE / 1000
+    while len(opened[0]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(opened[0]) == 0
+    with leaks_collected():
+        app.close()
+
+
+def _upload(page: Page, document: Path) -> None:
+    page.set_input_files("#rn-files input[type=file]", str(document))
+    page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
+
+
+def _ask(page: Page, question: str) -> None:
+    box = page.locator("#rn-question textarea:enabled")
+    box.fill(question)
+    box.press("Enter")
+    page.wait_for_selector(".rn-turn", timeout=PATIENCE)
+
+
+def _close_sidebar(page: Page) -> None:
+    toggle = page.locator(".sidebar.open .toggle-button")
+    if toggle.count():
+        toggle.click()
+        page.wait_for_selector(".sidebar:not(.open)", timeout=PATIENCE, state="attached")
+
+
+def _shoot(page: Page, name: str) -> None:
+    """Kept as a build artefact, to look at."""
+    ARTEFACTS.mkdir(exist_ok=True)
+    page.evaluate("document.querySelector('.rn-turn').scrollIntoView()")
+    page.screenshot(path=ARTEFACTS / name, animations="disabled")
+
+
+def _is_ours(url: str, address: str) -> bool:
+    return url.startswith((address, "data:", "blob:"))

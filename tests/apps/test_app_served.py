@@ -1,0 +1,174 @@
+"""The served app, asked over HTTP as a browser or a script would."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import re
+import urllib.error
+import urllib.request
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from gradio_client import Client, handle_file
+
+from rag_nodes.apps.serve import launch
+from rag_nodes.errors import ConfigurationError, FileMissingError
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    import gradio as gr
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+QUESTION = "When must the sand filter be rinsed backwards?"
+
+
+def test_the_api_offers_loading_asking_and_clearing_and_nothing_else(
+    build: Callable[..., gr.Blocks], settings: Settings
+) -> None:
+    app = build(settings)
+    endpoints = app.get_api_info()["named_endpoints"]
+    assert set(endpoints) == {"/process", "/process_example", "/ask", "/clear"}
+
+
+def test_a_script_uploads_asks_and_gets_a_column_per_parser_with_citations(app: gr.Blocks) -> None:
+    client = _client(app)
+    status, history, *_ = client.predict(
+        [handle_file(CORPUS / "handbook.pdf")], api_name="/process"
+    )
+    assert "6 pages" in status
+    assert "What do you want to know?" in history
+    history, _ = client.predict(QUESTION, api_name="/ask")
+    assert history.count("<article") == 4
+    assert history.count("2.4 bar") >= 4
+    assert len(re.findall(r"rn-citations", history)) == 4
+    assert client.predict(api_name="/clear").count("<article") == 0
+
+
+def test_two_scripts_do_not_share_documents(app: gr.Blocks) -> None:
+    first, second = _client(app), _client(app)
+    first.predict([handle_file(CORPUS / "manual.md")], api_name="/process")
+    history, _ = second.predict(QUESTION, api_name="/ask")
+    assert "no document yet" in history
+
+
+def test_options_that_contradict_each_other_end_in_the_status(app: gr.Blocks) -> None:
+    status, *_ = _client(app).predict(
+        [handle_file(CORPUS / "manual.md")], param_2=100, param_3=1000, api_name="/process"
+    )
+    assert "must be smaller" in status
+
+
+def test_a_path_on_the_server_is_not_taken_for_an_upload(app: gr.Blocks, tmp_path: Path) -> None:
+    _assert_refused(str(app.local_url), _canary(tmp_path))
+
+
+def test_a_mounted_app_does_not_take_a_path_on_the_server_either(
+    serve: Callable[..., AbstractContextManager[str]], settings: Settings, tmp_path: Path
+) -> None:
+    with serve(settings) as address:
+        _assert_refused(address, _canary(tmp_path))
+
+
+def test_a_file_over_the_limit_is_refused(app: gr.Blocks, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "max_file_size", 1000)
+    boundary = b"--cut\r\n"
+    body = (
+        boundary
+        + b'Content-Disposition: form-data; name="files"; filename="a.txt"\r\n'
+        + b"Content-Type: text/plain\r\n\r\n"
+        + b"x" * 2000
+        + b"\r\n--cut--\r\n"
+    )
+    status, _ = _post(
+        f"{app.local_url}gradio_api/upload", body, "multipart/form-data; boundary=cut"
+    )
+    assert status == 413
+
+
+def test_every_response_tells_the_browser_to_stay_with_this_server(app: gr.Blocks) -> None:
+    with urllib.request.urlopen(str(app.local_url)) as response:  # noqa: S310 - our own address
+        headers = response.headers
+    assert "default-src 'self'" in headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["X-Frame-Options"] == "DENY"
+
+
+@pytest.mark.parametrize("page", ["", "config", "gradio_api/info"])
+def test_the_servers_key_is_on_no_page(
+    page: str, serve: Callable[..., AbstractContextManager[str]]
+) -> None:
+    canary = "sk-canary-9d1f"
+    with serve(Settings(api_key=canary)) as address:
+        assert canary not in _get(f"{address}{page}")
+
+
+def test_a_typed_key_comes_back_in_no_answer(app: gr.Blocks) -> None:
+    outputs = _client(app).predict(
+        [handle_file(CORPUS / "manual.md")], param_14="canary-no-key-51", api_name="/process"
+    )
+    assert "does not start with sk-" in outputs[0]
+    assert "canary" not in json.dumps(outputs, default=str)
+
+
+def test_a_document_that_is_not_there_is_said_before_anything_starts(settings: Settings) -> None:
+    with pytest.raises(FileMissingError, match=r"nowhere\.pdf"):
+        launch(settings, documents=["nowhere.pdf"])
+
+
+def test_a_port_in_use_is_said_with_the_remedy(app: gr.Blocks, settings: Settings) -> None:
+    # Gradio leaves the sockets with which it looked for a free port to the garbage collector.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        with pytest.raises(ConfigurationError, match="another port"):
+            launch(settings, port=app.server_port)
+        gc.collect()
+
+
+def _client(app: gr.Blocks) -> Client:
+    return Client(str(app.local_url), verbose=False, analytics_enabled=False)
+
+
+def _canary(folder: Path) -> Path:
+    path = folder / "outside" / "canary.txt"
+    path.parent.mkdir()
+    path.write_text("the canary sings at midnight", encoding="utf-8")
+    return path
+
+
+def _assert_refused(address: str, canary: Path) -> None:
+    """Offer a path of the server as an upload to every event, and look for a copy of it."""
+    file = {"path": str(canary), "meta": {"_type": "gradio.FileData"}}
+    dependencies = json.loads(_get(f"{address}config"))["dependencies"]
+    for index, dependency in enumerate(dependencies):
+        data: list[Any] = [[file]] + [None] * (len(dependency["inputs"]) - 1)
+        if not dependency["inputs"] or not dependency["backend_fn"]:
+            continue
+        body = {"data": data, "fn_index": index, "session_hash": f"probe{index}"}
+        _post(f"{address}gradio_api/queue/join", json.dumps(body).encode(), "application/json")
+        messages = _get(f"{address}gradio_api/queue/data?session_hash=probe{index}")
+        assert "midnight" not in messages
+    uploads = Path(os.environ["GRADIO_TEMP_DIR"])
+    assert not [path for path in uploads.rglob("*") if path.name == canary.name]
+
+
+def _get(address: str) -> str:
+    with urllib.request.urlopen(address) as response:  # noqa: S310 - our own address
+        return str(response.read().decode())
+
+
+def _post(address: str, body: bytes, kind: str) -> tuple[int, str]:
+    request = urllib.request.Request(address, body, {"Content-Type": kind})  # noqa: S310 - our own
+    try:
+        with urllib.request.urlopen(request) as response:  # noqa: S310 - our own address
+            return response.status, response.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()

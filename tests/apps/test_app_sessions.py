@@ -1,0 +1,239 @@
+"""One visitor's work: loading, asking, starting over, and leaving nothing behind."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from openai_server import UNAUTHORIZED
+from pydantic import SecretStr
+
+from rag_nodes.apps.options import Choice
+from rag_nodes.apps.session import MOST_TURNS, Session
+from rag_nodes.apps.sessions import Sessions
+from rag_nodes.errors import ConfigurationError, CredentialsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from openai_server import OpenAIServer
+
+    from rag_nodes.pipeline import Progress
+    from rag_nodes.settings import Settings
+
+TWO = Choice(("fixed", "heading"))
+QUESTION = "What colour is the machine?"
+
+
+def _ignore(_: Progress) -> None:
+    """Progress nobody looks at."""
+
+
+@pytest.fixture
+def red(tmp_path: Path) -> Path:
+    return _written(tmp_path / "red.md", "# Colour\n\nThe machine is red.\n")
+
+
+@pytest.fixture
+def blue(tmp_path: Path) -> Path:
+    return _written(tmp_path / "blue.md", "# Colour\n\nThe machine is blue.\n")
+
+
+@pytest.fixture
+def session(settings: Settings) -> Iterator[Session]:
+    opened = Session(settings)
+    yield opened
+    opened.close()
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _answers(session: Session) -> str:
+    report = session.ask(QUESTION).report
+    assert report is not None
+    return " ".join(column.answer.text for column in report.columns if column.answer)
+
+
+def test_a_loaded_document_is_answered_from_by_every_parser(session: Session, red: Path) -> None:
+    steps: list[Progress] = []
+    report = session.load([red], TWO, steps.append)
+    turn = session.ask(QUESTION)
+    assert [column.parser for column in report.columns] == ["fixed", "heading"]
+    assert {step.stage for step in steps} == {"read", "parse", "embed", "store"}
+    assert turn.report is not None
+    assert [column.name for column in turn.report.columns] == ["fixed", "heading"]
+    assert "red" in _answers(session)
+
+
+def test_another_document_starts_over(session: Session, red: Path, blue: Path) -> None:
+    session.load([red], TWO, _ignore)
+    session.ask(QUESTION)
+    session.load([blue], TWO, _ignore)
+    assert session.turns == []
+    answers = _answers(session)
+    assert "blue" in answers
+    assert "red" not in answers
+
+
+def test_other_options_keep_the_history_and_drop_the_chunks_left_behind(
+    session: Session, red: Path
+) -> None:
+    session.load([red], TWO, _ignore)
+    session.ask(QUESTION)
+    red.unlink()  # an upload may be gone by then: the text is kept
+    changed = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 500}})
+    report = session.load([], changed, _ignore)
+    assert len(session.turns) == 1
+    assert [column.written for column in report.columns] == [1, 0]
+    assert session._store is not None
+    assert len(session._store.collections()) == 2
+
+
+def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
+    session: Session, red: Path, tmp_path: Path
+) -> None:
+    bad = tmp_path / "broken.pdf"
+    bad.write_bytes(b"%PDF-1.7 nothing")
+    report = session.load([bad, red], TWO, _ignore)
+    assert [outcome.status for outcome in report.files] == ["failed", "read"]
+    assert report.files[0].error
+    assert str(tmp_path) not in report.files[0].error
+    assert session.ready
+
+
+def test_with_nothing_readable_there_is_nothing_to_ask(session: Session, tmp_path: Path) -> None:
+    report = session.load([_written(tmp_path / "empty.txt", " ")], TWO, _ignore)
+    assert len(report.failed) == 1
+    assert not session.ready
+    assert "upload" in (session.ask(QUESTION).error or "")
+
+
+@pytest.mark.parametrize(
+    ("choice", "remedy"),
+    [
+        (Choice(()), "tick at least one"),
+        (Choice(("fixed",), options={"fixed": {"chunk_size": 100}}), "must be smaller"),
+    ],
+)
+def test_a_refused_choice_leaves_the_loaded_document_as_it_was(
+    session: Session, red: Path, blue: Path, choice: Choice, remedy: str
+) -> None:
+    session.load([red], TWO, _ignore)
+    with pytest.raises(ConfigurationError, match=remedy):
+        session.load([blue], choice, _ignore)
+    assert "red" in _answers(session)
+
+
+def test_a_typed_address_and_key_answer_with_that_server(
+    session: Session, red: Path, openai_server: OpenAIServer
+) -> None:
+    choice = Choice(
+        ("fixed", "semantic"),
+        api_base=openai_server.base,
+        api_key=SecretStr("any"),
+        embedding_model="house-embedding",
+        llm_model="house-chat",
+    )
+    report = session.load([red], choice, _ignore)
+    turn = session.ask(QUESTION)
+    assert "house-chat" in report.models
+    assert turn.report is not None
+    assert turn.scale is not None
+    assert turn.scale.relative
+    for column in turn.report.columns:
+        assert column.answer is not None
+        assert column.answer.kind == "generated"
+        assert column.answer.citations
+
+
+def test_a_refused_key_is_said_before_anything_is_read(
+    session: Session, red: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(UNAUTHORIZED, times=5)
+    choice = Choice(("fixed",), api_base=openai_server.base, api_key=SecretStr("canary-71"))
+    steps: list[Progress] = []
+    with pytest.raises(CredentialsError) as caught:
+        session.load([red], choice, steps.append)
+    assert steps == []
+    assert "canary" not in str(caught.value)
+
+
+def test_a_model_that_fails_while_answering_is_a_turn_with_its_reason(
+    session: Session, red: Path, openai_server: OpenAIServer
+) -> None:
+    choice = Choice(("fixed",), api_base=openai_server.base, api_key=SecretStr("any"))
+    session.load([red], choice, _ignore)
+    openai_server.fail(UNAUTHORIZED, times=5)
+    turn = session.ask(QUESTION)
+    assert turn.report is None
+    assert "key" in (turn.error or "")
+
+
+def test_only_the_latest_turns_stay_and_their_numbers_are_never_used_again(
+    session: Session,
+) -> None:
+    for _ in range(MOST_TURNS + 3):
+        session.ask(QUESTION)
+    assert [session.turns[0].number, session.turns[-1].number] == [4, MOST_TURNS + 3]
+
+
+def test_two_visitors_never_see_each_other(settings: Settings, red: Path, blue: Path) -> None:
+    sessions = Sessions(settings)
+    sessions.of("a").load([red], TWO, _ignore)
+    sessions.of("b").load([blue], TWO, _ignore)
+    seen: dict[str, str] = {}
+
+    def ask(key: str) -> None:
+        seen[key] = " ".join(_answers(sessions.of(key)) for _ in range(5))
+
+    threads = [threading.Thread(target=ask, args=(key,)) for key in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sessions.close()
+    assert "blue" not in seen["a"]
+    assert "red" not in seen["b"]
+    assert "red" in seen["a"]
+    assert "blue" in seen["b"]
+
+
+def test_a_visitor_who_leaves_is_forgotten(settings: Settings, red: Path) -> None:
+    sessions = Sessions(settings)
+    first = sessions.of("a")
+    first.load([red], TWO, _ignore)
+    sessions.end("a")
+    assert len(sessions) == 0
+    assert first._store is None
+    assert not sessions.of("a").ready
+
+
+def test_a_visitor_who_never_said_goodbye_is_forgotten_after_a_while(settings: Settings) -> None:
+    now = [0.0]
+    sessions = Sessions(settings, idle_seconds=10, clock=lambda: now[0])
+    old = sessions.of("a")
+    now[0] = 8.0
+    sessions.of("b")
+    now[0] = 11.0
+    sessions.of("b")
+    assert len(sessions) == 1
+    assert sessions.of("a") is not old
+
+
+def test_beyond_the_most_the_one_idle_longest_goes(settings: Settings) -> None:
+    sessions = Sessions(settings, most=2)
+    first, second = sessions.of("a"), sessions.of("b")
+    assert sessions.of("a") is first
+    sessions.of("c")
+    assert sessions.of("a") is first
+    assert sessions.of("b") is not second
+
+
+def test_a_request_without_a_session_is_refused(settings: Settings) -> None:
+    with pytest.raises(ConfigurationError, match="reload"):
+        Sessions(settings).of(None)

@@ -1,0 +1,146 @@
+"""What people read in a reply and in the status panel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.render import status
+from rag_nodes.apps.render.history import history
+from rag_nodes.apps.scores import Scale, scale_for
+from rag_nodes.apps.session import Turn
+from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rag_nodes.compare import Column, ComparisonReport
+    from rag_nodes.settings import Settings
+
+SCALE = Scale(0.85, 0.75, relative=False, model="text-embedding-ada-002")
+
+
+def _page(report: ComparisonReport, scale: Scale = SCALE) -> str:
+    return history([Turn(1, report.question, report, None, scale)], ready=True)
+
+
+def test_a_citation_names_page_file_and_headings_and_opens_its_chunk(
+    make_report: Callable[..., ComparisonReport],
+) -> None:
+    html = _page(make_report())
+    assert 'data-to="rn-1-1-1"' in html
+    assert 'id="rn-1-1-1"' in html
+    assert "p. 3" in html
+    assert "diary.pdf" in html
+    assert html.index("May") < html.index("Sunday")
+    assert "[Source 1]" not in html
+
+
+def test_the_folder_of_an_upload_is_never_shown(
+    make_report: Callable[..., ComparisonReport],
+) -> None:
+    assert "/srv/uploads" not in _page(make_report())
+
+
+def test_a_quoted_sentence_is_marked_inside_its_chunk(
+    make_report: Callable[..., ComparisonReport],
+) -> None:
+    assert "The roof leaks. <mark>It rained.</mark> Nobody came." in _page(make_report())
+
+
+def test_a_match_is_named_in_words_beside_its_colour(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    columns = [make_column(similarity=value) for value in (0.9, 0.8, 0.2, None)]
+    html = _page(make_report(*columns))
+    assert "strong 0.90" in html
+    assert "fair 0.80" in html
+    assert "weak 0.20" in html
+    assert "no score" in html
+
+
+def test_a_similarity_just_below_zero_is_shown_as_zero(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    assert "weak 0.00" in _page(make_report(make_column(similarity=-0.001)))
+
+
+def test_a_failed_column_shows_its_error_and_leaves_the_others_alone(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    html = _page(make_report(make_column(error="the server is down"), make_column(name="heading")))
+    assert "the server is down" in html
+    assert "It rained." in html
+    assert html.count("<article") == 2
+
+
+def test_a_chunk_that_did_not_fit_the_budget_says_so(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    html = _page(make_report(make_column(packed=False)))
+    assert "no room" in html
+    assert "1 left out" in html
+
+
+def test_a_source_the_model_made_up_is_pointed_out(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    html = _page(make_report(make_column(text="Yes. [Source 7]", kind="generated", unknown=(7,))))
+    assert "cites a source that was not given: 7" in html
+
+
+def test_brackets_that_are_no_citation_stay_as_they_are(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    html = _page(make_report(make_column(text="Use row[1] and [sic].", kind="generated")))
+    assert "row[1] and [sic]" in html
+
+
+def test_bold_text_is_bold_and_table_rows_lose_their_bars(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    text = "Look at **this**:\n\n| a | b |\n|---|---|\n| 31 | leak | [Source 1]"
+    html = _page(make_report(make_column(text=text, kind="generated")))
+    assert "<strong>this</strong>" in html
+    assert "a · b\n31 · leak <button" in html
+
+
+def test_a_question_being_answered_shows_an_empty_column_per_parser() -> None:
+    html = history((), ready=True, pending="Why?", columns=("fixed", "semantic"))
+    assert html.count('aria-busy="true"') == 2
+    assert "Semantic" in html
+
+
+def test_the_empty_page_says_what_to_do_first_and_what_next() -> None:
+    assert "Upload" in history((), ready=False)
+    assert "What do you want to know?" in history((), ready=True)
+
+
+def test_the_status_gives_pages_and_chunks_per_parser() -> None:
+    files = (FileOutcome("/tmp/x/report.pdf", "read", 42, 9000, None, 0.5),)  # noqa: S108 - shown only
+    columns = (ParserOutcome("heading", "c", chunks=57, mean_tokens=181.4, max_tokens=983),)
+    html = status.done(IngestReport(files, columns, 2.0, "embedding: lexical (offline)"))
+    for expected in ("42 pages", "report.pdf", "57", "181 / 983", "embedding: lexical (offline)"):
+        assert expected in html
+    assert "/tmp" not in html  # noqa: S108 - shown only
+
+
+def test_a_running_ingest_shows_how_far_each_parser_is() -> None:
+    steps = {"": Progress("read", "a.pdf", 0, 1), "fixed": Progress("store", "fixed", 50, 200)}
+    html = status.working(steps, ["fixed", "heading"])
+    assert "a.pdf" in html
+    assert "storing 50" in html
+    assert 'value="0.25"' in html
+    assert "waiting" in html
+
+
+def test_scores_of_each_model_have_their_own_thresholds(settings: Settings) -> None:
+    lexical = scale_for("lexical-1024", settings)
+    assert lexical.level(0.3, 0.3) == "strong"
+    assert scale_for("text-embedding-ada-002", settings).level(0.8, 0.9) == "fair"
+
+
+def test_an_unknown_model_is_measured_against_the_best_match(settings: Settings) -> None:
+    scale = scale_for("house-model@10.0.0.1", settings)
+    assert [scale.level(value, 0.5) for value in (0.5, 0.4, 0.1)] == ["strong", "fair", "weak"]
+    assert "best match" in scale.explain()
+    assert scale.level(-0.1, -0.1) == "weak"
