@@ -9,6 +9,9 @@ DEFAULT_ASK := When must the sand filter be rinsed backwards?
 ASK ?= $(if $(filter examples/corpus/handbook.pdf,$(DOC)),$(DEFAULT_ASK))
 export DOC ASK
 
+# Certificates of this machine, as pip uses them: company networks add their own.
+export UV_SYSTEM_CERTS ?= 1
+
 BIN := .venv/bin
 # Versions and hashes come from constraints.txt; the package index is the one pip is set up for.
 INDEX := $(or $(UV_DEFAULT_INDEX),$(PIP_INDEX_URL),$(shell $(PYTHON) -m pip config get global.index-url 2>/dev/null))
