@@ -7,7 +7,6 @@ import uuid
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from llama_index.core.schema import (
@@ -62,10 +61,6 @@ class Origin:
     def document_id(self) -> str:
         """Id of the root document."""
         return self.node.ref_doc_id or self.node.node_id
-
-    def page_of(self, offset: int) -> int:
-        """Page of a document offset, counted from 1."""
-        return (self.first_page or 1) + bisect_right(self.page_starts, offset)
 
 
 def origins_of(nodes: Sequence[BaseNode]) -> Iterator[Origin]:
@@ -155,25 +150,24 @@ class _NodeMaker:
             node_id=node.node_id, node_type=ObjectType.DOCUMENT, hash=_hash_of(node)
         )
         chained = node.source_node is not None
-        self.name = f"{origin.document_id}/{node.node_id if chained else ''}/{parser}"
-        self.hidden_from_embedding = set(node.excluded_embed_metadata_keys)
-        self.hidden_from_llm = set(node.excluded_llm_metadata_keys)
+        name = f"{origin.document_id}/{node.node_id if chained else ''}/{parser}/"
+        self.name = hashlib.sha1(_NAMESPACE.bytes + name.encode(), usedforsecurity=False)
+        self._hidden: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
 
     def make(self, cut: Cut) -> TextNode:
         text = self.source.text[cut.start : cut.end]
-        metadata = {**self.shared, **self._place(cut), **cut.facts}
+        metadata = {**self.shared, **self._place(cut), **cut.facts, **self._headings(cut)}
         metadata[keys.TOKEN_COUNT] = self.source.count(cut.start, cut.end)
-        metadata |= self._headings(cut)
-        hidden = {*metadata, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS}.intersection(keys.BOOKKEEPING)
         base = self.origin.base
+        embedding, llm = self._hidden_keys(metadata)
         return TextNode(
             id_=self._id(cut, text),
             text=text,
             start_char_idx=None if base is None else base + cut.start,
             end_char_idx=None if base is None else base + cut.end,
             metadata=metadata,
-            excluded_embed_metadata_keys=sorted(hidden | self.hidden_from_embedding),
-            excluded_llm_metadata_keys=sorted(hidden | self.hidden_from_llm),
+            excluded_embed_metadata_keys=embedding,
+            excluded_llm_metadata_keys=llm,
             relationships={NodeRelationship.SOURCE: self.root},
         )
 
@@ -197,11 +191,28 @@ class _NodeMaker:
             ]
         return facts
 
+    def _hidden_keys(self, metadata: dict[str, Any]) -> tuple[list[str], list[str]]:
+        """Keys of these metadata that the embedding model and the LLM do not see."""
+        present = tuple(metadata)
+        if (known := self._hidden.get(present)) is None:
+            own = {*present, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS}.intersection(keys.BOOKKEEPING)
+            node = self.origin.node
+            known = self._hidden[present] = (
+                sorted(own.union(node.excluded_embed_metadata_keys)),
+                sorted(own.union(node.excluded_llm_metadata_keys)),
+            )
+        return known
+
     def _id(self, cut: Cut, text: str) -> str:
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        """UUIDv5 of the document, the parser, the span and the text (L8).
+
+        What all nodes of a document share is hashed once; `uuid.uuid5` would hash it every time.
+        """
         base = self.origin.base or 0
-        span = f"{base + cut.start}-{base + cut.end}"
-        return str(uuid.uuid5(_NAMESPACE, f"{self.name}/{span}/{digest}"))
+        name = self.name.copy()
+        name.update(f"{base + cut.start}-{base + cut.end}/".encode())
+        name.update(text.encode("utf-8", "surrogatepass"))
+        return str(uuid.UUID(bytes=name.digest()[:16], version=5))
 
     def _place(self, cut: Cut) -> dict[str, Any]:
         """Offsets and pages; nothing where the document offset is unknown."""
@@ -211,12 +222,12 @@ class _NodeMaker:
         start, end = base + cut.start, base + cut.end
         place: dict[str, Any] = {keys.START_CHAR: start, keys.END_CHAR: end}
         if self.origin.first_page is not None:
-            place[keys.PAGE_START] = self.origin.page_of(start)
-            place[keys.PAGE_END] = self.origin.page_of(end - 1)
             breaks = self.origin.page_starts
-            inside = breaks[bisect_right(breaks, start) : bisect_right(breaks, end - 1)]
-            if inside:
-                place[keys.PAGE_BREAKS] = list(inside)
+            first, last = bisect_right(breaks, start), bisect_right(breaks, end - 1)
+            place[keys.PAGE_START] = self.origin.first_page + first
+            place[keys.PAGE_END] = self.origin.first_page + last
+            if last > first:
+                place[keys.PAGE_BREAKS] = list(breaks[first:last])
         return place
 
 
@@ -242,10 +253,12 @@ def link_neighbours(nodes: Sequence[TextNode], *, relate: bool) -> None:
             node.metadata[keys.CHUNK_INDEX] = index
             node.metadata[keys.TOTAL_CHUNKS] = len(family)
         if relate:
-            for left, right in pairwise(family):
-                left.relationships[NodeRelationship.NEXT] = _related(right)
-                right.relationships[NodeRelationship.PREVIOUS] = _related(left)
+            _relate(family)
 
 
-def _related(node: TextNode) -> RelatedNodeInfo:
-    return RelatedNodeInfo(node_id=node.node_id, node_type=ObjectType.TEXT)
+def _relate(family: Sequence[TextNode]) -> None:
+    infos = [RelatedNodeInfo(node_id=node.node_id, node_type=ObjectType.TEXT) for node in family]
+    for node, following in zip(family, infos[1:], strict=False):
+        node.relationships[NodeRelationship.NEXT] = following
+    for node, previous in zip(family[1:], infos, strict=False):
+        node.relationships[NodeRelationship.PREVIOUS] = previous

@@ -85,34 +85,33 @@ class TokenOverlapNodeParser(SpanNodeParser):
         """
         if end >= packer.end:
             return end
-        following = packer.visible_from(end)
         candidates = self._overlap_starts(packer, start, end)
+        following = packer.visible_from(end)
         if not candidates:
             return following
         block = packer.block_at(following)
-        unit = next((u.end for u in packer.units_of(block) if u.end > following), block.end)
-        for whole in (block.end, unit):
+        estimate = packer.tokens.estimate
+        if self._fits(estimate(candidates[0], block.end)):
+            return candidates[0]
+        for whole in (block.end, packer.unit_end(following)):
             for candidate in candidates:
-                if packer.count(candidate, whole) <= self.chunk_size:
+                if self._fits(estimate(candidate, whole)):
                     return candidate
         return candidates[-1]
+
+    def _fits(self, tokens: int) -> bool:
+        return tokens <= self.chunk_size
 
     def _overlap_starts(self, packer: Packer, start: int, end: int) -> list[int]:
         """Sentence starts whose text up to `end` is within the overlap, farthest first."""
         if not self.chunk_overlap:
             return []
-        tokens = packer.tokens
-        # Counting from elsewhere can be off by a few tokens; candidates are counted one by one.
-        back = max(0, tokens.estimate(start, end) - self.chunk_overlap - _SLACK)
-        low = max(start + 1, tokens.fit(start, back, end) if back else 0)
-        return [
-            candidate
-            for candidate in packer.unit_starts(low, end)
-            if packer.count(candidate, end) <= self.chunk_overlap
-        ]
-
-
-_SLACK = 4
+        low = max(start + 1, packer.tokens.back(end, self.chunk_overlap))
+        candidates = packer.unit_starts(low, end)
+        for position, candidate in enumerate(candidates):
+            if packer.count(candidate, end) <= self.chunk_overlap:
+                return candidates[position:]
+        return []
 
 
 def _table_header(packer: Packer, start: int) -> Any:

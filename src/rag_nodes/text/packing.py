@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from rag_nodes.text.blocks import Block, Kind, scan_blocks
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
@@ -16,6 +17,22 @@ from rag_nodes.text.tokens import DEFAULT_ENCODING, TokenIndex
 _BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
 """Blocks whose natural inner boundaries are line ends; all others have sentences."""
 _CACHED_BLOCKS = 4
+_HEADING_MARKS = tuple(
+    f"{end}{' ' * indent}{mark}" for end in "\n\r" for indent in range(4) for mark in "#=-"
+)
+"""What a heading, or the line under one, starts with."""
+
+
+class _Bounds(NamedTuple):
+    """The sentences of a block, or its lines where it is a table, a list or code.
+
+    Attributes:
+        starts: offset of the first character of each, sorted.
+        ends: offset after the last one of each.
+    """
+
+    starts: list[int]
+    ends: list[int]
 
 
 class Packer:
@@ -31,13 +48,42 @@ class Packer:
         self, text: str, *, encoding: str = DEFAULT_ENCODING, language: str = AUTO
     ) -> None:
         self.text = text
-        self.tokens = TokenIndex(text, encoding)
-        self.blocks = scan_blocks(text)
-        self.language = guess_language(text) if language == AUTO else language
-        self._starts = [block.start for block in self.blocks]
-        self._ends = [block.end for block in self.blocks]
-        self._closing = [block.end for block in self.blocks if block.kind is not Kind.HEADING]
-        self.units_of = lru_cache(maxsize=_CACHED_BLOCKS)(self._units)
+        self._encoding = encoding
+        self._language = language
+        self._bounds_of = lru_cache(maxsize=_CACHED_BLOCKS)(self._bounds)
+
+    @cached_property
+    def tokens(self) -> TokenIndex:
+        """Token counts."""
+        return TokenIndex(self.text, self._encoding)
+
+    @cached_property
+    def blocks(self) -> Sequence[Block]:
+        """Markdown blocks."""
+        return scan_blocks(self.text)
+
+    @cached_property
+    def language(self) -> str:
+        """ISO 639-1 code, guessed where it was not given."""
+        return guess_language(self.text) if self._language == AUTO else self._language
+
+    @cached_property
+    def headings(self) -> HeadingTree:
+        """The tree of headings."""
+        return HeadingTree(self.text, self.blocks if _may_have_headings(self.text) else ())
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [block.start for block in self.blocks]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [block.end for block in self.blocks]
+
+    @cached_property
+    def _closing(self) -> list[int]:
+        """Ends of blocks at which a piece may end: a heading belongs to what follows it."""
+        return [block.end for block in self.blocks if block.kind is not Kind.HEADING]
 
     @property
     def start(self) -> int:
@@ -48,11 +94,6 @@ class Packer:
     def end(self) -> int:
         """Offset after the last block; 0 for a blank text."""
         return self._ends[-1] if self._ends else 0
-
-    @cached_property
-    def headings(self) -> HeadingTree:
-        """The tree of headings."""
-        return HeadingTree(self.text, self.blocks)
 
     def count(self, start: int, end: int) -> int:
         """Tokens of a span, exact."""
@@ -85,44 +126,54 @@ class Packer:
         Returns:
             An end with at most `limit` tokens; `after` when nothing fits.
         """
-        reach = self.tokens.fit(start, limit, stop)
-        if reach >= stop:
+        reach = self.tokens.reach(start, limit, stop)
+        if reach >= stop and self.count(start, stop) <= limit:
             return stop
-        following = self.visible_from(after)
         return (
             self._block_or_unit_end(start, after, reach, limit)
             or self._last_fitting(self._ends, start, after, reach, limit)
-            or self._word_end(start, following, reach, limit)
-            or self._grapheme_end(start, following, reach, limit)
+            or self._word_end(start, after, reach, limit)
+            or self._grapheme_end(start, after, reach, limit)
             or after
         )
 
     def _block_or_unit_end(self, start: int, after: int, reach: int, limit: int) -> int:
         """The last block end, or a sentence or line end beyond it; 0 if none fits.
 
-        A block that would have to be cut anyway is begun here rather than leave a short piece. A
-        piece never ends with a heading, which belongs to what follows it.
+        A block that would have to be cut anyway is begun here rather than leave a short piece.
         """
         whole = self._last_fitting(self._closing, start, after, reach, limit)
-        block = self.block_at(reach)
-        if whole and self.count(block.start, block.end) <= limit:
+        block = self.block_at(min(reach, self.end - 1))
+        if whole and self.tokens.estimate(block.start, block.end) <= limit:
             return whole
-        ends = [unit.end for unit in self.units_of(block)]
+        ends = self._bounds_of(block).ends
         return self._last_fitting(ends, start, max(after, whole), reach, limit) or whole
 
     def unit_starts(self, low: int, end: int) -> list[int]:
         """Starts of sentences (or lines of tables, lists and code) inside `low..end`, sorted."""
-        return [
-            unit.start
-            for block in self.blocks_between(low, end)
-            for unit in self.units_of(block)
-            if low <= unit.start < end
-        ]
+        found: list[int] = []
+        for block in self.blocks_between(low, end):
+            starts = self._bounds_of(block).starts
+            found += starts[bisect_left(starts, low) : bisect_left(starts, end)]
+        return found
 
-    def _units(self, block: Block) -> list[Span]:
+    def unit_end(self, offset: int) -> int:
+        """End of the sentence or line that holds `offset`, or of the first one after it."""
+        block = self.block_at(offset)
+        ends = self._bounds_of(block).ends
+        position = bisect_right(ends, offset)
+        return ends[position] if position < len(ends) else block.end
+
+    def units_of(self, block: Block) -> list[Span]:
+        """The sentences of a block, or its lines, as spans."""
+        return list(map(Span, *self._bounds_of(block)))
+
+    def _bounds(self, block: Block) -> _Bounds:
         if block.kind in _BY_LINE:
-            return _lines(self.text, block.start, block.end)
-        return list(iter_sentences(self.text, block.start, block.end, self.language))
+            spans = _lines(self.text, block.start, block.end)
+        else:
+            spans = list(iter_sentences(self.text, block.start, block.end, self.language))
+        return _Bounds([span.start for span in spans], [span.end for span in spans])
 
     def _last_fitting(
         self, ends: Sequence[int], start: int, after: int, reach: int, limit: int
@@ -136,9 +187,10 @@ class Packer:
             position -= 1
         return 0
 
-    def _word_end(self, start: int, following: int, reach: int, limit: int) -> int:
-        """The last word end in `following..reach` that keeps the limit; 0 if there is none."""
+    def _word_end(self, start: int, after: int, reach: int, limit: int) -> int:
+        """The last word end in `after..reach` that keeps the limit; 0 if there is none."""
         text = self.text
+        following = self.visible_from(after)
         cut = reach
         while cut > following:
             if text[cut : cut + 1].isspace() or cut == len(text):
@@ -151,13 +203,15 @@ class Packer:
             cut = space
         return 0
 
-    def _grapheme_end(self, start: int, following: int, reach: int, limit: int) -> int:
-        """The last cluster end in `following..reach` that keeps the limit; 0 if there is none."""
+    def _grapheme_end(self, start: int, after: int, reach: int, limit: int) -> int:
+        """The last cluster end in `after..reach` that keeps the limit; 0 if there is none."""
+        following = self.visible_from(after)
         cut = boundary_at_or_before(self.text, max(reach, following), following)
         while cut > following:
-            if self.count(start, cut) <= limit:
+            if (excess := self.count(start, cut) - limit) <= 0:
                 return cut
-            cut = boundary_at_or_before(self.text, cut - 1, following)
+            nearer = min(cut - 1, self.tokens.before(cut, excess))
+            cut = boundary_at_or_before(self.text, max(nearer, following), following)
         # A reach is an estimate when it falls inside a cluster: the whole one may still fit.
         cluster = boundary_at_or_after(self.text, following + 1, following)
         return cluster if self.count(start, cluster) <= limit else 0
@@ -171,6 +225,11 @@ class Packer:
         if self.count(start, cluster) <= limit:
             return cluster
         return max(start + 1, self.tokens.fit(start, limit, cluster))
+
+
+def _may_have_headings(text: str) -> bool:
+    """Whether any line could be a heading or its underline; far cheaper than finding out."""
+    return text.lstrip(" ").startswith("#") or any(mark in text for mark in _HEADING_MARKS)
 
 
 def _last_space(text: str, low: int, high: int) -> int:

@@ -24,6 +24,10 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _LETTER_BEFORE_MARK = re.compile(r"(?<=[^\W\d_])(?=[,.;:!?)\]}。、，！？；：…])")  # noqa: RUF001 -- CJK marks are meant
 _EDGE = 400
 """Characters searched for a place where tokens start afresh before encoding the whole span."""
+_EDGE_TOKENS = 4
+"""Tokens by which a span's own count may differ from the text's at its ends."""
+_REMEMBERED = 256
+"""Counts kept, because the same few spans are asked for while a cut is chosen."""
 _BLOCK = 1 << 20
 _CONTINUATION = 0x80
 """Top bits of a UTF-8 byte that continues a character."""
@@ -110,23 +114,32 @@ class TokenIndex:
         encoding: name of a tiktoken encoding.
     """
 
-    __slots__ = ("_ends", "_tokenizer", "encoding", "text")
+    __slots__ = ("_counted", "_ends", "_tokenizer", "encoding", "text")
 
     def __init__(self, text: str, encoding: str = DEFAULT_ENCODING) -> None:
         self.text = encodable(text)
         self.encoding = encoding
         self._tokenizer = load_encoding(encoding)
         self._ends = _character_ends(self.text, encoding)
+        self._counted: dict[tuple[int, int], int] = {}
 
     def __len__(self) -> int:
         return len(self._ends)
 
     def count(self, start: int = 0, end: int | None = None) -> int:
         """Tokens of `text[start:end]`, exactly as if it were encoded alone."""
-        text = self.text
-        end = len(text) if end is None else end
+        end = len(self.text) if end is None else end
         if start >= end:
             return 0
+        if (known := self._counted.get((start, end))) is not None:
+            return known
+        if len(self._counted) >= _REMEMBERED:
+            self._counted.clear()
+        count = self._counted[start, end] = self._count(start, end)
+        return count
+
+    def _count(self, start: int, end: int) -> int:
+        text = self.text
         first = start if _starts_afresh(text, start) else self._fresh_after(start, end)
         if first is None:
             return self._encode(start, end)
@@ -139,6 +152,18 @@ class TokenIndex:
         if end > last:
             count += self._encode(last, end)
         return count
+
+    def reach(self, start: int, limit: int, end: int) -> int:
+        """An offset up to `end` that text from `start` with `limit` tokens does not get beyond.
+
+        Cheap and a little too far: what is to end there must be counted.
+        """
+        wanted = self._tokens_before(start) + limit + _EDGE_TOKENS
+        return end if wanted >= len(self._ends) else min(int(self._ends[wanted]), end)
+
+    def back(self, end: int, limit: int) -> int:
+        """An offset that text up to `end` with `limit` tokens does not start before."""
+        return self.before(end, limit + _EDGE_TOKENS)
 
     def fit(self, start: int, limit: int, end: int | None = None) -> int:
         """The furthest offset up to `end` whose text from `start` holds at most `limit` tokens.
@@ -157,6 +182,11 @@ class TokenIndex:
             wanted = min(wanted, len(self._ends), self._tokens_before(offset)) - excess
             if wanted <= 0:
                 return start
+
+    def before(self, offset: int, count: int) -> int:
+        """Where the token ends that lies `count` tokens before `offset`."""
+        wanted = self._tokens_before(offset) - count
+        return int(self._ends[wanted - 1]) if wanted > 0 else 0
 
     def estimate(self, start: int, end: int) -> int:
         """Tokens of `text[start:end]` from the text's own encoding, off by a few at the ends."""
