@@ -23,7 +23,7 @@ RUNTIME := pdf,qdrant,openai
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app test check format lock clean
+.PHONY: help demo app test test-deep bench check format lock clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -62,12 +62,20 @@ check: .venv/installed-dev ## lint, format, types, architecture
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+bench: .venv/installed-dev ## speed of our parsers next to their peers, as ratios
+	$(INSTALL) --group bench
+	$(BIN)/python benchmarks/parsers.py
+	$(BIN)/python benchmarks/parsers.py --pathological --json artefacts/benchmark-pathological.json
+
+test-deep: .venv/installed-dev ## the laws over thousands of generated documents
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/parsers tests/text
+
 format: .venv/installed-dev ## format and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 lock: $(BIN)/uv ## compile constraints.txt from pyproject.toml
-	$(BIN)/uv pip compile --quiet pyproject.toml --all-extras --group dev --universal \
+	$(BIN)/uv pip compile --quiet pyproject.toml --all-extras --group dev --group bench --universal \
 		--python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade \
 		--output-file constraints.txt
 

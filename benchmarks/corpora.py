@@ -1,0 +1,69 @@
+"""Texts to measure on: made of the example corpus, of any size, never the same page twice."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+CORPUS = Path(__file__).parents[1] / "examples" / "corpus"
+KINDS = ("plain", "markdown", "pdf")
+
+
+def text_of(kind: str, characters: int) -> str:
+    """About `characters` characters of one kind of text.
+
+    Paragraphs are those of the example corpus in random order, with numbers strewn in so that
+    neither a tokenizer's cache nor a parser's sees the same sentence twice.
+
+    Args:
+        kind: "plain" (prose without structure), "markdown" (headings, lists, tables and code) or
+            "pdf" (what the PDF reader makes of pages: headings and long paragraphs).
+        characters: how long the text shall be.
+    """
+    paragraphs = _paragraphs(kind)
+    rng = random.Random(20_26)  # noqa: S311 -- the same text in every run is the point
+    chosen: list[str] = []
+    size = 0
+    while size < characters:
+        chosen.append(_varied(rng.choice(paragraphs), rng))
+        size += len(chosen[-1]) + 2
+    return "\n\n".join(chosen)[:characters]
+
+
+def _paragraphs(kind: str) -> list[str]:
+    if kind == "pdf":
+        from rag_nodes.readers import read
+
+        text = read(CORPUS / "handbook.pdf").text
+    else:
+        text = (CORPUS / "manual.md").read_text(encoding="utf-8")
+    # Half a fence would turn all that follows into code.
+    paragraphs = [part for part in text.split("\n\n") if part.strip() and part.count("```") != 1]
+    if kind == "plain":
+        paragraphs = [part for part in paragraphs if part[0].isalpha() and "`" not in part]
+        return [" ".join(part.split()) for part in paragraphs]
+    return paragraphs
+
+
+def _varied(paragraph: str, rng: random.Random) -> str:
+    """The paragraph with a number behind some of its words."""
+    words = paragraph.split(" ")
+    for _ in range(1 + len(words) // 25):
+        at = rng.randrange(len(words))
+        if words[at].isalpha():
+            words[at] = f"{words[at]} {rng.randrange(10_000)}"
+    return " ".join(words)
+
+
+def pathological(characters: int) -> dict[str, str]:
+    """Documents on which careless parsers hang, by name."""
+    headings = max(1, characters // 50)
+    return {
+        "no spaces": "".join(chr(97 + (n * 7919) % 26) for n in range(characters)),
+        "one letter": "a" * characters,
+        "newlines": "\n" * characters,
+        "spaces": " " * characters,
+        "one sentence": "word " * (characters // 5),
+        "headings": "".join(f"## Heading number {n}\n\nA line.\n\n" for n in range(headings)),
+        "unclosed fence": "```\n" + "x = compute(x)\n" * (characters // 15),
+    }
