@@ -17,10 +17,9 @@ from rag_nodes.text.tokens import DEFAULT_ENCODING, TokenIndex
 _BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
 """Blocks whose natural inner boundaries are line ends; all others have sentences."""
 _CACHED_BLOCKS = 4
-_HEADING_MARKS = tuple(
-    f"{end}{' ' * indent}{mark}" for end in "\n\r" for indent in range(4) for mark in "#=-"
-)
-"""What a heading, or the line under one, starts with."""
+_CODE_INDENT = 4
+_MOST_CHECKS = 10_000
+"""Marks looked at before a text is taken to have headings."""
 
 
 class _Bounds(NamedTuple):
@@ -229,7 +228,17 @@ class Packer:
 
 def _may_have_headings(text: str) -> bool:
     """Whether any line could be a heading or its underline; far cheaper than finding out."""
-    return text.lstrip(" ").startswith("#") or any(mark in text for mark in _HEADING_MARKS)
+    checks = 0
+    for mark in "#=-":
+        position = text.find(mark)
+        while position >= 0:
+            checks += 1
+            before = text[max(0, position - 4) : position].rstrip(" ")
+            starts_line = before[-1] in "\r\n" if before else position < _CODE_INDENT
+            if starts_line or checks > _MOST_CHECKS:
+                return True
+            position = text.find(mark, position + 1)
+    return False
 
 
 def _last_space(text: str, low: int, high: int) -> int:
