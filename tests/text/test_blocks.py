@@ -95,8 +95,66 @@ def test_fenced_code_knows_its_language() -> None:
     assert scan_blocks("``` python title=x\n1\n```")[0].info == "python title=x"
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(
+            "a",
+            " ",
+            "\n",
+            "\r",
+            "\t",
+            "\u2003",
+            "#",
+            "# a\n",
+            "=\n",
+            "a\n=\n",
+            "```\n",
+            "``\n\n",
+            "`\n\n# a\n",
+        ),
+        *(
+            "` `` ",
+            "\\`",
+            "| a\n",
+            "|-|\n",
+            "a|\n-|\n",
+            "> ",
+            "> a\n",
+            ">\n",
+            "- ",
+            "- a\n",
+            "- a\n\n",
+            "1. ",
+        ),
+        *(
+            "  - a\n",
+            "<",
+            "<a b ",
+            "<!--\n\n",
+            "<pre>\n",
+            "a\n<b\n",
+            "[",
+            "[a]: b\n",
+            "[a",
+            "---\n",
+            "* ",
+        ),
+        *("    a\n\n", "1990 was\n", "-\n\n", "> - ", "- >\n", "> ```\n"),
+    ],
+)
+def test_long_repetitions_are_blocks_that_hold_everything(pattern: str) -> None:
+    repeated = pattern * (50_000 // len(pattern))
+    for text in (repeated, f"> - {repeated}", f"---\n{repeated}", f"{repeated}x\n==="):
+        holds_everything(text)
+
+
 @given(text=TEXTS)
 def test_blocks_are_ordered_disjoint_and_hold_every_visible_character(text: str) -> None:
+    holds_everything(text)
+
+
+def holds_everything(text: str) -> None:
     end = 0
     for block in scan_blocks(text):
         assert block.start >= end

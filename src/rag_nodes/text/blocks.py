@@ -1,37 +1,36 @@
-"""Top-level Markdown blocks with exact offsets, found in one pass over the lines.
+"""Top-level Markdown blocks with exact offsets, found in one pass.
 
 Follows CommonMark for what can be seen from outside a block: ATX and setext headings, fenced and
 indented code, HTML blocks and comments, block quotes, lists (with everything nested in them),
 thematic breaks, paragraphs; GFM tables; YAML front matter at the very top. What crawlers make of
-code, a code span that runs over several lines, counts as a code block.
+code, a code span that runs over several lines, counts as a code block. A line of nothing but
+Unicode spaces is blank.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import NamedTuple
 
+from rag_nodes.text.markdown_containers import container_end
+from rag_nodes.text.markdown_inline import definitions_end, has_long_code_span, lone_code_span
 from rag_nodes.text.markdown_lines import (
     ATX,
     BLANK_LINE,
     CODE_INDENT,
-    DELIMITER_ROW,
     FENCE,
     ITEM,
     RULE,
     SETEXT,
-    YAML_KEY,
-    Line,
-    cells,
-    closes,
-    content_column,
-    fence_after,
-    has_long_code_span,
+    TEXT_START,
+    closing_fence,
+    columns,
+    front_matter_end,
     html_end,
     interrupts,
-    lines_of,
+    starts_table,
 )
 from rag_nodes.text.spans import Span
 
@@ -53,8 +52,7 @@ class Kind(StrEnum):
 _NOWHERE = Span(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One block.
 
     Attributes:
@@ -84,238 +82,212 @@ def scan_blocks(text: str) -> list[Block]:
     return _Scanner(text).run()
 
 
+_GAP = re.compile(r"(?:[^\S\n]*+\n)*+([ \t]*+)")
+"""Blank lines, and the indentation of the line below them."""
+_PROSE = re.compile(rf"[^\n]*+(?:\n[ \t]*+{TEXT_START}[^\n]*+)*+")
+"""A line, and all below it that can do nothing but continue a paragraph."""
+_BELOW = re.compile(r"\n([ \t]*+)(?=[^\S\n]*+\S)")
+"""The indentation of the line below, unless that is blank."""
+_INDENTED_CODE = re.compile(r"(?:(?: {4}| {0,3}\t)[^\n]*+(?:\n|\Z)|[^\S\n]*+\n)*+")
+_BAR_ROWS = re.compile(r"(?:\n {0,3}\|[^\n]*+)*+")
+
+
 class _Scanner:
-    """The state of the pass: the block that is open, and what closes it."""
+    """The state of the pass: everything before `at` is in `blocks`.
+
+    Each method takes the offset at which a block's first line starts and that of its first visible
+    character, and leaves `at` behind the block.
+    """
 
     def __init__(self, text: str) -> None:
+        if "\r" in text:  # every offset stays as it is
+            text = text.replace("\r\n", " \n").replace("\r", "\n")
         self.text = text
-        self.lines = list(lines_of(text))
         self.blocks: list[Block] = []
         self.at = 0
+        self._openers: dict[str, Callable[[int, int], bool]] = {
+            "#": self._atx,
+            "`": self._backticks,
+            "~": self._fenced_code,
+            ">": self._quote,
+            "<": self._html,
+            **dict.fromkeys("-*_", self._rule_or_list),
+            **dict.fromkeys("+0123456789", self._list),
+        }
 
     def run(self) -> list[Block]:
-        self._front_matter()
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            if not line.text:
-                self.at += 1
-            elif line.indent >= CODE_INDENT:
-                self._indented_code()
-            else:
-                self._block(line)
+        text, openers, gap = self.text, self._openers, _GAP.match
+        end = len(text.rstrip())
+        if front_matter := front_matter_end(text):
+            self._add(Kind.FRONT_MATTER, 0, front_matter)
+        while found := gap(text, self.at):
+            start, first = found.span(1)
+            if first >= end:
+                break
+            if first - start and columns(text, start, first) >= CODE_INDENT:
+                self._indented_code(start)
+                continue
+            opener = openers.get(text[first])
+            if opener is None or not opener(start, first):
+                self._paragraph(start, first)
         return self.blocks
 
-    def _add(self, kind: Kind, first: int, after: int) -> None:
-        """Close a block over lines `first` to `after` (excluded), trailing blank lines left out."""
-        while after > first + 1 and not self.lines[after - 1].text:
-            after -= 1
-        block = Block(kind, self.lines[first].start, self.lines[after - 1].end)
-        self.blocks.append(block)
+    def _add(self, kind: Kind, start: int, end: int) -> None:
+        """Close a block at the line end `end`."""
+        self.at = end
+        self.blocks.append(Block(kind, start, self._visible(end)))
 
-    def _refine(self, **facts: Any) -> None:
-        """Say more of the block that was just closed."""
-        self.blocks[-1] = replace(self.blocks[-1], **facts)
+    def _visible(self, end: int) -> int:
+        """Offset after the last visible character before `end`."""
+        text = self.text
+        while text[end - 1].isspace():
+            end -= 1
+        return end
 
-    def _front_matter(self) -> None:
-        if not self.lines or self.lines[0].text != "---" or self.lines[0].indent:
-            return
-        for number, line in enumerate(self.lines[1:], 1):
-            if line.text in {"---", "..."} and not line.indent:
-                if any(YAML_KEY.match(inner.text) for inner in self.lines[1:number]):
-                    self._add(Kind.FRONT_MATTER, 0, number + 1)
-                    self.at = number + 1
-                return
-            if number > 1 and not line.text and not self.lines[number - 1].text:
-                return
+    def _atx(self, start: int, first: int) -> bool:
+        text = self.text
+        heading = ATX.match(text, first)
+        if not heading:
+            return False
+        self.at = heading.end()
+        level = heading.end(1) - first
+        high = visible = self._visible(self.at)
+        low = min(heading.end(2), visible) if heading.end(2) > 0 else visible
+        if text[high - 1] == "#":
+            bare = text[low:high].rstrip("#")
+            if not bare or bare[-1] in " \t":
+                high = low + len(bare.rstrip())
+        self.blocks.append(Block(Kind.HEADING, start, visible, level, Span(low, high)))
+        return True
 
-    def _block(self, line: Line) -> None:
-        """Open the block that `line` starts."""
-        mark = line.text[0]
-        if mark == "#" and (heading := ATX.match(line.text)):
-            self._atx(line, heading)
-        elif mark in "`~" and (fence := FENCE.match(line.text)):
-            self._fenced_code(fence)
-        elif mark == ">":
-            self._quote()
-        elif mark == "<" and (end := html_end(line.text, in_paragraph=False)):
-            self._html(end)
-        elif mark in "-*_" and RULE.match(line.text):
-            self._add(Kind.RULE, self.at, self.at + 1)
-            self.at += 1
-        elif mark in "-+*0123456789" and (item := ITEM.match(line.text)):
-            self._list(line, item)
-        elif self._starts_table(self.at):
-            self._table(self.at)
+    def _backticks(self, start: int, first: int) -> bool:
+        if self._fenced_code(start, first):
+            return True
+        end = lone_code_span(self.text, first)
+        if end:
+            self._add(Kind.CODE, start, end)
+        return end > 0
+
+    def _fenced_code(self, start: int, first: int) -> bool:
+        fence = FENCE.match(self.text, first)
+        if not fence:
+            return False
+        mark, info = fence.group(1, 2) if fence.group(1) else fence.group(3, 4)
+        self.at = closing_fence(self.text, mark, fence.end())
+        end = self._visible(self.at)
+        self.blocks.append(Block(Kind.CODE, start, end, info=info.strip()))
+        return True
+
+    def _indented_code(self, start: int) -> None:
+        code = _INDENTED_CODE.match(self.text, start)
+        self._add(Kind.CODE, start, code.end() if code else start)
+
+    def _html(self, start: int, first: int) -> bool:
+        mark = html_end(self.text, first, in_paragraph=False)
+        if not mark:
+            return False
+        found = mark.search(self.text, first)
+        if not found:
+            self._add(Kind.HTML, start, len(self.text))
+        elif mark is BLANK_LINE:
+            self._add(Kind.HTML, start, found.start())
         else:
-            self._paragraph()
+            self._add(Kind.HTML, start, self._line_end(found.end()))
+        return True
 
-    def _atx(self, line: Line, heading: re.Match[str]) -> None:
-        title = Span(line.end, line.end)
-        if heading.group(2):
-            title = Span(line.first + heading.start(2), line.first + heading.end(2))
-        level = len(heading.group(1))
-        self._add(Kind.HEADING, self.at, self.at + 1)
-        self._refine(level=level, title=title)
-        self.at += 1
+    def _rule_or_list(self, start: int, first: int) -> bool:
+        rule = RULE.match(self.text, first)
+        if not rule:
+            return self._list(start, first)
+        self._add(Kind.RULE, start, rule.end())
+        return True
 
-    def _fenced_code(self, fence: re.Match[str]) -> None:
-        first = self.at
-        mark = fence.group(1) or fence.group(3)
-        info = (fence.group(2) or fence.group(4) or "").strip()
-        self.at += 1
-        while self.at < len(self.lines):
-            closing = self.lines[self.at]
-            self.at += 1
-            if closing.indent < CODE_INDENT and closes(closing.text, mark):
+    def _list(self, start: int, first: int) -> bool:
+        if not ITEM.match(self.text, first):
+            return False
+        self._add(Kind.LIST, start, container_end(self.text, start))
+        return True
+
+    def _quote(self, start: int, _first: int) -> bool:
+        self._add(Kind.QUOTE, start, container_end(self.text, start))
+        return True
+
+    def _paragraph(self, start: int, first: int) -> None:
+        """A paragraph, or what its later lines show it to be: a setext heading or a table."""
+        text = self.text
+        at = first
+        while prose := _PROSE.match(text, at):
+            end = prose.end()
+            below = _BELOW.match(text, end)
+            if not below:
                 break
-        self._add(Kind.CODE, first, self.at)
-        self._refine(info=info)
-
-    def _indented_code(self) -> None:
-        first = self.at
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            if line.text and line.indent < CODE_INDENT:
-                break
-            self.at += 1
-        self._add(Kind.CODE, first, self.at)
-
-    def _html(self, end: re.Pattern[str] | None) -> None:
-        first = self.at
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            if end is BLANK_LINE and not line.text:
-                break
-            self.at += 1
-            if end is not BLANK_LINE and end is not None and end.search(line.text):
-                break
-        self._add(Kind.HTML, first, self.at)
-
-    def _quote(self) -> None:
-        first = self.at
-        lazy = False
-        fenced = ""
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            if line.text.startswith(">") and line.indent < CODE_INDENT:
-                inner = line.text.lstrip("> \t")
-                fenced = fence_after(inner, fenced)
-                lazy = bool(inner) and not fenced and not interrupts(inner, 0)
-            elif not (lazy and line.text and not self._interrupted_by(line)):
-                break
-            self.at += 1
-        self._add(Kind.QUOTE, first, self.at)
-
-    def _list(self, line: Line, item: re.Match[str]) -> None:
-        """A list ends at a line that is neither inside an item nor continues a paragraph of it."""
-        first = self.at
-        marker = item.group(1)[-1]
-        content = content_column(line, item)
-        lazy, fenced, blank = True, "", False
-        self.at += 1
-        fenced = fence_after(line.text[item.end() :], fenced)
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            if not line.text:
-                lazy, blank = False, True
-                self.at += 1
+            at = below.end()
+            if columns(text, end + 1, at) >= CODE_INDENT:
                 continue
-            if line.indent >= content:
-                fenced = fence_after(line.text, fenced)
-            else:
-                following = self._next_item(line, marker)
-                if following:
-                    content, fenced = content_column(line, following), ""
-                    fenced = fence_after(line.text[following.end() :], fenced)
-                elif blank or fenced or not lazy or self._interrupted_by(line):
-                    break
-            lazy = not fenced
-            blank = False
-            self.at += 1
-        self._add(Kind.LIST, first, self.at)
-
-    def _next_item(self, line: Line, marker: str) -> re.Match[str] | None:
-        """The match of a line that starts another item of the same list."""
-        if line.indent >= CODE_INDENT or RULE.match(line.text):
-            return None
-        item = ITEM.match(line.text)
-        return item if item and item.group(1)[-1] == marker else None
-
-    def _starts_table(self, at: int) -> bool:
-        """Whether the line at `at` is a table's header: the next one is its delimiter row."""
-        if at + 1 >= len(self.lines):
-            return False
-        below = self.lines[at + 1]
-        if not below.text or below.text[0] not in "|-:" or below.indent >= CODE_INDENT:
-            return False
-        if not DELIMITER_ROW.match(below.text):
-            return False
-        header = self.lines[at].text
-        if "|" not in header and "|" not in below.text:
-            return False
-        return cells(header) == cells(below.text)
-
-    def _table(self, first: int) -> None:
-        header_end = self.lines[first + 1].end
-        self.at = first + 2
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            if not line.text or line.indent >= CODE_INDENT or self._interrupted_by(line):
+            if text[at] in "|:-" and self._table(start, first, end, at):
+                return
+            if text[at] in "=-" and self._setext(start, first, end, at):
+                return
+            if interrupts(text, at):
                 break
-            self.at += 1
-        self._add(Kind.TABLE, first, self.at)
-        self._refine(header_end=header_end)
+        self._add_paragraph(start, first, end)
 
-    def _paragraph(self) -> None:
-        first = self.at
-        code = self._lone_code_span()
-        if code:
-            self._add(Kind.CODE, first, code)
-            self.at = code
-            return
-        self.at += 1
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            if not line.text:
+    def _add_paragraph(self, start: int, first: int, end: int) -> None:
+        text = self.text
+        tick = text.find("`", first, end)
+        is_code = tick >= 0 and has_long_code_span(text, tick, end)
+        self._add(Kind.CODE if is_code else Kind.PARAGRAPH, start, end)
+
+    def _table(self, start: int, first: int, end: int, below: int) -> bool:
+        """A table whose header is the line that ends at `end`, the last of the paragraph so far."""
+        text = self.text
+        line = text.rfind("\n", first, end) + 1 or first
+        header = text[line:end]
+        if not starts_table(header, text, below):
+            return False
+        if line > first:
+            if columns(text, line, line + len(header) - len(header.lstrip(" \t"))) >= CODE_INDENT:
+                return False
+            self._add_paragraph(start, first, line - 1)
+            start = line
+        self.at = self._table_end(self._line_end(below))
+        header_end = self._visible(self._line_end(below))
+        end = self._visible(self.at)
+        self.blocks.append(Block(Kind.TABLE, start, end, header_end=header_end))
+        return True
+
+    def _table_end(self, end: int) -> int:
+        """The end of the last row of the table whose delimiter row ends at `end`."""
+        text = self.text
+        while rows := _BAR_ROWS.match(text, end):
+            end = rows.end()
+            below = _BELOW.match(text, end)
+            if not below or columns(text, end + 1, below.end()) >= CODE_INDENT:
                 break
-            if line.indent < CODE_INDENT:
-                if line.text[0] in "=-" and SETEXT.match(line.text):
-                    self._setext(first, line)
-                    return
-                if self._interrupted_by(line):
-                    break
-                if self._starts_table(self.at):
-                    break
-            self.at += 1
-        self._add(self._paragraph_kind(first), first, self.at)
+            if interrupts(text, below.end(), paragraph=False):
+                break
+            end = self._line_end(below.end())
+        return end
 
-    def _paragraph_kind(self, first: int) -> Kind:
-        lines = self.lines[first : self.at]
-        return Kind.CODE if len(lines) > 1 and has_long_code_span(lines) else Kind.PARAGRAPH
+    def _setext(self, start: int, first: int, end: int, below: int) -> bool:
+        """A heading of all lines so far, link definitions apart."""
+        text = self.text
+        underline = SETEXT.match(text, below)
+        if not underline:
+            return False
+        body = definitions_end(text, first, end) if text[first] == "[" else first
+        if body >= end:
+            return False
+        if body > first:
+            self._add_paragraph(start, first, body - 1)
+            start = body
+            body += len(text[body:end]) - len(text[body:end].lstrip())
+        title = Span(body, self._visible(end))
+        self.at = underline.end()
+        level = 1 if text[below] == "=" else 2
+        self.blocks.append(Block(Kind.HEADING, start, self._visible(self.at), level, title))
+        return True
 
-    def _lone_code_span(self) -> int:
-        """Line after a code span whose backticks stand on lines of their own; 0 if there is none.
-
-        Crawlers write code so. Blank lines inside would end a CommonMark code span; here they
-        belong to it, because the closing line shows that it was code.
-        """
-        opening = self.lines[self.at].text
-        if opening not in {"`", "``"}:
-            return 0
-        for number in range(self.at + 1, len(self.lines)):
-            line = self.lines[number]
-            if line.text == opening:
-                return number + 1
-            if line.text.startswith("#") and not self.lines[number - 1].text:
-                return 0
-        return 0
-
-    def _setext(self, first: int, underline: Line) -> None:
-        start, end = self.lines[first].first, self.lines[self.at - 1].end
-        level = 1 if underline.text[0] == "=" else 2
-        self.at += 1
-        self._add(Kind.HEADING, first, self.at)
-        self._refine(level=level, title=Span(start, end))
-
-    def _interrupted_by(self, line: Line) -> bool:
-        return line.indent < CODE_INDENT and interrupts(line.text, line.indent)
+    def _line_end(self, at: int) -> int:
+        end = self.text.find("\n", at)
+        return end if end >= 0 else len(self.text)

@@ -1,156 +1,155 @@
-"""The grammar of single Markdown lines: what each one opens, closes or continues."""
+"""The grammar of single Markdown lines: what each one opens, closes or continues.
+
+All patterns match at the first character of a line that is not a space or tab, in a text whose
+lines end with a line feed or with the text, and never look beyond that line.
+"""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-LINE = re.compile(r"([ \t]*)([^\r\n]*)(?:\r\n|\n|\r|\Z)")
-ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*\Z")
-SETEXT = re.compile(r"(?:=+|-+)[ \t]*\Z")
-RULE = re.compile(r"(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})\Z")
-FENCE = re.compile(r"(`{3,})([^`]*)\Z|(~{3,})(.*)\Z")
-ITEM = re.compile(r"([-+*]|\d{1,9}[.)])(?:([ \t]+)(?=\S)|[ \t]*\Z)")
-DELIMITER_ROW = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
+CODE_INDENT = 4
+"""Columns of indentation from which on a line is code or continues a paragraph."""
+
+TEXT_START = r"[^\s#`~><=*_+|:0-9-]"
+"""A first character of a line that can only be text."""
+_END = r"(?=\n|\Z)"
+ATX = re.compile(rf"(#{{1,6}}+)(?:([ \t]++)[^\n]*+|{_END})")
+SETEXT = re.compile(rf"(?:=+|-+)[ \t]*+{_END}")
+RULE = re.compile(rf"(?:(?:\*[ \t]*+){{3,}}+|(?:-[ \t]*+){{3,}}+|(?:_[ \t]*+){{3,}}+){_END}")
+FENCE = re.compile(rf"(`{{3,}}+)([^`\n]*+){_END}|(~{{3,}}+)([^\n]*)")
+ITEM = re.compile(
+    r"(?:[0-9]{1,9}+)?(?P<kind>(?<=[0-9])[.)]|(?<![0-9])[-+*])"
+    rf"(?:(?P<gap>[ \t]++)(?!\n|\Z)|[ \t]*+{_END})"
+)
+DELIMITER_ROW = re.compile(
+    rf"(?!-[ \t]|.{_END})\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+{_END}"
+)
 _PIPE = re.compile(r"(?<!\\)\|")
-YAML_KEY = re.compile(r"[\w\"'][\w .\"'-]*:(?:\s|\Z)")
-_RAW_HTML = re.compile(r"<(script|pre|style|textarea)(?=[\s>]|\Z)", re.IGNORECASE)
-_HTML_TAGS = (
+
+_VERBATIM = "script|pre|style|textarea"
+_TAGS = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|"
     "dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|"
     "hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|"
     "search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul"
 )
-_HTML_BLOCK = re.compile(rf"</?(?:{_HTML_TAGS})(?=[\s>]|/>|\Z)", re.IGNORECASE)
-_ATTRIBUTE = r"\s+[A-Za-z_:][\w.:-]*(?:\s*=\s*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?"
-_HTML_LINE = re.compile(
-    rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*\s*/?>|</[A-Za-z][\w-]*\s*>)\s*\Z"
+_HTML = re.compile(
+    rf"<(?:(?P<verbatim>(?:{_VERBATIM})(?=[\s>]|\Z))|(?P<comment>!--)|(?P<instruction>\?)"
+    rf"|(?P<cdata>!\[CDATA\[)|(?P<declaration>![A-Za-z])|(?P<block>/?(?:{_TAGS})(?=[\s>]|/>|\Z)))",
+    re.IGNORECASE,
 )
-_BACKTICKS = re.compile(r"`+")
-CODE_INDENT = 4
-
-
-@dataclass(slots=True)
-class Line:
-    """One line of a text, without its line end."""
-
-    start: int
-    end: int
-    """End of the visible characters."""
-    indent: int
-    """Columns of leading blank space, tabs to the next multiple of 4."""
-    text: str
-    """Without indentation and trailing blank space."""
-
-    @property
-    def first(self) -> int:
-        """Offset of the first visible character."""
-        return self.end - len(self.text)
-
-
-def lines_of(text: str) -> Iterator[Line]:
-    """All lines in order, whatever ends them; none for what follows the last line end."""
-    for match in LINE.finditer(text):
-        start = match.start()
-        if start == len(text):
-            return
-        blank, body = match.group(1), match.group(2).rstrip()
-        indent = len(blank) if "\t" not in blank else len(blank.expandtabs(4))
-        yield Line(start, match.start(2) + len(body), indent, body)
-
-
-BLANK_LINE = re.compile(r"\A\Z")
-"""Stands for "this HTML block ends at a blank line"."""
-_HTML_ENDS = (
-    (re.compile(r"<!--"), re.compile(r"-->")),
-    (re.compile(r"<\?"), re.compile(r"\?>")),
-    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
-    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
-    (_HTML_BLOCK, BLANK_LINE),
+BLANK_LINE = re.compile(r"\n[^\S\n]*+(?=\n|\Z)")
+"""Ends a paragraph, and the HTML blocks that have no end mark of their own."""
+_HTML_ENDS = {
+    "verbatim": re.compile(rf"</(?:{_VERBATIM})>", re.IGNORECASE),
+    "comment": re.compile(r"-->"),
+    "instruction": re.compile(r"\?>"),
+    "cdata": re.compile(r"\]\]>"),
+    "declaration": re.compile(r">"),
+    "block": BLANK_LINE,
+}
+_ATTRIBUTE = (
+    r"[ \t\f\v]++[A-Za-z_:][\w.:-]*+"
+    r"(?:[ \t\f\v]*+=[ \t\f\v]*+(?:[^\s\"'=<>`]++|'[^'\n]*+'|\"[^\"\n]*+\"))?+"
+)
+_NAME = "[A-Za-z][A-Za-z0-9-]*+"
+_LONE_TAG = re.compile(
+    rf"<(?:{_NAME}(?:{_ATTRIBUTE})*+[ \t\f\v]*+/?|/{_NAME}[ \t\f\v]*+)>[ \t\f\v]*+{_END}"
 )
 
 
-def html_end(text: str, *, in_paragraph: bool) -> re.Pattern[str] | None:
-    """What ends the HTML block that a line starts; None where it starts none."""
-    if raw := _RAW_HTML.match(text):
-        return re.compile(rf"</{raw.group(1)}>", re.IGNORECASE)
-    for start, end in _HTML_ENDS:
-        if start.match(text):
-            return end
-    return BLANK_LINE if not in_paragraph and _HTML_LINE.match(text) else None
+def html_end(text: str, at: int, *, in_paragraph: bool) -> re.Pattern[str] | None:
+    """What ends the HTML block that starts at `at`; None where none does.
+
+    A line with nothing but one unknown tag starts a block unless it continues a paragraph.
+    """
+    if (start := _HTML.match(text, at)) and start.lastgroup:
+        return _HTML_ENDS[start.lastgroup]
+    return BLANK_LINE if not in_paragraph and _LONE_TAG.match(text, at) else None
 
 
-def interrupts(text: str, indent: int) -> bool:
-    """Whether a visible line starts a block even right below a paragraph."""
-    if indent >= CODE_INDENT:
+def interrupts(text: str, at: int, *, paragraph: bool = True) -> bool:
+    """Whether the line whose first visible character is at `at` ends the block above it.
+
+    Args:
+        text: the text.
+        at: offset of a character indented by fewer than 4 columns.
+        paragraph: whether that block is a paragraph, which an empty list item or one with a number
+            other than 1 does not interrupt; anything else they do.
+    """
+    mark = text[at]
+    if mark == "#":
+        return ATX.match(text, at) is not None
+    if mark in "`~":
+        return FENCE.match(text, at) is not None
+    if mark == "<":
+        return html_end(text, at, in_paragraph=True) is not None
+    if mark in "-*_+0123456789":
+        if RULE.match(text, at):
+            return True
+        item = ITEM.match(text, at)
+        return item is not None and (not paragraph or may_interrupt(item))
+    return mark == ">"
+
+
+def may_interrupt(item: re.Match[str]) -> bool:
+    """Whether an item may start right below a paragraph: not if empty, or numbered other than 1."""
+    return item["gap"] is not None and item.string[item.start() : item.start("kind")] in {"", "1"}
+
+
+def starts_table(header: str, text: str, at: int) -> bool:
+    """Whether the line at `at` is the delimiter row of a table below the line `header`."""
+    if "|" not in header or not (row := DELIMITER_ROW.match(text, at)):
         return False
-    match text[0]:
-        case "#":
-            return ATX.match(text) is not None
-        case "`" | "~":
-            return FENCE.match(text) is not None
-        case "<":
-            return html_end(text, in_paragraph=True) is not None
-        case "-" | "*" | "_" | "+" | "1":
-            return RULE.match(text) is not None or _interrupting_item(text)
-        case mark:
-            return mark == ">"
-
-
-def _interrupting_item(text: str) -> bool:
-    """An empty item, or a number other than 1, does not interrupt a paragraph."""
-    item = ITEM.match(text)
-    return bool(item and item.group(2) and item.group(1)[:-1] in {"", "1"})
-
-
-def closes(text: str, mark: str) -> bool:
-    """Whether a line closes the fence that `mark` opened."""
-    return text.startswith(mark) and not text.strip(mark[0])
-
-
-def fence_after(text: str, fenced: str) -> str:
-    """The open fence after a line inside a container; "" where none is open."""
-    if fenced:
-        return "" if closes(text, fenced) else fenced
-    fence = FENCE.match(text)
-    return (fence.group(1) or fence.group(3)) if fence else ""
-
-
-def content_column(line: Line, item: re.Match[str]) -> int:
-    """Column at which the content of a list item starts; lines indented so far belong to it."""
-    width = len(item.group(1))
-    gap = len((item.group(2) or " ").expandtabs(4))
-    return line.indent + width + (gap if gap <= CODE_INDENT else 1)
+    return cells(header) == cells(row.group())
 
 
 def cells(row: str) -> int:
-    """Columns of a table row."""
+    """Columns of a table row; pipes at its edges and escaped ones part nothing."""
     body = row.strip().removeprefix("|")
     if body.endswith("|") and not body.endswith("\\|"):
         body = body[:-1]
+    elif not body:
+        return 0
     return len(_PIPE.findall(body)) + 1
 
 
-def has_long_code_span(lines: Sequence[Line]) -> bool:
-    """Whether a code span opens on one line of a paragraph and closes on another."""
-    runs = [
-        (len(run.group()), number)
-        for number, line in enumerate(lines)
-        for run in _BACKTICKS.finditer(line.text)
-    ]
-    positions: dict[int, list[int]] = {}
-    for position, (length, _) in enumerate(runs):
-        positions.setdefault(length, []).append(position)
-    at = 0
-    while at < len(runs):
-        length, number = runs[at]
-        same = positions[length]
-        later = bisect_right(same, at)
-        if later < len(same):
-            at = same[later]
-            if runs[at][1] != number:
-                return True
-        at += 1
-    return False
+_FENCE_ENDS = {mark: re.compile(rf"({mark}*+)([ \t]*+{_END})?+") for mark in "`~"}
+"""The rest of a run of fence characters, and that of the line if it is blank."""
+
+
+def closing_fence(text: str, mark: str, at: int) -> int:
+    """Offset after the line that closes the fence `mark` at or after `at`; the end without one."""
+    rest_of_run = _FENCE_ENDS[mark[0]]
+    while (found := text.find(mark, at)) >= 0:
+        before = text[max(0, found - CODE_INDENT) : found].rstrip(" ")
+        at = found + len(mark)
+        if rest := rest_of_run.match(text, at):
+            if before.endswith("\n") and rest.group(2) is not None:
+                return rest.end()
+            at = rest.end(1)
+    return len(text)
+
+
+_FRONT_MATTER = re.compile(r"---[^\S\n]*+(?=\n)")
+_FRONT_MATTER_END = re.compile(
+    r"\n(?:(---|\.\.\.)[^\S\n]*+(?=\n|\Z)|[^\S\n]*+\n[^\S\n]*+(?=\n|\Z))"
+)
+"""A line that closes front matter, or two blank lines, which show that it was none."""
+_YAML_KEY = re.compile(r"^[ \t]*+[\w\"'][\w .\"'-]*+:(?:\s|\Z)", re.MULTILINE)
+
+
+def front_matter_end(text: str) -> int:
+    """Offset after the YAML front matter a text starts with; 0 without one."""
+    opening = _FRONT_MATTER.match(text)
+    closing = _FRONT_MATTER_END.search(text, opening.end()) if opening else None
+    if not opening or not closing or not closing.group(1):
+        return 0
+    return closing.end() if _YAML_KEY.search(text, opening.end() + 1, closing.start() + 1) else 0
+
+
+def columns(text: str, start: int, first: int) -> int:
+    """Columns of the blank space `start:first` at the start of a line, tabs to multiples of 4."""
+    width = first - start
+    return len(text[start:first].expandtabs(4)) if "\t" in text[start:first] else width

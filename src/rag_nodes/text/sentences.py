@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 import sentencex
 
 from rag_nodes.text.graphemes import boundary_at_or_before
-from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.sentence_rules import corrected, lines_apart
+from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import encodable
 
 AUTO = "auto"
 """Guess the language from the text."""
 
-_PARAGRAPH = re.compile(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)\s*")
+_PARAGRAPH = re.compile(r"[\r\n](?:(?<=\r)\n)?+[ \t]*+[\r\n]\s*+")
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 20_000
 """Characters the language is guessed from."""
+_WINDOW = 4_000
+"""Characters sentencex is given at once."""
 _LEAST_EVIDENCE = 3
 """Small words that must be seen before a language other than English is believed."""
 
@@ -33,13 +37,14 @@ _SMALL_WORDS = {
     "pl": "w i na z nie się do to jest że od o po jak za dla są przez ale czy",
     "ru": "и в не на я что с по как это он но из за то все от так для же",  # noqa: RUF001 -- Cyrillic is meant
 }
-_SCRIPTS = (
-    ("ja", "\u3040", "\u30ff"),
-    ("ko", "\uac00", "\ud7a3"),
-    ("zh", "\u4e00", "\u9fff"),
-    ("hi", "\u0900", "\u097f"),
-    ("ar", "\u0600", "\u06ff"),
-)
+_SCRIPTS = {
+    "ja": re.compile("[\u3040-\u30ff]"),
+    "ko": re.compile("[\uac00-\ud7a3]"),
+    "zh": re.compile("[\u4e00-\u9fff]"),
+    "hi": re.compile("[\u0900-\u097f]"),
+    "ar": re.compile("[\u0600-\u06ff]"),
+    "el": re.compile("[\u0370-\u03ff]"),
+}
 
 
 @lru_cache(maxsize=1)
@@ -59,9 +64,8 @@ def guess_language(text: str) -> str:
     """
     sample = text[:_SAMPLE]
     if not sample.isascii():
-        for language, first, last in _SCRIPTS:
-            share = sum(first <= character <= last for character in sample)
-            if share * 5 > len(sample):
+        for language, letter in _SCRIPTS.items():
+            if len(letter.findall(sample)) * 5 > len(sample):
                 return language
     seen = dict.fromkeys(_SMALL_WORDS, 0)
     languages = _languages_of_words()
@@ -75,8 +79,9 @@ def guess_language(text: str) -> str:
 def sentence_spans(text: str, language: str = AUTO) -> list[Span]:
     """Sentences in order, each trimmed of blank space; together they hold every visible character.
 
-    A blank line always ends a sentence. No data files and no downloads; rules and abbreviations
-    are those of the sentencex library.
+    A blank line always ends a sentence; list items and headings are sentences of their own. No
+    data files and no downloads; rules and abbreviations are those of the sentencex library, with
+    what it gets wrong put right.
 
     Args:
         text: any string.
@@ -90,10 +95,9 @@ def iter_sentences(text: str, start: int, end: int, language: str = AUTO) -> Ite
     if language == AUTO:
         language = guess_language(text[start:end])
     for paragraph in _paragraphs(text, start, end):
-        for cut, following in _cuts(text, paragraph, language):
-            span = trimmed(text, cut, following)
-            if span.end > span.start:
-                yield span
+        offsets = [paragraph.start, *lines_apart(text, *paragraph), paragraph.end]
+        for piece_start, piece_end in pairwise(offsets):
+            yield from _sentences(text, piece_start, piece_end, language)
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
@@ -106,26 +110,57 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(position, end)
 
 
-def _cuts(text: str, paragraph: Span, language: str) -> Iterator[tuple[int, int]]:
-    """Start of each sentence of a paragraph, and of the one after it."""
-    body = paragraph.of(text)
-    starts = _starts(body, language)
+def _sentences(text: str, start: int, end: int, language: str) -> Iterator[Span]:
+    """Sentences of a piece of text in which no line has to stand alone."""
+    body = text[start:end]
+    starts = corrected(body, _starts(body, language), language)
     if not body.isascii():
-        starts = [s for s in starts if s == 0 or boundary_at_or_before(body, s, 0) == s]
-    for start, following in zip(starts, [*starts[1:], len(body)], strict=True):
-        yield paragraph.start + start, paragraph.start + following
+        starts = _between_clusters(body, starts)
+    for first, following in pairwise([*starts, len(body)]):
+        low, high = start + first, start + following
+        while low < high and text[high - 1].isspace():
+            high -= 1
+        while low < high and text[low].isspace():
+            low += 1
+        if low < high:
+            yield Span(low, high)
+
+
+def _between_clusters(body: str, starts: list[int]) -> list[int]:
+    """Those of `starts` that part no grapheme cluster."""
+    kept, floor = [], 0
+    for start in starts:
+        floor = boundary_at_or_before(body, start, floor)
+        if floor == start:
+            kept.append(start)
+    return kept
 
 
 def _starts(body: str, language: str) -> list[int]:
-    """Offsets at which the sentences of one paragraph start."""
+    """Offsets at which sentencex lets the sentences of a piece start.
+
+    Asked window by window, each from the last sentence that the one before had begun: sentencex
+    compares every boundary of a piece with every quotation in it.
+    """
     clean = encodable(body)
-    pieces = sentencex.segment(language, clean)
+    if "\r" in clean:  # a line end of two characters would count as the end of a paragraph
+        clean = clean.replace("\r\n", " \n").replace("\r", "\n")
+    starts, at = [0], 0
+    while True:
+        found = _starts_in(clean[at : at + _WINDOW], language)
+        starts += [at + start for start in found if start]
+        if at + _WINDOW >= len(body):
+            return starts
+        at = starts[-1] if starts[-1] > at else at + _WINDOW
+
+
+def _starts_in(window: str, language: str) -> list[int]:
     starts, offset = [], 0
-    for piece in pieces:
+    for piece in sentencex.segment(language, window):
         starts.append(offset)
         offset += len(piece)
-    if offset == len(body):
-        return starts or [0]
+    if offset == len(window):
+        return starts
     # Some blank space was dropped between sentences: ask for offsets instead.
-    found = sentencex.get_sentence_boundaries(language, clean)
-    return sorted({0, *(int(boundary["start_index"]) for boundary in found)})
+    found = sentencex.get_sentence_boundaries(language, window)
+    return sorted({int(boundary["start_index"]) for boundary in found})

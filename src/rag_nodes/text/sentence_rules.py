@@ -1,0 +1,132 @@
+"""Corrections of sentence boundaries that the sentencex library sets wrong or misses."""
+
+from __future__ import annotations
+
+import re
+
+_REACH = 14
+"""Characters before a boundary that are looked at; no abbreviation here is longer."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_GO_ON = _words(
+    "approx. ca. cf. etc. est. excl. incl. max. min. resp. "
+    "mon. tue. tues. wed. thu. thur. thurs. fri. sat. sun. "
+    "jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec."
+)
+"""Abbreviations a sentence goes on after if a lower-case letter or a digit follows."""
+_BEFORE_NUMBER = _words(
+    "abs. art. ch. chap. col. cols. eq. eqs. ex. fig. figs. kap. lfd. no. nos. nr. p. par. pp. "
+    "pt. ref. refs. s. sec. secs. tab. tabs. v. vol. vols. §."
+)
+"""Abbreviations that belong to the number after them."""
+_TITLES = _words("Dr. Mr. Mrs. Ms. Mme. Mlle. Prof. Rev. Hon. Messrs.")
+_TITLES_OF = {"fr": frozenset({"M.", "MM."})}
+"""Titles that belong to the name after them."""
+_AFTER_ORDINAL = _words(
+    "Januar Jänner Februar März April Mai Juni Juli August September Oktober November Dezember "
+    "Jahrhundert Jahrhunderts Jahrtausend Jahrtausends Lebensjahr Lebensjahrs Jahrestag Geburtstag "
+    "Auflage Ausgabe Band Kapitel Klasse Mal Platz Runde Stock Tag Woche"
+)
+"""What German counts with ordinals, which end in a full stop: `am 3. Mai`."""
+_ZONES = _words("EST EDT CST CDT MST MDT PST PDT GMT UTC CET CEST BST")
+_ORDINAL = re.compile(r"(?:\A|\W)\d{1,2}\.\Z")
+_WORD = re.compile(r"\w+")
+_CLOSING = re.compile(r"[*_]++(?=\s)\s*+|[☀-➿\U0001f000-\U0001faff\ufe0f\u200d]++\s*+")
+"""What stands behind the full stop of a sentence and still belongs to it: emphasis, emoji."""
+_ELLIPSIS = re.compile(r"…[\"”\u2019)\]]*+\s++(?=[^\W\d_])")
+_OWN_PARENTHESIS = re.compile(r"\([^()]*+(?<=[.!?…])\)\s++(?=[^\W\d_])")
+
+
+def corrected(body: str, starts: list[int], language: str) -> list[int]:
+    """Better starts of the sentences of one paragraph.
+
+    Args:
+        body: the paragraph.
+        starts: offsets at which its sentences are said to start, the first of them 0.
+        language: ISO 639-1 code.
+    """
+    kept = starts[:1]
+    for start in starts[1:]:
+        mark = body[start : start + 1]
+        if not mark.isalnum() and (closing := _CLOSING.match(body, start)):
+            start = closing.end()  # noqa: PLW2901 -- the boundary moves
+        if start < len(body) and not _goes_on(body, start, language):
+            kept.append(start)
+    missed = _missed(body, kept)
+    return sorted({*kept, *missed}) if missed else kept
+
+
+def _goes_on(body: str, start: int, language: str) -> bool:
+    """Whether the sentence before `start` does not end there."""
+    before = body[max(0, start - _REACH) : start].rstrip()
+    if not before.endswith("."):
+        return before.endswith(("」", "』")) and body[start] == "と"
+    word = before.split()[-1].lstrip("([")
+    if start <= _REACH and word[:-1].isdigit() and word == before.strip():
+        return True  # the mark of a list item
+    first = body[start]
+    if first.isdigit():
+        return word.lower() in _BEFORE_NUMBER or word.lower() in _GO_ON
+    if first.islower():
+        return word.lower() in _GO_ON
+    if word == "." and not body[start - 1].isspace():
+        return True
+    return word in _TITLES or word in _TITLES_OF.get(language, ()) or _counted(body, start, before)
+
+
+def _counted(body: str, start: int, before: str) -> bool:
+    """Whether a German ordinal or a time of day goes on with the word at `start`."""
+    if not (before[-2:-1].isdigit() or before.endswith(".m.")):
+        return False
+    following = _WORD.match(body, start)
+    if not following:
+        return False
+    if before.endswith(".m."):
+        return following.group() in _ZONES
+    return following.group() in _AFTER_ORDINAL and _ORDINAL.search(before) is not None
+
+
+def _missed(body: str, starts: list[int]) -> list[int]:
+    """Starts after an ellipsis, and after a sentence that is a parenthesis of its own."""
+    gaps = list(_ELLIPSIS.finditer(body)) if "…" in body else []
+    for start in starts:
+        if body.startswith("(", start) and (gap := _OWN_PARENTHESIS.match(body, start)):
+            gaps.append(gap)
+    return [gap.end() for gap in gaps if body[gap.end()].isupper()]
+
+
+_MARK = r"[ \t]*+(?:(?P<heading>#{1,6}[ \t])|[-*+•][ \t]|(?P<number>[0-9]{1,3})[.)][ \t])"
+_FIRST_MARK = re.compile(_MARK)
+_LOWER_MARK = re.compile(rf"[\r\n]{_MARK}")
+_LINE_END = re.compile(r"[\r\n]|\Z")
+
+
+def lines_apart(text: str, start: int, end: int) -> list[int]:
+    """Offsets in `start:end` at which list items, headings and what follows headings start.
+
+    A number other than 1 starts an item only below another item: it may be one in running text.
+    """
+    found: list[int] = []
+    first = _FIRST_MARK.match(text, start, end)
+    in_list = first is not None and not first["heading"]
+    if first and not in_list:
+        found += _line_ends(text, first.end(), end)
+    for line in _LOWER_MARK.finditer(text, start, end):
+        at = line.start() + 1
+        if line["heading"]:
+            found += [at, *_line_ends(text, line.end(), end)]
+            in_list = False
+        elif in_list or line["number"] in {None, "1"}:
+            in_list = True
+            found.append(at)
+    return found
+
+
+def _line_ends(text: str, at: int, end: int) -> list[int]:
+    """The end of a line as a list; empty if it is the last one before `end`."""
+    close = _LINE_END.search(text, at, end)
+    return [close.start()] if close and close.start() < end else []
