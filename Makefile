@@ -5,8 +5,12 @@
 
 PYTHON ?= python3
 DOC ?= examples/corpus/handbook.pdf
-DEFAULT_ASK := When must the sand filter be rinsed backwards?
-ASK ?= $(if $(filter examples/corpus/handbook.pdf,$(DOC)),$(DEFAULT_ASK))
+ifeq ($(origin ASK)$(DOC),undefinedexamples/corpus/handbook.pdf)
+ASK := When must the sand filter be rinsed backwards?
+endif
+# As typed: a dollar sign in a file name or question is a dollar sign.
+override DOC := $(value DOC)
+override ASK := $(value ASK)
 export DOC ASK
 
 # Certificates of this machine, as pip uses them: company networks add their own.

@@ -10,7 +10,7 @@ from rag_nodes.compare import Comparison, ComparisonReport, compare
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
+from rag_nodes.parsers import COMPARED, PRESETS, SpanNodeParser, get_parser
 from rag_nodes.query import RagNodesQueryEngine
 from rag_nodes.store import Store, open_store
 
@@ -55,13 +55,13 @@ def store() -> Iterator[Store]:
 
 
 def four() -> dict[str, SpanNodeParser]:
-    return {name: get_parser(name) for name in PRESETS}
+    return {name: get_parser(name) for name in COMPARED}
 
 
 def test_four_parsers_answer_side_by_side(manual: Path, store: Store, models: Models) -> None:
     report = compare([manual], QUESTION, parsers=four(), store=store, models=models)
-    assert [column.name for column in report.columns] == list(PRESETS)
-    assert [column.title for column in report.columns] == [p.title for p in PRESETS.values()]
+    assert [column.name for column in report.columns] == list(COMPARED)
+    assert [column.title for column in report.columns] == [PRESETS[name].title for name in COMPARED]
     assert report.question == QUESTION
     assert report.models == models.describe()
     assert [file.status for file in report.files] == ["read"]

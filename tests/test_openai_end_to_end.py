@@ -11,7 +11,7 @@ from openai_server import FAILING, LIMITED, NO_QUOTA, TOO_LONG, UNAUTHORIZED, Fa
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import RagNodesError
 from rag_nodes.models import Models, check_models, choose_models
-from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.parsers import COMPARED, get_parser
 from rag_nodes.pipeline import IngestReport
 from rag_nodes.query import RagNodesQueryEngine
 from rag_nodes.settings import Settings
@@ -50,11 +50,11 @@ def test_four_parsers_answer_with_citations_and_the_question_is_embedded_once(
     models: Models, openai_server: OpenAIServer
 ) -> None:
     check_models(models)
-    with comparison(models, *PRESETS) as compared:
+    with comparison(models, *COMPARED) as compared:
         assert not compared.ingest([MANUAL]).failed
         asked_before = len(openai_server.asked("embeddings"))
         report = compared.ask(QUESTION)
-    assert [column.name for column in report.columns] == list(PRESETS)
+    assert [column.name for column in report.columns] == list(COMPARED)
     for column in report.columns:
         assert column.error is None
         assert column.answer is not None

@@ -35,6 +35,8 @@ TOTAL_CHUNKS = "total_chunks"
 """Nodes of the document (int)."""
 TOKEN_COUNT = "token_count"  # noqa: S105 -- tokens of text, not a password
 """Tokens of the node's text in the parser's encoding, exact (int)."""
+TOKEN_COUNT_ESTIMATED = "token_count_estimated"  # noqa: S105 -- tokens of text, not a password
+"""True where the tokenizer is a rule of thumb and `token_count` with it (C11)."""
 START_CHAR = "start_char"
 """Offset of the node in its document; equals `start_char_idx`, which some components drop."""
 END_CHAR = "end_char"
@@ -65,6 +67,9 @@ WHOLE_DOCUMENT = "whole_document"
 PARSER = "parser"
 """Class name and fingerprint of the parser, `name:hex` (str)."""
 
+DECISION = "parser_choice"
+"""Which parser `AutoNodeParser` chose for the document, and the numbers behind it (dict)."""
+
 DOCUMENT_ONLY = frozenset({PAGE_STARTS, READ_WARNINGS})
 """Keys a node does not inherit from its document."""
 
@@ -83,6 +88,7 @@ BOOKKEEPING: tuple[str, ...] = (
     CHUNK_INDEX,
     TOTAL_CHUNKS,
     TOKEN_COUNT,
+    TOKEN_COUNT_ESTIMATED,
     START_CHAR,
     END_CHAR,
     HEADING_PATH,
@@ -96,5 +102,6 @@ BOOKKEEPING: tuple[str, ...] = (
     TABLE_HEADER,
     WHOLE_DOCUMENT,
     PARSER,
+    DECISION,
 )
 """Keys hidden from the embedding model and the LLM."""

@@ -8,7 +8,7 @@ from rag_nodes.cli.selection import select
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.parsers import PRESETS
+from rag_nodes.parsers import COMPARED
 
 
 class ElsewhereEmbedding(LexicalEmbedding):
@@ -30,7 +30,7 @@ def models(embedding: LexicalEmbedding) -> Models:
 
 
 def test_no_choice_is_every_preset() -> None:
-    assert list(select([]).build()) == list(PRESETS)
+    assert list(select([]).build()) == list(COMPARED)
 
 
 def test_one_strategy_can_appear_twice_with_other_options() -> None:

@@ -26,6 +26,19 @@ SMALL = {
     "heading": {"chunk_size": 40, "min_chunk_size": 8},
     "token-overlap": {"chunk_size": 24, "chunk_overlap": 9, "whole_document_below": 0},
     "semantic": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},
+    "semantic-optimal": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},
+    "recursive": {"chunk_size": 40, "chunk_overlap": 12},
+    "recursive-tokens": {"chunk_size": 16, "chunk_overlap": 5, "unit": "tokens"},
+    "sentence": {"chunk_size": 24, "chunk_overlap": 9, "unit": "tokens"},
+    "pdf-qa": {"chunk_size": 40},
+    "sentence-window": {"chunk_size": 24, "unit": "tokens", "max_tokens": 24},
+    "page": {"chunk_size": 24},
+    "auto": {
+        "chunk_size": 32,
+        "min_chunk_size": 6,
+        "chunk_overlap": 9,
+        "whole_document_below": 0,
+    },
 }
 """Sizes so small that generated documents are cut many times."""
 
@@ -48,7 +61,8 @@ def size_of(parser: SpanNodeParser, text: str) -> int:
 
 
 def test_every_preset_is_put_to_the_laws() -> None:
-    assert {name.removesuffix("-tokens") for name in SMALL} == set(PRESETS)
+    by_level = {"parent-child"}  # its own tests run the laws per level
+    assert {name.removesuffix("-tokens") for name in SMALL} == set(PRESETS) - by_level
 
 
 @ALL
@@ -97,8 +111,7 @@ def test_no_cut_falls_inside_a_grapheme_cluster(name: str, text: str) -> None:
         if size_of(parser, text[start:end]) <= parser.chunk_size
     }
     for node in parse(parser, text):
-        if node.text.strip() == text[node.start_char_idx : node.end_char_idx].strip():
-            assert not {node.start_char_idx, node.end_char_idx} & inside - _blank_cuts(text)  # L5
+        assert not {node.start_char_idx, node.end_char_idx} & inside - _blank_cuts(text)  # L5
 
 
 def _blank_cuts(text: str) -> set[int]:
@@ -110,7 +123,18 @@ def _blank_cuts(text: str) -> set[int]:
     }
 
 
-@pytest.mark.parametrize("name", ["fixed", "fixed-tokens", "token-overlap"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fixed",
+        "fixed-tokens",
+        "token-overlap",
+        "recursive",
+        "recursive-tokens",
+        "sentence",
+        "auto",
+    ],
+)
 @given(text=TEXTS)
 def test_neighbours_share_no_more_than_the_overlap(name: str, text: str) -> None:
     parser = small_parser(name)
@@ -119,7 +143,9 @@ def test_neighbours_share_no_more_than_the_overlap(name: str, text: str) -> None
         assert size_of(parser, shared) <= parser.chunk_overlap  # L6
 
 
-@pytest.mark.parametrize("name", ["heading", "semantic"])
+@pytest.mark.parametrize(
+    "name", ["heading", "semantic", "semantic-optimal", "page", "pdf-qa", "sentence-window"]
+)
 @given(text=TEXTS)
 def test_parsers_without_overlap_give_disjoint_nodes(name: str, text: str) -> None:
     for left, right in pairwise(parse(small_parser(name), text)):
@@ -202,7 +228,6 @@ def test_offsets_behind_another_parser_slice_the_document_or_are_absent(
     text = text.replace("\ud800", "?")  # LlamaIndex's own parser cannot hash it
     document = Document(text=text, id_="doc")
     for first in (get_parser("heading", chunk_size=60, min_chunk_size=0), MarkdownNodeParser()):
-        between = first.get_nodes_from_documents([document])
         nodes = IngestionPipeline(
             transformations=[first, small_parser(name)], disable_cache=True
         ).run(documents=[document])
@@ -214,7 +239,7 @@ def test_offsets_behind_another_parser_slice_the_document_or_are_absent(
             assert all(node.start_char_idx is not None for node in nodes)
             assert all(node.next_node for node in nodes[:-1])
             assert all(node.prev_node for node in nodes[1:])
-        assert len({node.node_id for node in nodes}) == len(nodes) or len(between) == 0
+        assert len({node.node_id for node in nodes}) == len(nodes)
 
 
 @ALL

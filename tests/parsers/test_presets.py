@@ -15,6 +15,7 @@ from llama_index.core.schema import Document
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
+from rag_nodes.text.tokenizers import count_tokens
 
 EVERY = pytest.mark.parametrize("name", PRESETS)
 TEXT = "\n\n".join(
@@ -29,6 +30,18 @@ TEXT = "\n\n".join(
         ("heading", {"chunk_size": 1000, "min_chunk_size": 100}),  # S1, resolved in C2
         ("token-overlap", {"chunk_size": 750, "chunk_overlap": 100}),  # S2-12, S2-02
         ("semantic", {"breakpoint_percentile": 75.0}),  # S0-23 as a percentile of distance
+        (
+            "recursive",  # S0-19
+            {
+                "separators": ("\n\n", "\n", ". ", " ", ""),
+                "chunk_size": 1000,
+                "chunk_overlap": 200,
+                "unit": "characters",
+            },
+        ),
+        ("sentence", {"chunk_size": 10, "chunk_overlap": 2, "unit": "sentences"}),  # S3-04
+        ("pdf-qa", {"chunk_size": 500, "chunk_overlap": 0, "unit": "characters"}),  # S4-08
+        ("sentence-window", {"chunk_size": 1, "window": 3}),  # S2-24
     ],
 )
 def test_presets_hold_the_values_of_the_source_documents(
@@ -39,7 +52,9 @@ def test_presets_hold_the_values_of_the_source_documents(
 
 
 def test_an_unknown_preset_names_the_known_ones() -> None:
-    with pytest.raises(ConfigurationError, match="fixed, heading, token-overlap, semantic"):
+    with pytest.raises(
+        ConfigurationError, match="fixed, heading, token-overlap, semantic, recursive, sentence"
+    ):
         get_parser("nope")
 
 
@@ -97,20 +112,22 @@ def test_a_pipeline_may_send_a_parser_to_worker_processes() -> None:
 @EVERY
 def test_configuration_is_frozen(name: str) -> None:
     with pytest.raises(ValueError, match="frozen"):
-        get_parser(name).chunk_size = 5  # type: ignore[attr-defined]
+        get_parser(name).tokenizer = "o200k_base"
 
 
 def test_cache_keys_differ_between_any_two_configurations() -> None:
     parsers: list[SpanNodeParser] = [
         get_parser(name, chunk_size=size, language=language)
         for name in PRESETS
+        if name != "parent-child"
         for size in (300, 301)
         for language in ("auto", "en")
     ]
     nodes = [Document(text="x")]
     assert len({get_transformation_hash(nodes, parser) for parser in parsers}) == len(parsers)
     assert len({parser.fingerprint for parser in parsers}) == len(parsers)
-    assert len({parser.class_name() for parser in parsers}) == len(PRESETS)
+    classes = {preset.parser for preset in PRESETS.values()}
+    assert len({parser.class_name() for parser in classes}) == len(classes)
 
 
 def test_what_does_not_change_the_output_does_not_change_the_ids() -> None:
@@ -145,3 +162,27 @@ def test_parsers_do_without_nltk_which_refuses_its_data_in_linked_environments()
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "True"
+
+
+@pytest.mark.parametrize("tokenizer", ["chars", "estimate", "o200k_base"])
+@pytest.mark.parametrize("name", ["fixed", "heading", "token-overlap", "semantic", "auto"])
+def test_every_tokenizer_by_name_cuts_exact_slices_within_its_own_size(
+    name: str, tokenizer: str
+) -> None:
+    options = {"unit": "tokens", "chunk_overlap": 10} if name == "fixed" else {}
+    if name == "token-overlap":
+        options = {"chunk_overlap": 10}
+    parser = get_parser(name, tokenizer=tokenizer, chunk_size=200, **options)
+    nodes = parser([Document(text=TEXT, id_="d")])
+    assert len(nodes) > 1
+    for node in nodes:
+        assert TEXT[node.start_char_idx : node.end_char_idx] == node.text
+        assert node.metadata["token_count"] == count_tokens(node.text, tokenizer) <= 200
+        assert node.metadata.get("token_count_estimated", False) is (tokenizer == "estimate")
+
+
+def test_a_changed_copy_is_checked_and_has_ids_of_its_own() -> None:
+    parser = get_parser("fixed")
+    assert parser.model_copy(update={"chunk_size": 500}).fingerprint != parser.fingerprint
+    with pytest.raises(ConfigurationError, match="must be smaller"):
+        parser.model_copy(update={"chunk_size": 100})

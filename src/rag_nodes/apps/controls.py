@@ -9,7 +9,7 @@ import gradio as gr
 from pydantic import SecretStr
 
 from rag_nodes.apps.options import MOST_COLUMNS, OPTIONS, Choice, default_of
-from rag_nodes.parsers import PRESETS
+from rag_nodes.parsers import COMPARED, PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ class Controls:
 
 def build_controls(settings: Settings) -> Controls:
     """Build the controls inside the blocks that are open."""
-    first = list(PRESETS)[:MOST_COLUMNS]
+    first = list(COMPARED[:MOST_COLUMNS])
     parsers = gr.CheckboxGroup(
         [(preset.title, name) for name, preset in PRESETS.items()],
         value=first,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,6 +38,10 @@ def ask(
         raise ConfigurationError(
             f"--store {_IN_MEMORY} holds nothing to ask; name the folder or URL of the ingest, or "
             "use 'rag-nodes compare', which does both"
+        )
+    if "://" not in settings.store and not Path(settings.store).is_dir():
+        raise CollectionMissingError(
+            f"{settings.store}: there is no store here; check --store, or ingest documents first"
         )
     with session.activity("Loading parsers and models"):
         from rag_nodes.query import ask as ask_engine

@@ -67,7 +67,7 @@ def compare(
         session.show(*files_view(report.files))
         session.show(*comparison_view(report, session.output, shown=chunks))
         session.show(times_view(ingested.seconds, report.seconds))
-    errors = {column.name: column.error or column.statistics.error for column in report.columns}
+    errors = {column.name: column.statistics.error or column.error for column in report.columns}
     raise typer.Exit(conclude(session, report.files, errors))
 
 

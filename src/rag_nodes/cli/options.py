@@ -16,7 +16,20 @@ from rag_nodes.cli.session import Session
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PARSER_NAMES = ("fixed", "heading", "token-overlap", "semantic")
+PARSER_NAMES = (
+    "fixed",
+    "heading",
+    "token-overlap",
+    "semantic",
+    "recursive",
+    "sentence",
+    "pdf-qa",
+    "sentence-window",
+    "page",
+    "parent-child",
+    "semantic-optimal",
+    "auto",
+)
 """Presets for help texts; importing the registry itself takes seconds."""
 MODEL_SETTINGS = ("embedding", "embedding_model", "llm", "llm_model", "api_base")
 """Settings that choose the models."""
@@ -94,7 +107,7 @@ Parsers = Annotated[
         "--parser",
         "-p",
         metavar="NAME[:OPTION=VALUE,...]",
-        help=f"Parser to use, repeatable: {', '.join(PARSER_NAMES)}; all by default.",
+        help=f"Parser to use, repeatable: {', '.join(PARSER_NAMES)}; the first four by default.",
         show_default=False,
     ),
 ]

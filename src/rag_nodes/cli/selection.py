@@ -64,9 +64,9 @@ class Selection:
             ConfigurationError: a preset or option is unknown, a value out of range, or one
                 parser is named twice.
         """
-        from rag_nodes.parsers import PRESETS, get_parser
+        from rag_nodes.parsers import COMPARED, get_parser
 
-        choices = self.choices or tuple(ParserChoice(name, {}) for name in PRESETS)
+        choices = self.choices or tuple(ParserChoice(name, {}) for name in COMPARED)
         parsers: dict[str, SpanNodeParser] = {}
         unused = set(self.changes)
         for choice in choices:

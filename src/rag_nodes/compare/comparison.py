@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.compare.report import Column, ComparisonReport
-from rag_nodes.errors import ConfigurationError, RagNodesError
+from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.models import map_model_error
 from rag_nodes.parsers import PRESETS
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, ingest, ingest_documents
@@ -184,6 +184,7 @@ class Comparison:
         started = time.perf_counter()
         answer, failure = None, None
         try:
+            self._require_chunks(name)
             engine = RagNodesQueryEngine(
                 store=self.store,
                 collection=self.collection(name),
@@ -211,6 +212,12 @@ class Comparison:
             error=failure,
             seconds={**seconds, "total": embedded + time.perf_counter() - started},
         )
+
+    def _require_chunks(self, name: str) -> None:
+        """Say why ingestion left a parser without a single chunk, rather than find none."""
+        known = self._statistics.get(name)
+        if known and known.error and not known.chunks:
+            raise StoreError(known.error)
 
     def _statistics_of(self, name: str) -> ParserOutcome:
         """The chunks of this run; without one, at least how many are stored."""

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from llama_index.core.bridge.pydantic import (
@@ -27,7 +27,8 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.nodes import Origin, build_nodes, link_neighbours, origins_of
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.sentences import AUTO
-from rag_nodes.text.tokens import DEFAULT_ENCODING, load_encoding
+from rag_nodes.text.tokenizers import check_tokenizer
+from rag_nodes.text.tokens import DEFAULT_ENCODING
 
 LEAST_TOKENS = 8
 """Smallest token limit: one character can take four tokens, and a limit must always hold."""
@@ -82,7 +83,7 @@ class SpanNodeParser(NodeParser):
     @field_validator("tokenizer")
     @classmethod
     def _tokenizer_is_here(cls, name: str) -> str:
-        load_encoding(name)
+        check_tokenizer(name)
         return name
 
     def model_post_init(self, context: Any, /) -> None:
@@ -132,6 +133,16 @@ class SpanNodeParser(NodeParser):
                 "this configuration cut differently; ingest again"
             )
         return super().from_dict(options)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A parser with some options changed, checked like any other.
+
+        Raises:
+            ConfigurationError: an option is unknown, out of range, or contradicts another.
+        """
+        del deep  # a configuration is plain data that never changes
+        options = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**options, **(update or {})})
 
     @property
     def fingerprint(self) -> str:

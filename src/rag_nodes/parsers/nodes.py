@@ -19,6 +19,7 @@ from llama_index.core.schema import (
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.text.tokenizers import is_estimate
 
 _NAMESPACE = uuid.UUID("5f1d1b0e-6b1c-5e0e-9a55-7d2f4a3c9b10")
 _OWN_TO_A_NODE = frozenset(
@@ -128,6 +129,8 @@ def build_nodes(
     """One node per cut, with everything but its neighbours."""
     shared = _inherited(origin.node) if inherit else {}
     shared[keys.PARSER] = parser
+    if is_estimate(source.encoding):
+        shared[keys.TOKEN_COUNT_ESTIMATED] = True
     maker = _NodeMaker(origin, source, parser, shared)
     return [maker.make(cut) for cut in cuts]
 

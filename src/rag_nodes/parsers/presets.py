@@ -6,11 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.auto import AutoNodeParser
 from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.family import ParentChildNodeParser
 from rag_nodes.parsers.fixed import FixedSizeNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
+from rag_nodes.parsers.page import PageNodeParser
+from rag_nodes.parsers.plugins import find_plugins, load_plugin
+from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
+from rag_nodes.parsers.sentence import SentenceNodeParser
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +71,68 @@ PRESETS: dict[str, Preset] = {
             "sentences grouped by meaning, 64 to 512 tokens",
             ("S0-20", "S0-23", "S0-26"),
         ),
+        Preset(
+            "recursive",
+            RecursiveNodeParser,
+            "Recursive",
+            "paragraphs, lines, sentences, words: 1000 characters, 200 shared",
+            ("S0-19",),
+        ),
+        Preset("sentence", SentenceNodeParser, "Sentences", "10 sentences, 2 shared", ("S3-04",)),
+        Preset(
+            "pdf-qa",
+            SentenceNodeParser,
+            "PDF questions",
+            "whole sentences up to 500 characters, none shared",
+            ("S4-08",),
+            {"unit": "characters", "chunk_size": 500, "chunk_overlap": 0},
+        ),
+        Preset(
+            "sentence-window",
+            SentenceNodeParser,
+            "Sentence window",
+            "one sentence to find, three on either side to read",
+            ("S2-24",),
+            {"chunk_size": 1, "chunk_overlap": 0, "window": 3},
+        ),
+        Preset("page", PageNodeParser, "Pages", "pages as they are, up to 2000 tokens", ()),
+        Preset(
+            "parent-child",
+            ParentChildNodeParser,
+            "Parents and children",
+            "250 tokens to find, their section of up to 1500 to read",
+            ("S2-23",),
+        ),
+        Preset(
+            "semantic-optimal",
+            SemanticNodeParser,
+            "Semantic, optimal",
+            "the most coherent sections of 64 to 512 tokens",
+            ("S0-20", "S0-26"),
+            {"method": "optimal"},
+        ),
+        Preset(
+            "auto",
+            AutoNodeParser,
+            "Automatic",
+            "picks a parser for each document and says why",
+            ("S3-25", "S3-26"),
+        ),
     )
 }
 """All presets, in the order they are shown."""
 
+COMPARED = ("fixed", "heading", "token-overlap", "semantic")
+"""Presets a comparison runs unless it is told which."""
+
 
 def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
-    """The parser of a preset, with some options changed (S3-24).
+    """The parser of a preset or of an installed package, with some options changed (S3-24).
+
+    Packages offer parsers through the entry-point group `rag_nodes.parsers`.
 
     Args:
-        name: a key of `PRESETS`.
+        name: a key of `PRESETS`, or what a package calls its parser.
         overrides: options of the parser's class.
 
     Raises:
@@ -84,7 +142,11 @@ def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
         >>> get_parser("fixed", chunk_size=500, chunk_overlap=50).chunk_size
         500
     """
+    plugin = load_plugin(name, {known: preset.parser for known, preset in PRESETS.items()})
+    if plugin is not None:
+        return plugin(**overrides)
     preset = PRESETS.get(name)
     if preset is None:
-        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {', '.join(PRESETS)}")
+        known = ", ".join([*PRESETS, *find_plugins()])
+        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}")
     return preset.parser(**{**preset.options, **overrides})

@@ -39,13 +39,13 @@ class SourceText:
     def __init__(self, text: str, *, title: str, encoding: str, language: str) -> None:
         self.text = text
         self.title = title
-        self._encoding = encoding
+        self.encoding = encoding
         self._language = language
 
     @cached_property
     def packer(self) -> Packer:
         """Tokens, blocks and sentences of the text."""
-        return Packer(self.text, encoding=self._encoding, language=self._language)
+        return Packer(self.text, encoding=self.encoding, language=self._language)
 
     def count(self, start: int, end: int) -> int:
         """Tokens of a span, exact."""

@@ -19,6 +19,7 @@ from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.report import FileOutcome, FileStatus, IngestReport, Progress
 from rag_nodes.store import parser_collection
+from rag_nodes.text.packing import Packer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -131,6 +132,7 @@ def _columns(
 ) -> _Columns:
     if not parsers:
         raise ConfigurationError("nothing to ingest with: name at least one parser")
+    _warm_up(parsers.values())
     report = _serialised(progress)
     collections: dict[str, str] = {}
     runs = []
@@ -163,6 +165,12 @@ def _run(
         models=models.describe(),
         corpus=corpus,
     )
+
+
+def _warm_up(parsers: Iterable[SpanNodeParser]) -> None:
+    """Load vocabularies and sentence rules now, or the parser that runs first would look slow."""
+    for tokenizer in {parser.tokenizer for parser in parsers}:
+        Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
 
 
 def _outcomes(

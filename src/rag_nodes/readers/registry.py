@@ -160,7 +160,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 def _reader_for(path: Path) -> Reader:
     if path.is_dir():
-        raise FileMissingError(path, "this is a folder, not a file", "read folders with read_all")
+        raise FileMissingError(path, "this is a folder, not a file", "name a file in it")
     if not path.exists():
         raise FileMissingError(path)
     if not path.is_file():

@@ -12,6 +12,7 @@ from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.headings import HeadingTree
 from rag_nodes.text.sentences import AUTO, guess_language, iter_sentences
 from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.tokenizers import LengthIndex, SliceIndex, token_index
 from rag_nodes.text.tokens import DEFAULT_ENCODING, TokenIndex
 
 _BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
@@ -52,9 +53,9 @@ class Packer:
         self._bounds_of = lru_cache(maxsize=_CACHED_BLOCKS)(self._bounds)
 
     @cached_property
-    def tokens(self) -> TokenIndex:
+    def tokens(self) -> TokenIndex | LengthIndex | SliceIndex:
         """Token counts."""
-        return TokenIndex(self.text, self._encoding)
+        return token_index(self.text, self._encoding)
 
     @cached_property
     def blocks(self) -> Sequence[Block]:

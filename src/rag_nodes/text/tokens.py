@@ -101,7 +101,47 @@ def count_tokens(text: str, encoding: str = DEFAULT_ENCODING) -> int:
     return len(load_encoding(encoding).encode_ordinary(encodable(text)))
 
 
-class TokenIndex:
+class TokenEnds:
+    """Where the tokens of a text end, which is about where those of its parts do.
+
+    Args:
+        ends: offset at which each token's last character ends, never decreasing.
+    """
+
+    __slots__ = ("ends",)
+
+    def __init__(self, ends: NDArray[np.int64]) -> None:
+        self.ends = ends
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def estimate(self, start: int, end: int) -> int:
+        """Tokens of `text[start:end]` from the text's own encoding, off by a few at the ends."""
+        return self._tokens_before(end) - self._tokens_before(start)
+
+    def reach(self, start: int, limit: int, end: int) -> int:
+        """An offset up to `end` that text from `start` with `limit` tokens does not get beyond.
+
+        Cheap and a little too far: what is to end there must be counted.
+        """
+        wanted = self._tokens_before(start) + limit + _EDGE_TOKENS
+        return end if wanted >= len(self.ends) else min(int(self.ends[wanted]), end)
+
+    def back(self, end: int, limit: int) -> int:
+        """An offset that text up to `end` with `limit` tokens does not start before."""
+        return self.before(end, limit + _EDGE_TOKENS)
+
+    def before(self, offset: int, count: int) -> int:
+        """Where the token ends that lies `count` tokens before `offset`."""
+        wanted = self._tokens_before(offset) - count
+        return int(self.ends[wanted - 1]) if wanted > 0 else 0
+
+    def _tokens_before(self, offset: int) -> int:
+        return int(self.ends.searchsorted(offset, side="right"))
+
+
+class TokenIndex(TokenEnds):
     """Where the tokens of a text end, so that any span can be counted without encoding it again.
 
     The count of a span is exact: what the encoding gives for the slice on its own. Inside a text,
@@ -114,17 +154,14 @@ class TokenIndex:
         encoding: name of a tiktoken encoding.
     """
 
-    __slots__ = ("_counted", "_ends", "_tokenizer", "encoding", "text")
+    __slots__ = ("_counted", "_tokenizer", "encoding", "text")
 
     def __init__(self, text: str, encoding: str = DEFAULT_ENCODING) -> None:
         self.text = encodable(text)
         self.encoding = encoding
         self._tokenizer = load_encoding(encoding)
-        self._ends = _character_ends(self.text, encoding)
+        super().__init__(_character_ends(self.text, encoding))
         self._counted: dict[tuple[int, int], int] = {}
-
-    def __len__(self) -> int:
-        return len(self._ends)
 
     def count(self, start: int = 0, end: int | None = None) -> int:
         """Tokens of `text[start:end]`, exactly as if it were encoded alone."""
@@ -153,18 +190,6 @@ class TokenIndex:
             count += self._encode(last, end)
         return count
 
-    def reach(self, start: int, limit: int, end: int) -> int:
-        """An offset up to `end` that text from `start` with `limit` tokens does not get beyond.
-
-        Cheap and a little too far: what is to end there must be counted.
-        """
-        wanted = self._tokens_before(start) + limit + _EDGE_TOKENS
-        return end if wanted >= len(self._ends) else min(int(self._ends[wanted]), end)
-
-    def back(self, end: int, limit: int) -> int:
-        """An offset that text up to `end` with `limit` tokens does not start before."""
-        return self.before(end, limit + _EDGE_TOKENS)
-
     def fit(self, start: int, limit: int, end: int | None = None) -> int:
         """The furthest offset up to `end` whose text from `start` holds at most `limit` tokens.
 
@@ -173,30 +198,18 @@ class TokenIndex:
         stop = len(self.text) if end is None else end
         wanted = self._tokens_before(start) + limit
         while True:
-            offset = stop if wanted >= len(self._ends) else min(int(self._ends[wanted - 1]), stop)
+            offset = stop if wanted >= len(self.ends) else min(int(self.ends[wanted - 1]), stop)
             if offset <= start:
                 return start
             excess = self.count(start, offset) - limit
             if excess <= 0:
                 return offset
-            wanted = min(wanted, len(self._ends), self._tokens_before(offset)) - excess
+            wanted = min(wanted, len(self.ends), self._tokens_before(offset)) - excess
             if wanted <= 0:
                 return start
 
-    def before(self, offset: int, count: int) -> int:
-        """Where the token ends that lies `count` tokens before `offset`."""
-        wanted = self._tokens_before(offset) - count
-        return int(self._ends[wanted - 1]) if wanted > 0 else 0
-
-    def estimate(self, start: int, end: int) -> int:
-        """Tokens of `text[start:end]` from the text's own encoding, off by a few at the ends."""
-        return self._tokens_before(end) - self._tokens_before(start)
-
     def _encode(self, start: int, end: int) -> int:
         return len(self._tokenizer.encode_ordinary(self.text[start:end]))
-
-    def _tokens_before(self, offset: int) -> int:
-        return int(self._ends.searchsorted(offset, side="right"))
 
     def _fresh_after(self, start: int, end: int) -> int | None:
         """The first offset in `start..end` at which tokens start afresh."""

@@ -1,0 +1,176 @@
+"""Two levels of nodes from any two parsers: small ones to find, large ones to read."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    NodeRelationship,
+    ObjectType,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.nodes import link_neighbours
+from rag_nodes.parsers.source import Cut, SourceText
+
+_NAMESPACE = uuid.UUID("0b5a3c52-3f0e-5b57-9a0c-6d6f7c1d4e21")
+_Family = tuple[TextNode, list[TextNode]]
+
+
+class ParentChildNodeParser(SpanNodeParser):
+    r"""Cuts a document into parents and each parent into children (S2-23).
+
+    All nodes are returned, the parents first; `leaf_nodes` picks the children, which are what one
+    embeds. PARENT and CHILD relations are those LlamaIndex's `AutoMergingRetriever` follows: keep
+    all nodes in the docstore, the leaves in the vector index.
+
+    Each level keeps the laws on its own. The parents are those their parser would make, in order,
+    and cover the document. The children of one parent are in order and cover that parent; where
+    parents overlap, so do the children of neighbours. `chunk_index` counts within a level, and
+    PREVIOUS and NEXT lead through a whole level of the document.
+
+    Args:
+        parent: preset that makes the parents.
+        parent_options: options of its parser, plain data.
+        child: preset that makes the children.
+        child_options: options of its parser, plain data.
+
+    `tokenizer`, `language`, `include_metadata` and `include_prev_next_rel` hold for both levels;
+    the first two may be set for one of them in its options.
+
+    Raises:
+        ConfigurationError: a preset or option is unknown, an option is not plain data, or a
+            level is itself a family.
+
+    Example:
+        >>> parser = ParentChildNodeParser(
+        ...     parent="heading", parent_options={"min_chunk_size": 0},
+        ...     child="token-overlap",
+        ...     child_options={"chunk_size": 12, "chunk_overlap": 0, "whole_document_below": 0},
+        ... )
+        >>> parser.split_text("# Tea\nGreen tea takes eighty degrees. Black tea boiling water.")
+        ['# Tea\nGreen tea takes eighty degrees.', 'Black tea boiling water.']
+    """
+
+    parent: str = Field(default="heading")
+    parent_options: dict[str, Any] = Field(
+        default_factory=lambda: {"chunk_size": 1500, "min_chunk_size": 500}
+    )
+    child: str = Field(default="token-overlap")
+    child_options: dict[str, Any] = Field(
+        default_factory=lambda: {
+            "chunk_size": 250,
+            "chunk_overlap": 0,
+            "whole_document_below": 0,
+        }
+    )
+    _parents: SpanNodeParser = PrivateAttr()
+    _children: SpanNodeParser = PrivateAttr()
+
+    def _check(self) -> None:
+        self._parents = self._level("parent", self.parent, self.parent_options)
+        self._children = self._level("child", self.child, self.child_options)
+
+    def _level(self, level: str, preset: str, options: dict[str, Any]) -> SpanNodeParser:
+        """The parser of one level."""
+        from rag_nodes.parsers.presets import get_parser
+
+        try:
+            json.dumps(options)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"{level}_options must be plain data (text, numbers, lists): {error}"
+            ) from error
+        settled = {"include_metadata", "include_prev_next_rel"} & options.keys()
+        if settled:
+            raise ConfigurationError(
+                f"{level}_options must not hold {', '.join(sorted(settled))}: "
+                "set it on ParentChildNodeParser, for both levels"
+            )
+        both: dict[str, Any] = {
+            "tokenizer": self.tokenizer,
+            "language": self.language,
+            "include_metadata": self.include_metadata,
+        }
+        parser = get_parser(preset, **{**both, **options})
+        if isinstance(parser, ParentChildNodeParser):
+            raise ConfigurationError(
+                f"{level} must not be {preset!r}: a family has two levels; choose another preset"
+            )
+        return parser
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        """The children of all parents, in the order of their parents."""
+        nodes = self.get_nodes_from_documents([Document(text=source.text)])
+        for leaf in leaf_nodes(nodes):
+            yield Cut(leaf.start_char_idx or 0, leaf.end_char_idx or 0)
+
+    def _parse_nodes(
+        self,
+        nodes: Sequence[BaseNode],
+        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
+        **_kwargs: Any,
+    ) -> list[BaseNode]:
+        del show_progress
+        parents = self._own(self._parents(nodes))
+        return self._relate([(parent, self._own(self._children([parent]))) for parent in parents])
+
+    async def _aparse_nodes(
+        self,
+        nodes: Sequence[BaseNode],
+        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
+        **_kwargs: Any,
+    ) -> list[BaseNode]:
+        del show_progress
+        parents = self._own(await self._parents.acall(nodes))
+        return self._relate(
+            [(parent, self._own(await self._children.acall([parent]))) for parent in parents]
+        )
+
+    def _own(self, nodes: Iterable[BaseNode]) -> list[TextNode]:
+        """The nodes of a level under ids of ours: the same preset alone makes others (L8)."""
+        own = [node for node in nodes if isinstance(node, TextNode)]
+        for node in own:
+            node.id_ = str(uuid.uuid5(_NAMESPACE, f"{self.fingerprint}/{node.node_id}"))
+            node.metadata[keys.PARSER] = f"{self.class_name()}:{self.fingerprint}"
+        return own
+
+    def _relate(self, families: Sequence[_Family]) -> list[BaseNode]:
+        """Both levels, one after the other, each linked within itself and to the other."""
+        for parent, children in families:
+            parent.relationships[NodeRelationship.CHILD] = [_info(child) for child in children]
+            for child in children:
+                child.relationships[NodeRelationship.PARENT] = _info(parent)
+        levels = (
+            [parent for parent, _ in families],
+            [child for _, children in families for child in children],
+        )
+        for level in levels:
+            for node in level:
+                node.relationships.pop(NodeRelationship.NEXT, None)
+                node.relationships.pop(NodeRelationship.PREVIOUS, None)
+            link_neighbours(level, relate=self.include_prev_next_rel)
+        return [node for level in levels for node in level]
+
+
+def leaf_nodes(nodes: Sequence[BaseNode]) -> list[TextNode]:
+    """The nodes without children, in order: those to embed. Nodes of any other parser all are."""
+    return [
+        node
+        for node in nodes
+        if isinstance(node, TextNode) and NodeRelationship.CHILD not in node.relationships
+    ]
+
+
+def _info(node: TextNode) -> RelatedNodeInfo:
+    return RelatedNodeInfo(node_id=node.node_id, node_type=ObjectType.TEXT)

@@ -1,0 +1,112 @@
+"""The pages of a document as they are, the baseline other strategies are measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.schema import BaseNode
+
+from rag_nodes import metadata as keys
+from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.nodes import origins_of
+from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.text.blocks import Kind
+from rag_nodes.text.graphemes import boundary_at_or_before
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.spans import Span, trimmed
+
+
+class PageNodeParser(SpanNodeParser):
+    """Makes one node of each page; a page over the size is cut and its parts numbered.
+
+    Pages are those the reader found (`page_starts` in the document's metadata); a blank one gives
+    no node. Cuts inside a page fall between blocks, then sentences or lines, then words. A
+    document without pages counts as a single page, and so does a bare text.
+
+    Args:
+        chunk_size: tokens a node may hold. The default leaves all but the densest pages whole.
+
+    Raises:
+        ConfigurationError: the size is below what one character can take.
+
+    Example:
+        >>> from llama_index.core.schema import Document
+        >>> document = Document(text="First page. Second page.", metadata={"page_starts": [0, 12]})
+        >>> [node.text for node in PageNodeParser()([document])]
+        ['First page.', 'Second page.']
+    """
+
+    chunk_size: int = Field(default=2000, ge=LEAST_TOKENS)
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        """Pages, and the parts of long ones."""
+        packer = source.packer
+        breaks = source.breaks if isinstance(source, _PagedText) else ()
+        pages = list(_pages(source.text, breaks))
+        for page in pages:
+            parts = list(_parts(packer, page, self.chunk_size))
+            for number, span in enumerate(parts, 1):
+                facts = _table_header(packer, span.start)
+                if len(parts) > 1:
+                    facts |= {keys.PART: number, keys.PARTS: len(parts)}
+                elif not breaks:
+                    facts[keys.WHOLE_DOCUMENT] = True
+                yield Cut(*span, facts)
+
+    def _source_of(self, node: BaseNode) -> SourceText:
+        return _PagedText(super()._source_of(node), _breaks_of(node))
+
+
+class _PagedText(SourceText):
+    """A text that knows where its pages after the first one start.
+
+    Attributes:
+        breaks: sorted offsets.
+    """
+
+    def __init__(self, source: SourceText, breaks: Sequence[int]) -> None:
+        vars(self).update(vars(source))
+        self.breaks = breaks
+
+
+def _breaks_of(node: BaseNode) -> Sequence[int]:
+    """Offsets inside the node's own text at which another page starts."""
+    origin = next(origins_of([node]))
+    return [offset - (origin.base or 0) for offset in origin.page_starts]
+
+
+def _pages(text: str, breaks: Sequence[int]) -> Iterator[Span]:
+    """Visible pages; a break inside a grapheme cluster falls before it."""
+    start = 0
+    for wanted in (*breaks, len(text)):
+        end = boundary_at_or_before(text, wanted, start)
+        page = trimmed(text, start, end)
+        if page.length:
+            yield Span(_with_indentation(text, start, page.start), page.end)
+        start = end
+
+
+def _with_indentation(text: str, low: int, start: int) -> int:
+    """`start` moved back over the blanks of its line, which Markdown code needs."""
+    while start > low and text[start - 1] in " \t":
+        start -= 1
+    return start
+
+
+def _parts(packer: Packer, page: Span, limit: int) -> Iterator[Span]:
+    position = page.start
+    while position < page.end:
+        cut = packer.end_of_piece(position, position, page.end, limit)
+        cut = cut if cut > position else packer.cluster_end(position, limit)
+        yield Span(position, trimmed(packer.text, position, cut).end)
+        position = page.end if cut >= page.end else packer.visible_from(cut)
+
+
+def _table_header(packer: Packer, start: int) -> dict[str, Any]:
+    """The header rows of the table a node starts in the middle of."""
+    block = packer.block_at(start)
+    if block.kind is Kind.TABLE and start >= block.header_end:
+        return {keys.TABLE_HEADER: packer.text[block.start : block.header_end]}
+    return {}

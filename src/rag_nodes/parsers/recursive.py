@@ -1,0 +1,253 @@
+"""Separators tried from the coarsest to the finest, and their pieces merged up to a size."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Literal
+
+import regex
+from llama_index.core.bridge.pydantic import Field, field_validator
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.measure import measure_of
+from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
+from rag_nodes.text.spans import trimmed
+
+_VISIBLE = re.compile(r"\S")
+_CLUSTER = regex.compile(r"\X")
+_JOINERS = frozenset("\u200c\u200d")
+_MOST_SEPARATORS = 100
+_NEAR = 32
+"""Characters looked at beyond an estimate."""
+_TRIES = 16
+"""Separators looked at for one cut before a finer one is taken, so that time stays linear."""
+
+
+class RecursiveNodeParser(SpanNodeParser):
+    r"""Cuts at the coarsest separator whose pieces fit, then merges them up to the size (S0-19).
+
+    Paragraphs first; one that is too long is cut into its lines, a line into sentences, a sentence
+    into words, a word between characters. Pieces of one kind are merged as long as they fit and
+    are never mixed with those of a longer piece that had to be cut finer: what users of LangChain's
+    RecursiveCharacterTextSplitter know. In contrast to it a separator stays with the piece
+    *before* it, so that a sentence keeps its full stop, `\n` stands for any line end, the size is
+    that of the node as it comes out, and blank space at its ends is left out but not lost.
+
+    Neighbours share whole pieces: those the node before ends with, or finer ones (never part of a
+    word, unless words had to be cut) where one piece is more than the overlap.
+
+    Args:
+        separators: plain strings, the coarsest first. `""`, between any two characters, is the
+            last resort whether it is named or not.
+        chunk_size: size a node may have, in `unit`.
+        chunk_overlap: what neighbours share at most, in `unit`.
+        unit: "characters" or "tokens".
+
+    Raises:
+        ConfigurationError: the overlap is not smaller than the size, or `separators` is empty,
+            repeats itself or has `""` before its end.
+
+    Example:
+        >>> parser = RecursiveNodeParser(chunk_size=16, chunk_overlap=0)
+        >>> parser.split_text("Short.\n\nToo long. In all.\n\nEnd.\n\nOver.")
+        ['Short.', 'Too long.', 'In all.', 'End.\n\nOver.']
+    """
+
+    separators: tuple[str, ...] = Field(
+        default=("\n\n", "\n", ". ", " ", ""), min_length=1, max_length=_MOST_SEPARATORS
+    )
+    chunk_size: int = Field(default=1000, ge=1)
+    chunk_overlap: int = Field(default=200, ge=0)
+    unit: Literal["characters", "tokens"] = Field(default="characters")
+
+    @field_validator("separators")
+    @classmethod
+    def _each_is_finer(cls, separators: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(separators)) < len(separators):
+            raise ValueError("each separator may be named once")
+        if "" in separators[:-1]:
+            raise ValueError('"" cuts anywhere, so it must come last')
+        return separators
+
+    def _check(self) -> None:
+        if self.chunk_overlap >= self.chunk_size:
+            raise ConfigurationError(
+                f"chunk_overlap ({self.chunk_overlap}) must be smaller than chunk_size "
+                f"({self.chunk_size})"
+            )
+        if self.unit == "tokens" and self.chunk_size < LEAST_TOKENS:
+            raise ConfigurationError(f"chunk_size must be at least {LEAST_TOKENS} tokens")
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        """Merged pieces from the first visible character to the last."""
+        return _Cutter(source, self).cuts(0, len(source.text.rstrip()), 0)
+
+
+class _Separator:
+    """Where pieces end: after each occurrence, outside of grapheme clusters."""
+
+    def __init__(self, separator: str, text: str) -> None:
+        self._text = text
+        self._spellings = [separator]
+        if "\n" in separator and "\r" in text:
+            self._spellings = [separator.replace("\n", end) for end in ("\r\n", "\n", "\r")]
+        self._pattern = re.compile("|".join(map(re.escape, self._spellings)))
+        self.width = len(self._spellings[0])
+
+    def ends(self, low: int, high: int) -> Iterator[int]:
+        """Ends of the first few occurrences inside `low..high`, in order."""
+        text = self._text
+        found = islice(self._pattern.finditer(text, low, high), _TRIES)
+        return (match.end() for match in found if _may_cut(text, match.end(), low))
+
+    def last_ends(self, low: int, high: int) -> Iterator[int]:
+        """Ends of the last few occurrences inside `low..high`, the last one first."""
+        text = self._text
+        for _ in range(_TRIES):
+            starts = ((text.rfind(s, low, high), len(s)) for s in self._spellings)
+            high = max((start + width for start, width in starts if start >= 0), default=low)
+            if high <= low:
+                return
+            if _may_cut(text, high, low):
+                yield high
+            high -= 1
+
+
+def _may_cut(text: str, offset: int, floor: int) -> bool:
+    """Whether a cut at `offset` leaves every grapheme cluster after `floor` whole."""
+    if offset >= len(text):
+        return True
+    following = text[offset]
+    if following in _JOINERS or (
+        not following.isascii() and unicodedata.category(following).startswith("M")
+    ):
+        return False
+    return boundary_at_or_before(text, offset, floor) == offset
+
+
+class _Cutter:
+    """Cuts one text; remembers the node before, for the overlap."""
+
+    def __init__(self, source: SourceText, parser: RecursiveNodeParser) -> None:
+        self.text = source.text
+        self.measure = measure_of(source, parser.unit)
+        self.size = parser.chunk_size
+        self.overlap = parser.chunk_overlap
+        self.separators = [_Separator(s, self.text) for s in parser.separators if s]
+        self.before: tuple[int, int, int] | None = None
+
+    def cuts(self, low: int, high: int, level: int) -> Iterator[Cut]:
+        """Nodes of `low..high` (which ends visibly), in pieces of one level of separators."""
+        if level == len(self.separators):
+            yield from self._anywhere(low, high)
+            return
+        separator = self.separators[level]
+        after = low
+        while (following := self._visible_from(after, high)) < high:
+            first = self._first_end(separator, following, high)
+            if first:
+                start = self._start(following, first)
+                after = self._last_end(separator, start, first, high)
+                yield self._cut(start, after, level)
+            else:
+                after = next(separator.ends(following, high), high)
+                stop = trimmed(self.text, following, after).end
+                yield from self.cuts(following, stop, level + 1)
+
+    def _anywhere(self, low: int, high: int) -> Iterator[Cut]:
+        """Nodes that end between any two grapheme clusters."""
+        text, fits = self.text, self.measure.fits
+        after = low
+        while (following := self._visible_from(after, high)) < high:
+            first = self._cluster_end(following, high)
+            start = self._start(following, first)
+            after = self.measure.reach(start, self.size, high)
+            if after < high:
+                after = max(first, boundary_at_or_before(text, after, following))
+            while after > first and not fits(start, after, self.size):
+                after = max(first, boundary_at_or_before(text, after - 1, following))
+            yield self._cut(start, after, len(self.separators))
+
+    def _cut(self, start: int, after: int, level: int) -> Cut:
+        end = trimmed(self.text, start, after).end
+        self.before = start, end, level
+        return Cut(start, end)
+
+    def _visible_from(self, offset: int, stop: int) -> int:
+        found = _VISIBLE.search(self.text, offset, stop)
+        return found.start() if found else stop
+
+    def _visible_end(self, start: int, end: int) -> int:
+        return trimmed(self.text, start, end).end
+
+    def _first_end(self, separator: _Separator, following: int, high: int) -> int:
+        """The end of the piece at `following`; 0 where that does not fit a node."""
+        reach = self.measure.reach(following, self.size, high)
+        for end in separator.ends(following, min(high, reach + separator.width)):
+            visible = self._visible_end(following, end)
+            return end if self.measure.fits(following, visible, self.size) else 0
+        return high if reach >= high else 0
+
+    def _last_end(self, separator: _Separator, start: int, first: int, high: int) -> int:
+        """The end of the last piece that fits a node from `start`; `first` is known to."""
+        reach = self.measure.reach(start, self.size, high)
+        if reach >= high:
+            return high
+        for end in separator.last_ends(first, min(high, reach + separator.width)):
+            if self.measure.fits(start, self._visible_end(start, end), self.size):
+                return end
+        return first
+
+    def _cluster_end(self, start: int, high: int) -> int:
+        """The end of the grapheme cluster at `start`; less where that alone exceeds the size."""
+        reach = max(start + 1, self.measure.reach(start, self.size, high))
+        # A reach in tokens may fall a little short where it lies inside a cluster.
+        window = min(high, reach + _NEAR)
+        found = _CLUSTER.match(self.text, start, window)
+        end = int(found.end()) if found else reach
+        if end <= reach or self.measure.fits(start, end, self.size):
+            return end
+        return reach
+
+    def _start(self, following: int, first: int) -> int:
+        """Where a node starts that must hold `following..first`: earlier by the overlap."""
+        if not self.overlap or self.before is None:
+            return following
+        floor, end, level = self.before
+        needed = self._visible_end(following, first)
+        low = max(
+            floor + 1,
+            self.measure.back(floor, end, self.overlap),
+            self.measure.back(floor, needed, self.size),
+        )
+        for start in self._piece_starts(low, end, floor, self.separators[level:]):
+            if self.measure.fits(start, end, self.overlap) and (
+                self.measure.fits(start, needed, self.size)
+            ):
+                return start
+        return following
+
+    def _piece_starts(
+        self, low: int, end: int, floor: int, separators: Sequence[_Separator]
+    ) -> Iterator[int]:
+        """Starts of pieces inside `low..end`, the farthest first, coarse pieces before fine."""
+        if not separators:
+            yield from self._cluster_starts(low, end, floor)
+        for separator in separators:
+            for cut in separator.ends(max(floor, low - separator.width), end):
+                start = self._visible_from(cut, end)
+                if low <= start < end:
+                    yield start
+
+    def _cluster_starts(self, low: int, end: int, floor: int) -> Iterator[int]:
+        start = low - 1
+        for _ in range(_TRIES):
+            start = self._visible_from(boundary_at_or_after(self.text, start + 1, floor), end)
+            if start >= end:
+                return
+            yield start

@@ -1,0 +1,177 @@
+"""What the semantic parser embeds: the sentences of a text as arrays, with their token counts."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag_nodes.text.blocks import Kind
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.spans import Span, trimmed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_UNCUT = frozenset({Kind.CODE, Kind.TABLE, Kind.HEADING, Kind.HTML, Kind.FRONT_MATTER, Kind.RULE})
+"""Blocks that are embedded as one unit; the others by sentence, lists by line."""
+_SLACK = 4
+"""Tokens by which the sum over a text may miss the count of a span encoded alone; beyond words
+of hundreds of letters it is never more than two, and every node is counted again at the end."""
+_USUAL = 2
+"""Slack where a wrong estimate costs a worse cut but never a bound."""
+
+
+class Units:
+    """The units of a text in order; together they hold every visible character.
+
+    A unit is a sentence, a line of a list, or a whole heading, table or block of code; one that is
+    over the limit is cut between lines, sentences and words.
+
+    Args:
+        packer: the text.
+        limit: tokens a unit may hold.
+
+    Attributes:
+        starts: offset of each unit's first character.
+        ends: offset after each unit's last character.
+        headings: which units are headings.
+    """
+
+    def __init__(self, packer: Packer, limit: int) -> None:
+        self.packer = packer
+        spans = list(_natural(packer))
+        before, through = _tokens_around(packer, spans)
+        over = set(np.flatnonzero(through - before > limit - _SLACK).tolist())
+        if over:
+            spans = list(_within(packer, spans, over, limit))
+            before, through = _tokens_around(packer, spans)
+        self.starts = [start for start, _ in spans]
+        self.ends = [end for _, end in spans]
+        self.headings = _in_headings(packer, self.starts)
+        self._before, self._through = before, through
+        self._before_each: list[int] = before.tolist()
+        self._through_each: list[int] = through.tolist()
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def texts(self, size: int) -> Iterator[list[str]]:
+        """The units themselves, `size` at a time."""
+        text = self.packer.text
+        for first in range(0, len(self), size):
+            some = slice(first, first + size)
+            yield [text[a:b] for a, b in zip(self.starts[some], self.ends[some], strict=True)]
+
+    def span(self, first: int, last: int) -> Span:
+        """Characters of the units `first` to `last`."""
+        return Span(self.starts[first], self.ends[last])
+
+    def estimate(self, first: int, last: int) -> int:
+        """Tokens of the units `first` to `last`, off by one or two."""
+        return self._through_each[last] - self._before_each[first]
+
+    def fits(self, first: int, last: int, limit: int) -> bool:
+        """Whether the units `first` to `last` hold at most `limit` tokens."""
+        estimate = self._through_each[last] - self._before_each[first]
+        if abs(estimate - limit) > _SLACK:
+            return estimate < limit
+        return self.packer.count(self.starts[first], self.ends[last]) <= limit
+
+    def last_within(self, first: int, limit: int) -> int:
+        """The last unit up to which the units from `first` fit into `limit` tokens."""
+        reach = self._before_each[first] + limit
+        last = max(first, bisect_right(self._through_each, reach + _SLACK, lo=first) - 1)
+        while last > first and not self.fits(first, last, limit):
+            last -= 1
+        return last
+
+    def first_over(self, first: int, least: int) -> int:
+        """The first unit up to which the units from `first` hold about `least` tokens."""
+        return bisect_left(self._through_each, self._before_each[first] + least, lo=first)
+
+    def firsts_within(
+        self, opens: NDArray[np.int64], closes: NDArray[np.int64], limit: int
+    ) -> NDArray[np.int64]:
+        """For each run of units that ends with `closes`, where it may start to be within `limit`.
+
+        Args:
+            opens: unit at which each item starts, increasing.
+            closes: unit at which each item ends.
+            limit: tokens.
+
+        Returns:
+            For each item, the first item from which the tokens up to its end are within `limit`;
+            one beyond the item itself where that alone is over it.
+        """
+        before, through = self._before[opens], self._through[closes]
+        loose = before.searchsorted(through - limit - _USUAL)
+        beyond = np.arange(1, len(opens) + 1)
+        tight = np.minimum(before.searchsorted(through - limit + _USUAL), beyond)
+        firsts = np.minimum(loose, tight)
+        for item in np.flatnonzero(firsts < tight).tolist():
+            last = int(closes[item])
+            while firsts[item] < tight[item] and not self.fits(
+                int(opens[firsts[item]]), last, limit
+            ):
+                firsts[item] += 1
+        return firsts
+
+
+def pieces_of(packer: Packer, span: Span, limit: int) -> Iterator[Span]:
+    """A span cut into pieces of at most `limit` tokens, where its text allows it best."""
+    position = span.start
+    while position < span.end:
+        cut = packer.end_of_piece(position, position, span.end, limit)
+        cut = cut if cut > position else packer.cluster_end(position, limit)
+        end = trimmed(packer.text, position, cut).end
+        yield Span(position, end)
+        if cut >= span.end:
+            return
+        position = packer.visible_from(cut)
+
+
+def _natural(packer: Packer) -> Iterator[Span]:
+    for block in packer.blocks:
+        if block.kind in _UNCUT:
+            yield Span(block.start, block.end)
+        else:
+            yield from packer.units_of(block)
+
+
+def _within(
+    packer: Packer, spans: Sequence[Span], over: Collection[int], limit: int
+) -> Iterator[Span]:
+    """The spans; those that are `over` and indeed do not fit are cut."""
+    for index, span in enumerate(spans):
+        if index in over and packer.count(*span) > limit:
+            yield from pieces_of(packer, span, limit)
+        else:
+            yield span
+
+
+def _in_headings(packer: Packer, starts: Sequence[int]) -> NDArray[np.bool_]:
+    blocks = [block for block in packer.blocks if block.kind is Kind.HEADING]
+    if not blocks:
+        return np.zeros(len(starts), dtype=bool)
+    opened = np.searchsorted([block.start for block in blocks], starts, side="right") - 1
+    ends = np.array([block.end for block in blocks])
+    inside: NDArray[np.bool_] = (opened >= 0) & (np.asarray(starts) < ends[opened])
+    return inside
+
+
+def _tokens_around(
+    packer: Packer, spans: Sequence[Span]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Tokens that end before each span, and those that begin before its end.
+
+    The difference is the count of a span but for a few tokens at its edges.
+    """
+    ends = packer.tokens.ends
+    offsets = np.array(spans, dtype=np.int64).reshape(-1, 2)
+    before = ends.searchsorted(offsets[:, 0], side="right")
+    begun = ends.searchsorted(offsets[:, 1], side="left") + 1
+    through = np.maximum(ends.searchsorted(offsets[:, 1], side="right"), begun)
+    return before.astype(np.int64), np.minimum(through, len(ends)).astype(np.int64)

@@ -1,0 +1,254 @@
+"""AutoNodeParser: which parser it picks, why, and that it keeps every parser's promises."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from llama_index.core.ingestion.pipeline import get_transformation_hash
+from llama_index.core.schema import Document, MetadataMode
+from strategies import TEXTS
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import DECISION
+from rag_nodes.parsers import HeadingHierarchyNodeParser, TokenOverlapNodeParser
+from rag_nodes.parsers.auto import WHOLE, AutoNodeParser
+from rag_nodes.parsers.auto_signals import measures_of, signals_of
+from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.text.tokens import count_tokens
+
+SENTENCE = "The harbour master keeps a list of all boats that are due before dark. "
+PROSE = "\n\n".join(f"Paragraph {n} begins here. " + SENTENCE * 6 for n in range(30))
+MANUAL = "# Manual\n\n" + "\n\n".join(f"## Part {n}\n\n{SENTENCE * 8}" for n in range(12))
+TALK = "\n\n".join(
+    f"{'Ann' if n % 2 else 'Bob'}: {'Yes, I think so. ' * (1 + n % 5)}" for n in range(200)
+)
+LOG = "\n".join(f"[{n:05}] " + "a=1;b=2;" * 200 for n in range(12))
+UNBROKEN = SENTENCE * 120
+
+
+def auto(**options: Any) -> AutoNodeParser:
+    return AutoNodeParser(**options)
+
+
+def small(**options: Any) -> AutoNodeParser:
+    sizes = {"chunk_size": 32, "min_chunk_size": 6, "chunk_overlap": 9, "whole_document_below": 0}
+    return AutoNodeParser(**{**sizes, **options})
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "reason"),
+    [
+        (MANUAL, "heading", "13 headings on 2 levels"),
+        (PROSE, "token-overlap", "No headings to go by"),
+        (UNBROKEN, "token-overlap", "No headings to go by"),
+        (TALK, "sentence", "of the lines begin with a speaker"),
+        (LOG, "recursive", "Half of the text is in sentences of"),
+        ("Short and whole.", WHOLE, "tokens are under 500"),
+        ("  \n ", WHOLE, "blank"),
+    ],
+    ids=["manual", "prose", "unbroken", "talk", "log", "short", "blank"],
+)
+def test_s3_25_each_kind_of_document_gets_the_parser_that_suits_it(
+    text: str, chosen: str, reason: str
+) -> None:
+    decision = auto().explain(text)
+    assert decision.chosen == chosen
+    assert reason in " ".join(decision.reasons)
+
+
+def test_the_nodes_are_those_of_the_parser_that_was_picked() -> None:
+    sizes = {"chunk_size": 300, "min_chunk_size": 50}
+    assert auto(**sizes).split_text(MANUAL) == (
+        HeadingHierarchyNodeParser(**sizes).split_text(MANUAL)
+    )
+    prose = TokenOverlapNodeParser(chunk_size=300, chunk_overlap=100, whole_document_below=0)
+    assert auto(**sizes).split_text(PROSE) == prose.split_text(PROSE)
+
+
+def test_every_node_says_why_and_neither_model_reads_it() -> None:
+    parser = auto(chunk_size=300)
+    nodes = parser.get_nodes_from_documents([Document(text=MANUAL)])
+    assert len(nodes) > 3
+    for node in nodes:
+        assert node.metadata[DECISION] == str(parser.explain(MANUAL))
+        for mode in (MetadataMode.EMBED, MetadataMode.LLM):
+            assert "levels" not in node.get_content(metadata_mode=mode)
+    assert nodes[0].metadata[DECISION].startswith("heading: 13 headings on 2 levels")
+    assert "token-overlap 0." in nodes[0].metadata[DECISION]
+
+
+def test_a_decision_holds_the_numbers_it_was_made_from() -> None:
+    decision = auto().explain(Document(text=MANUAL))
+    assert decision.signals["headings"] == 13
+    assert decision.signals["levels"] == 2
+    assert decision.signals["under_headings"] == 1.0
+    assert decision.signals["tokens"] == count_tokens(MANUAL)
+    assert set(decision.scores) == {"heading", "token-overlap", "sentence", "recursive"}
+    assert all(0 <= score <= 1 for score in decision.scores.values())
+
+
+def test_shares_of_tables_and_code_are_seen() -> None:
+    table = "| a | b |\n|---|---|\n" + "| one | two |\n" * 40
+    code = "```py\n" + "x = 1\n" * 80 + "```\n"
+    signals = auto(whole_document_below=0).explain(f"{table}\n{code}").signals
+    assert signals["table_share"] + signals["code_share"] > 0.95
+    assert signals["table_share"] == pytest.approx(len(table) / len(table + code), abs=0.02)
+
+
+def test_words_in_common_are_seen() -> None:
+    shared = auto().explain(UNBROKEN).signals["cohesion"]
+    numbers = " ".join(f"Word{n} stands{n} alone{n}." for n in range(400))
+    assert shared == 1.0
+    assert auto().explain(numbers).signals["cohesion"] == 0.0
+
+
+def test_a_form_full_of_tiny_sections_is_not_cut_by_its_headings() -> None:
+    form = "\n\n".join(f"## {n}\n\nYes." for n in range(300))
+    assert auto().explain(form).chosen != "heading"
+
+
+def test_the_named_parser_gives_way_where_another_scores_clearly_better() -> None:
+    parser = auto(chunk_size=300, min_chunk_size=20)
+    source = parser._source(MANUAL)
+    signals = signals_of(source.packer, source.packer)
+    whole = list(HeadingHierarchyNodeParser(chunk_size=300, min_chunk_size=20).spans(source))
+    inside = [Cut(at, at + 60) for at in range(5, 900, 50)]
+    fair = parser._judge(signals, source, {"heading": whole, "token-overlap": inside})
+    unfair = parser._judge(signals, source, {"heading": inside, "token-overlap": whole})
+    assert fair.chosen == "heading"
+    assert len(fair.reasons) == 1
+    assert unfair.chosen == "token-overlap"
+    assert unfair.reasons[1].startswith("But token-overlap scores")
+
+
+def test_meaning_is_never_used_unless_it_is_asked_for() -> None:
+    assert "semantic" not in auto().candidates
+    assert auto(chunk_size=300).explain(UNBROKEN).chosen == "token-overlap"
+    asked = auto(chunk_size=300, candidates={"heading": {}, "token-overlap": {}, "semantic": {}})
+    decision = asked.explain(UNBROKEN)
+    assert decision.chosen == "semantic"
+    assert "semantic" not in decision.scores
+    assert asked.explain(MANUAL).chosen == "heading"
+    assert len(asked.split_text(UNBROKEN)) > 1
+
+
+def test_the_only_candidate_is_taken_whatever_the_text() -> None:
+    for name in ("heading", "token-overlap", "sentence", "recursive", "semantic"):
+        parser = auto(candidates={name: {}})
+        for text in (MANUAL, PROSE, TALK, LOG):
+            assert parser.explain(text).chosen == name
+
+
+def test_candidates_take_their_own_options_and_share_the_sizes() -> None:
+    parser = auto(chunk_size=199, candidates={"recursive": {"separators": ["|", ""]}})
+    inner = parser._parsers["recursive"]
+    assert inner.to_dict()["chunk_size"] == 199
+    assert inner.to_dict()["unit"] == "tokens"
+    assert list(inner.to_dict()["separators"]) == ["|", ""]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"candidates": {}}, "candidates is empty; name some of: heading"),
+        ({"candidates": {"magic": {}}}, "unknown candidate 'magic'; name some of: heading"),
+        ({"candidates": {"heading": {"chunk_size": 9}}}, "set sizes, tokenizer and language on"),
+        ({"candidates": {"heading": {"wrong": 1}}}, "unknown option 'wrong'"),
+        ({"min_chunk_size": 900}, "must not be over chunk_size"),
+        ({"chunk_overlap": 750}, "must be smaller than chunk_size"),
+    ],
+    ids=str,
+)
+def test_a_wrong_configuration_says_what_to_do(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says):
+        auto(**options)
+
+
+def test_a_parser_comes_back_from_its_data_and_from_a_pickle() -> None:
+    parser = auto(chunk_size=300, candidates={"semantic": {"method": "optimal"}, "heading": {}})
+    for again in (AutoNodeParser.from_dict(parser.to_dict()), pickle.loads(pickle.dumps(parser))):
+        assert again == parser
+        assert again.fingerprint == parser.fingerprint
+        assert again.split_text(MANUAL) == parser.split_text(MANUAL)
+
+
+def test_data_of_a_candidate_that_cut_differently_is_refused() -> None:
+    data = auto().to_dict()
+    data["candidate_versions"]["heading"] = 99
+    with pytest.raises(ConfigurationError, match="ingest again"):
+        AutoNodeParser.from_dict(data)
+
+
+def test_other_candidates_or_versions_give_other_cache_keys_and_ids(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = [Document(text="x")]
+    parsers = [auto(), auto(candidates={"heading": {}}), auto(candidates={"sentence": {}})]
+    monkeypatch.setattr(HeadingHierarchyNodeParser, "output_version", 2)
+    parsers.append(auto())
+    assert len({parser.fingerprint for parser in parsers}) == 4
+    monkeypatch.undo()
+    assert len({get_transformation_hash(nodes, parser) for parser in parsers[:3]}) == 3
+
+
+def test_a_long_document_is_judged_by_a_sample_and_cut_whole() -> None:
+    text = MANUAL + "\n\n" + PROSE * 4
+    parser = auto(candidates={"token-overlap": {}, "recursive": {}})
+    assert len(text) > 48_000
+    nodes = parser.get_nodes_from_documents([Document(text=text)])
+    assert nodes[-1].end_char_idx == len(text.rstrip())  # type: ignore[attr-defined]
+    assert parser.explain(text).signals["tokens"] == count_tokens(text)
+
+
+@pytest.mark.parametrize("text", [" " * 60_000 + "x", "x" + " " * 60_000 + "y"])
+def test_a_long_document_that_is_nearly_blank_is_judged_by_what_is_there(text: str) -> None:
+    assert "".join(auto(whole_document_below=0).split_text(text)).strip()[0] == "x"
+
+
+def test_measures_tell_good_cuts_from_bad_ones() -> None:
+    text = "# A\n\nOne sentence. Two of them.\n\n- x\n- y\n\n# B\n\nThe end is here."
+    source = SourceText(text, title="", encoding="cl100k_base", language="en")
+    middle = text.index("# B")
+    good = measures_of(source, [Cut(0, middle - 2), Cut(middle, len(text))], 3, 30)
+    cut = text.index("- y") + 1
+    bad = measures_of(source, [Cut(0, cut), Cut(cut - 4, len(text))], 3, 12)
+    assert good.score == 1.0
+    assert (good.sizes, good.boundaries, good.intact, good.openings, good.unique) == (1,) * 5
+    assert bad.sizes < 1
+    assert bad.boundaries == 0.5
+    assert bad.intact == 0.0
+    assert bad.unique < 1
+    assert bad.score < good.score
+
+
+@given(text=TEXTS)
+def test_the_laws_hold_whatever_is_picked(text: str) -> None:
+    parser = small()
+    document = Document(text=text, id_="doc")
+    nodes = parser.get_nodes_from_documents([document])
+    covered = bytearray(len(text))
+    for node in nodes:
+        start, end = node.start_char_idx, node.end_char_idx  # type: ignore[attr-defined]
+        assert text[start:end] == node.text  # type: ignore[attr-defined]
+        covered[start:end] = b"\1" * (end - start)
+        assert node.metadata.get(keys.OVERSIZED) or node.metadata[keys.TOKEN_COUNT] <= 32
+    assert all(seen or text[i].isspace() for i, seen in enumerate(covered))
+    for left, right in pairwise(nodes):
+        assert left.start_char_idx < right.start_char_idx  # type: ignore[attr-defined]
+        assert left.end_char_idx < right.end_char_idx  # type: ignore[attr-defined]
+    awaited = asyncio.run(parser.acall([document]))
+    assert [(n.node_id, n.metadata) for n in awaited] == [(n.node_id, n.metadata) for n in nodes]
+
+
+async def test_a_parser_that_waits_for_a_model_is_awaited() -> None:
+    parser = small(candidates={"semantic": {"method": "optimal"}})
+    document = Document(text=UNBROKEN[:2000], id_="doc")
+    awaited = await parser.acall([document])
+    assert [n.node_id for n in awaited] == [n.node_id for n in parser([document])]
+    assert all(n.metadata[DECISION].startswith("semantic: ") for n in awaited)

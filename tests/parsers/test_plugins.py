@@ -1,0 +1,163 @@
+"""Parsers of other packages: found by entry point, imported when asked for, never in our way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser
+from rag_nodes.parsers.plugins import GROUP, find_plugins, load_plugin
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_parser"
+BUILT_IN: dict[str, type[SpanNodeParser]] = {"fixed": FixedSizeNodeParser}
+Install = Callable[..., None]
+PARSER = """
+from rag_nodes.parsers import Cut, SpanNodeParser
+class {name}(SpanNodeParser):
+    def spans(self, source):
+        return iter([Cut(source.packer.start, source.packer.end)])
+"""
+
+
+def install_metadata(folder: Path, name: str, entries: dict[str, str]) -> None:
+    """What an installer writes next to a package's modules."""
+    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    lines = [f"{key} = {value}" for key, value in entries.items()]
+    (info / "entry_points.txt").write_text("\n".join([f"[{GROUP}]", *lines, ""]))
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Installs packages of a single module into a folder on the path."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    modules = set(sys.modules)
+
+    def add(distribution: str, entries: dict[str, str], module: str = "", code: str = "") -> None:
+        install_metadata(tmp_path, distribution, entries)
+        if module:
+            (tmp_path / f"{module}.py").write_text(code)
+        find_plugins.cache_clear()
+
+    yield add
+    find_plugins.cache_clear()
+    for module in set(sys.modules) - modules:
+        del sys.modules[module]
+
+
+def test_a_plugin_is_found_without_being_imported_and_loaded_when_asked_for(
+    install: Install,
+) -> None:
+    code = PARSER.format(name="WholeNodeParser")
+    install("whole-parser", {"whole": "whole_plugin:WholeNodeParser"}, "whole_plugin", code)
+    assert "whole" in find_plugins()
+    assert find_plugins()["whole"][0].distribution == "whole-parser 1.0"
+    assert "whole_plugin" not in sys.modules
+    parser = load_plugin("whole", BUILT_IN)
+    assert parser is not None
+    assert parser().split_text("All of it.") == ["All of it."]
+
+
+def test_a_name_nobody_offers_is_not_ours_to_judge() -> None:
+    assert load_plugin("nobody-offers-this", BUILT_IN) is None
+
+
+def test_a_plugin_that_takes_the_name_of_a_preset_is_refused(install: Install) -> None:
+    install("rude-parser", {"fixed": "rude_plugin:Rude"})
+    with pytest.raises(ConfigurationError, match=r"'fixed' is built in, and rude-parser 1\.0"):
+        load_plugin("fixed", BUILT_IN)
+
+
+def test_a_name_two_packages_offer_is_refused(install: Install) -> None:
+    install("first-parser", {"shared": "first_plugin:First"})
+    install("second-parser", {"shared": "second_plugin:Second"})
+    with pytest.raises(ConfigurationError, match="uninstall all but one") as refused:
+        load_plugin("shared", BUILT_IN)
+    assert "first-parser 1.0" in str(refused.value)
+    assert "second-parser 1.0" in str(refused.value)
+
+
+def test_the_same_package_twice_on_the_path_is_one_offer(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("twin-parser", {"twin": "twin_plugin:Twin"})
+    (tmp_path / "again").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "again"))
+    install_metadata(tmp_path / "again", "twin-parser", {"twin": "twin_plugin:Twin"})
+    find_plugins.cache_clear()
+    assert len(find_plugins()["twin"]) == 1
+
+
+def test_a_broken_plugin_names_its_package_and_leaves_the_others_alone(install: Install) -> None:
+    install("broken-parser", {"broken": "broken_plugin:X"}, "broken_plugin", "import not_here")
+    code = PARSER.format(name="SoundNodeParser")
+    install("sound-parser", {"sound": "sound_plugin:SoundNodeParser"}, "sound_plugin", code)
+    assert {"broken", "sound"} <= set(find_plugins())
+    assert load_plugin("sound", BUILT_IN) is not None
+    with pytest.raises(ConfigurationError, match=r"broken-parser 1\.0 .*No module named 'not_he"):
+        load_plugin("broken", BUILT_IN)
+
+
+@pytest.mark.parametrize("target", ["LIMIT", "Strange", "missing"])
+def test_an_entry_point_that_is_no_parser_is_refused(install: Install, target: str) -> None:
+    code = "LIMIT = 3\nclass Strange: pass\n"
+    install("odd-parser", {"odd": f"odd_plugin:{target}"}, "odd_plugin", code)
+    with pytest.raises(ConfigurationError, match=r"'odd' of odd-parser 1\.0"):
+        load_plugin("odd", BUILT_IN)
+
+
+def test_a_plugin_whose_class_is_named_like_one_of_ours_is_refused(install: Install) -> None:
+    code = PARSER.format(name="FixedSizeNodeParser")
+    install("copy-parser", {"copy": "copy_plugin:FixedSizeNodeParser"}, "copy_plugin", code)
+    with pytest.raises(ConfigurationError, match="calls itself 'FixedSizeNodeParser'"):
+        load_plugin("copy", BUILT_IN)
+
+
+def install_example(folder: Path) -> None:
+    """Install `examples/custom_parser` as its pyproject says, without a build tool or network."""
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())
+    for module in project["tool"]["setuptools"]["py-modules"]:
+        shutil.copy(EXAMPLE / f"{module}.py", folder)
+    install_metadata(folder, project["project"]["name"], project["project"]["entry-points"][GROUP])
+
+
+USE = """
+from llama_index.core.schema import Document
+from rag_nodes.parsers import get_parser
+text = "# Title\\n\\nFirst paragraph.\\n\\n- a list\\n- of two"
+parser = get_parser("paragraphs")
+for node in parser([Document(text=text, id_="d")]):
+    assert text[node.start_char_idx : node.end_char_idx] == node.text
+    print(type(parser).__name__, repr(node.text), node.metadata["heading_path"])
+"""
+
+
+def test_the_ten_line_example_package_is_found_by_name_once_installed(tmp_path: Path) -> None:
+    install_example(tmp_path)
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    run = subprocess.run(
+        [sys.executable, "-c", USE],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert run.stdout.splitlines() == [
+        "ParagraphNodeParser '# Title' ['Title']",
+        "ParagraphNodeParser 'First paragraph.' ['Title']",
+        "ParagraphNodeParser '- a list\\n- of two' ['Title']",
+    ], run.stderr
+
+
+def test_the_example_is_as_short_as_we_say() -> None:
+    lines = (EXAMPLE / "paragraph_parser.py").read_text().splitlines()
+    assert len([line for line in lines if line.strip()]) <= 10
