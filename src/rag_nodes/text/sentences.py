@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -18,8 +19,7 @@ AUTO = "auto"
 """Guess the language from the text."""
 
 _PARAGRAPH = re.compile(r"[\r\n](?:(?<=\r)\n)?+[ \t]*+[\r\n]\s*+")
-_WORD = re.compile(r"[^\W\d_]+")
-_SAMPLE = 20_000
+_SAMPLE = 8_000
 """Characters the language is guessed from."""
 _WINDOW = 4_000
 """Characters sentencex is given at once."""
@@ -47,6 +47,12 @@ _SCRIPTS = {
 }
 
 
+_FOREIGN = re.compile(
+    "[\u0370-\u03ff\u0600-\u06ff\u0900-\u097f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
+)
+"""A letter of any of these scripts."""
+
+
 @lru_cache(maxsize=1)
 def _languages_of_words() -> dict[str, tuple[str, ...]]:
     languages: dict[str, tuple[str, ...]] = {}
@@ -64,14 +70,18 @@ def guess_language(text: str) -> str:
     """
     sample = text[:_SAMPLE]
     if not sample.isascii():
-        for language, letter in _SCRIPTS.items():
-            if len(letter.findall(sample)) * 5 > len(sample):
-                return language
+        letters = _FOREIGN.findall(sample)
+        if len(letters) * 5 > len(sample):
+            for language, letter in _SCRIPTS.items():
+                if len(letter.findall(sample)) * 5 > len(sample):
+                    return language
     seen = dict.fromkeys(_SMALL_WORDS, 0)
     languages = _languages_of_words()
-    for match in _WORD.finditer(sample.lower()):
-        for language in languages.get(match.group(), ()):
-            seen[language] += 1
+    # Small words hardly ever touch a mark, and splitting at blanks is ten times as fast.
+    counts = Counter(sample.lower().split())
+    for word in counts.keys() & languages.keys():
+        for language in languages[word]:
+            seen[language] += counts[word]
     best = max(seen, key=lambda language: (seen[language], language == "en"))
     return best if seen[best] >= _LEAST_EVIDENCE else "en"
 
