@@ -9,7 +9,6 @@ Unicode spaces is blank.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
@@ -32,6 +31,7 @@ from rag_nodes.text.markdown_lines import (
     interrupts,
     starts_table,
 )
+from rag_nodes.text.patterns import compiled
 from rag_nodes.text.spans import Span
 
 
@@ -82,14 +82,14 @@ def scan_blocks(text: str) -> list[Block]:
     return _Scanner(text).run()
 
 
-_GAP = re.compile(r"(?:[^\S\n]*+\n)*+([ \t]*+)")
+_GAP = compiled(r"(?:[^\S\n]*+\n)*+([ \t]*+)")
 """Blank lines, and the indentation of the line below them."""
-_PROSE = re.compile(rf"[^\n]*+(?:\n[ \t]*+{TEXT_START}[^\n]*+)*+")
+_PROSE = compiled(rf"[^\n]*+(?:\n[ \t]*+{TEXT_START}[^\n]*+)*+")
 """A line, and all below it that can do nothing but continue a paragraph."""
-_BELOW = re.compile(r"\n([ \t]*+)(?=[^\S\n]*+\S)")
+_BELOW = compiled(r"\n([ \t]*+)(?=[^\S\n]*+\S)")
 """The indentation of the line below, unless that is blank."""
-_INDENTED_CODE = re.compile(r"(?:(?: {4}| {0,3}\t)[^\n]*+(?:\n|\Z)|[^\S\n]*+\n)*+")
-_BAR_ROWS = re.compile(r"(?:\n {0,3}\|[^\n]*+)*+")
+_INDENTED_CODE = compiled(r"(?:(?: {4}| {0,3}\t)[^\n]*+(?:\n|\Z)|[^\S\n]*+\n)*+")
+_BAR_ROWS = compiled(r"(?:\n {0,3}\|[^\n]*+)*+")
 
 
 class _Scanner:

@@ -19,6 +19,7 @@ from rag_nodes.text.markdown_lines import (
     may_interrupt,
     starts_table,
 )
+from rag_nodes.text.patterns import compiled
 
 _QUOTE = -1
 """Stands for a quote among the widths of open containers."""
@@ -32,14 +33,14 @@ _OPENERS = frozenset(">-*+0123456789")
 """First characters of marks that open a container."""
 _TEXT = rf"[ \t]*+{TEXT_START}[^\n]*+"
 _TEXT_LINES = {
-    ">": re.compile(rf"(?:\n(?:> ?+)?+{_TEXT})*+"),
-    **{mark: re.compile(rf"(?:\n(?:{re.escape(mark)} (?![ \t]))?+{_TEXT})*+") for mark in "-*+"},
-    **dict.fromkeys(".)", re.compile(rf"(?:\n{_TEXT})*+")),
+    ">": compiled(rf"(?:\n(?:> ?+)?+{_TEXT})*+"),
+    **{mark: compiled(rf"(?:\n(?:{re.escape(mark)} (?![ \t]))?+{_TEXT})*+") for mark in "-*+"},
+    **dict.fromkeys(".)", compiled(rf"(?:\n{_TEXT})*+")),
 }
 """Lines that go on with a paragraph in a container, or are one-line items of the same list."""
-_BLANK_LINES = re.compile(r"(?:\n[^\S\n]*+(?=\n))*+")
-_SPACES = re.compile(r" *+")
-_CLOSES = re.compile(r"(`+|~+) *+\Z")
+_BLANK_LINES = compiled(r"(?:\n[^\S\n]*+(?=\n))*+")
+_SPACES = compiled(r" *+")
+_CLOSES = compiled(r"(`+|~+) *+\Z")
 
 
 class _Leaf(Enum):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 
-_BACKTICKS = re.compile(r"`+")
-_ESCAPE_OR_BACKTICKS = re.compile(r"\\[^\n]|`+")
-_LONE = re.compile(r"(``?)[^\S\n]*(?=\n)")
-_LONE_STOP = re.compile(r"\n[ \t]*+(``?)[^\S\n]*+(?=\n|\Z)|\n[^\S\n]*+\n[ \t]*+#")
+from rag_nodes.text.patterns import compiled
+
+_BACKTICKS = compiled(r"`+")
+_ESCAPE_OR_BACKTICKS = compiled(r"\\[^\n]|`+")
+_LONE = compiled(r"(``?)[^\S\n]*(?=\n)")
+_LONE_STOP = compiled(r"\n[ \t]*+(``?)[^\S\n]*+(?=\n|\Z)|\n[^\S\n]*+\n[ \t]*+#")
 _TITLE = r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)"
-_DEFINITION = re.compile(
+_DEFINITION = compiled(
     r" {0,3}\[(?=[^\]]*[^\s\]])(?:[^\[\]\\]|\\.){1,999}+\]:[ \t]*+(?:\n[ \t]*+)?+"
     r"(?:<(?:[^<>\n\\]|\\.)*+>|[^\s<]\S*+)"
     rf"(?:(?:[ \t]++|[ \t]*+\n[ \t]*+)(?:{_TITLE})[ \t]*+(?:\n|\Z)|[ \t]*+(?:\n|\Z))",

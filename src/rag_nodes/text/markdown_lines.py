@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import re
 
+from rag_nodes.text.patterns import compiled
+
 CODE_INDENT = 4
 """Columns of indentation from which on a line is code or continues a paragraph."""
 
 TEXT_START = r"[^\s#`~><=*_+|:0-9-]"
 """A first character of a line that can only be text."""
 _END = r"(?=\n|\Z)"
-ATX = re.compile(rf"(#{{1,6}}+)(?:([ \t]++)[^\n]*+|{_END})")
-SETEXT = re.compile(rf"(?:=+|-+)[ \t]*+{_END}")
-RULE = re.compile(rf"(?:(?:\*[ \t]*+){{3,}}+|(?:-[ \t]*+){{3,}}+|(?:_[ \t]*+){{3,}}+){_END}")
-FENCE = re.compile(rf"(`{{3,}}+)([^`\n]*+){_END}|(~{{3,}}+)([^\n]*)")
-ITEM = re.compile(
+ATX = compiled(rf"(#{{1,6}}+)(?:([ \t]++)[^\n]*+|{_END})")
+SETEXT = compiled(rf"(?:=+|-+)[ \t]*+{_END}")
+RULE = compiled(rf"(?:(?:\*[ \t]*+){{3,}}+|(?:-[ \t]*+){{3,}}+|(?:_[ \t]*+){{3,}}+){_END}")
+FENCE = compiled(rf"(`{{3,}}+)([^`\n]*+){_END}|(~{{3,}}+)([^\n]*)")
+ITEM = compiled(
     r"(?:[0-9]{1,9}+)?(?P<kind>(?<=[0-9])[.)]|(?<![0-9])[-+*])"
     rf"(?:(?P<gap>[ \t]++)(?!\n|\Z)|[ \t]*+{_END})"
 )
-DELIMITER_ROW = re.compile(
+DELIMITER_ROW = compiled(
     rf"(?!-[ \t]|.{_END})\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+{_END}"
 )
-_PIPE = re.compile(r"(?<!\\)\|")
+_PIPE = compiled(r"(?<!\\)\|")
 
 _VERBATIM = "script|pre|style|textarea"
 _TAGS = (
@@ -34,19 +36,19 @@ _TAGS = (
     "hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|"
     "search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul"
 )
-_HTML = re.compile(
+_HTML = compiled(
     rf"<(?:(?P<verbatim>(?:{_VERBATIM})(?=[\s>]|\Z))|(?P<comment>!--)|(?P<instruction>\?)"
     rf"|(?P<cdata>!\[CDATA\[)|(?P<declaration>![A-Za-z])|(?P<block>/?(?:{_TAGS})(?=[\s>]|/>|\Z)))",
     re.IGNORECASE,
 )
-BLANK_LINE = re.compile(r"\n[^\S\n]*+(?=\n|\Z)")
+BLANK_LINE = compiled(r"\n[^\S\n]*+(?=\n|\Z)")
 """Ends a paragraph, and the HTML blocks that have no end mark of their own."""
 _HTML_ENDS = {
-    "verbatim": re.compile(rf"</(?:{_VERBATIM})>", re.IGNORECASE),
-    "comment": re.compile(r"-->"),
-    "instruction": re.compile(r"\?>"),
-    "cdata": re.compile(r"\]\]>"),
-    "declaration": re.compile(r">"),
+    "verbatim": compiled(rf"</(?:{_VERBATIM})>", re.IGNORECASE),
+    "comment": compiled(r"-->"),
+    "instruction": compiled(r"\?>"),
+    "cdata": compiled(r"\]\]>"),
+    "declaration": compiled(r">"),
     "block": BLANK_LINE,
 }
 _ATTRIBUTE = (
@@ -54,7 +56,7 @@ _ATTRIBUTE = (
     r"(?:[ \t\f\v]*+=[ \t\f\v]*+(?:[^\s\"'=<>`]++|'[^'\n]*+'|\"[^\"\n]*+\"))?+"
 )
 _NAME = "[A-Za-z][A-Za-z0-9-]*+"
-_LONE_TAG = re.compile(
+_LONE_TAG = compiled(
     rf"<(?:{_NAME}(?:{_ATTRIBUTE})*+[ \t\f\v]*+/?|/{_NAME}[ \t\f\v]*+)>[ \t\f\v]*+{_END}"
 )
 
@@ -115,7 +117,7 @@ def cells(row: str) -> int:
     return len(_PIPE.findall(body)) + 1
 
 
-_FENCE_ENDS = {mark: re.compile(rf"({mark}*+)([ \t]*+{_END})?+") for mark in "`~"}
+_FENCE_ENDS = {mark: compiled(rf"({mark}*+)([ \t]*+{_END})?+") for mark in "`~"}
 """The rest of a run of fence characters, and that of the line if it is blank."""
 
 
@@ -132,12 +134,10 @@ def closing_fence(text: str, mark: str, at: int) -> int:
     return len(text)
 
 
-_FRONT_MATTER = re.compile(r"---[^\S\n]*+(?=\n)")
-_FRONT_MATTER_END = re.compile(
-    r"\n(?:(---|\.\.\.)[^\S\n]*+(?=\n|\Z)|[^\S\n]*+\n[^\S\n]*+(?=\n|\Z))"
-)
+_FRONT_MATTER = compiled(r"---[^\S\n]*+(?=\n)")
+_FRONT_MATTER_END = compiled(r"\n(?:(---|\.\.\.)[^\S\n]*+(?=\n|\Z)|[^\S\n]*+\n[^\S\n]*+(?=\n|\Z))")
 """A line that closes front matter, or two blank lines, which show that it was none."""
-_YAML_KEY = re.compile(r"^[ \t]*+[\w\"'][\w .\"'-]*+:(?:\s|\Z)", re.MULTILINE)
+_YAML_KEY = compiled(r"^[ \t]*+[\w\"'][\w .\"'-]*+:(?:\s|\Z)", re.MULTILINE)
 
 
 def front_matter_end(text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from rag_nodes.text.patterns import compiled
 
 _REACH = 14
 """Characters before a boundary that are looked at; no abbreviation here is longer."""
@@ -33,12 +33,12 @@ _AFTER_ORDINAL = _words(
 )
 """What German counts with ordinals, which end in a full stop: `am 3. Mai`."""
 _ZONES = _words("EST EDT CST CDT MST MDT PST PDT GMT UTC CET CEST BST")
-_ORDINAL = re.compile(r"(?:\A|\W)\d{1,2}\.\Z")
-_WORD = re.compile(r"\w+")
-_CLOSING = re.compile(r"[*_]++(?=\s)\s*+|[☀-➿\U0001f000-\U0001faff\ufe0f\u200d]++\s*+")
+_ORDINAL = compiled(r"(?:\A|\W)\d{1,2}\.\Z")
+_WORD = compiled(r"\w+")
+_CLOSING = compiled(r"[*_]++(?=\s)\s*+|[☀-➿\U0001f000-\U0001faff\ufe0f\u200d]++\s*+")
 """What stands behind the full stop of a sentence and still belongs to it: emphasis, emoji."""
-_ELLIPSIS = re.compile(r"…[\"”\u2019)\]]*+\s++(?=[^\W\d_])")
-_OWN_PARENTHESIS = re.compile(r"\([^()]*+(?<=[.!?…])\)\s++(?=[^\W\d_])")
+_ELLIPSIS = compiled(r"…[\"”\u2019)\]]*+\s++(?=[^\W\d_])")
+_OWN_PARENTHESIS = compiled(r"\([^()]*+(?<=[.!?…])\)\s++(?=[^\W\d_])")
 
 
 def corrected(body: str, starts: list[int], language: str) -> list[int]:
@@ -100,9 +100,9 @@ def _missed(body: str, starts: list[int]) -> list[int]:
 
 
 _MARK = r"[ \t]*+(?:(?P<heading>#{1,6}[ \t])|[-*+•][ \t]|(?P<number>[0-9]{1,3})[.)][ \t])"
-_FIRST_MARK = re.compile(_MARK)
-_LOWER_MARK = re.compile(rf"[\r\n]{_MARK}")
-_LINE_END = re.compile(r"[\r\n]|\Z")
+_FIRST_MARK = compiled(_MARK)
+_LOWER_MARK = compiled(rf"[\r\n]{_MARK}")
+_LINE_END = compiled(r"[\r\n]|\Z")
 
 
 def lines_apart(text: str, start: int, end: int) -> list[int]:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import sentencex
 
 from rag_nodes.text.graphemes import boundary_at_or_before
+from rag_nodes.text.patterns import compiled
 from rag_nodes.text.sentence_rules import corrected, lines_apart
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import encodable
@@ -18,7 +19,7 @@ from rag_nodes.text.tokens import encodable
 AUTO = "auto"
 """Guess the language from the text."""
 
-_PARAGRAPH = re.compile(r"[\r\n](?:(?<=\r)\n)?+[ \t]*+[\r\n]\s*+")
+_PARAGRAPH = compiled(r"[\r\n](?:(?<=\r)\n)?+[ \t]*+[\r\n]\s*+")
 _SAMPLE = 8_000
 """Characters the language is guessed from."""
 _WINDOW = 4_000
