@@ -103,7 +103,7 @@ def build_controls(settings: Settings) -> Controls:
     parsers = gr.CheckboxGroup(
         [(preset.title, name) for name, preset in PRESETS.items()],
         value=first,
-        label="Parsers to compare",
+        label=f"Parsers to compare, up to {MOST_COLUMNS}",
         elem_id="rn-parsers",
     )
     groups: dict[str, gr.Group] = {}
