@@ -15,12 +15,13 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.auto_rules import SEMANTIC, rule_for
 from rag_nodes.parsers.auto_signals import Signals, measures_of, sample_of, signals_of
-from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
 from rag_nodes.parsers.sentence import SentenceNodeParser
+from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 
 WHOLE = "whole"
@@ -106,11 +107,6 @@ class AutoNodeParser(SpanNodeParser):
     _parsers: dict[str, SpanNodeParser] = PrivateAttr(default_factory=dict)
 
     def _check(self) -> None:
-        if self.min_chunk_size > self.chunk_size:
-            raise ConfigurationError(
-                f"min_chunk_size ({self.min_chunk_size}) must not be over chunk_size "
-                f"({self.chunk_size})"
-            )
         if not self.candidates:
             raise ConfigurationError(f"candidates is empty; name some of: {_known()}")
         for name, options in self.candidates.items():

@@ -25,13 +25,11 @@ from pydantic import ModelWrapValidatorHandler
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.nodes import Origin, build_nodes, link_neighbours, origins_of
+from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokenizers import check_tokenizer
 from rag_nodes.text.tokens import DEFAULT_ENCODING
-
-LEAST_TOKENS = 8
-"""Smallest token limit: one character can take four tokens, and a limit must always hold."""
 
 
 class SpanNodeParser(NodeParser):
@@ -92,6 +90,7 @@ class SpanNodeParser(NodeParser):
         plain = {k: v for k, v in self.to_dict().items() if k not in self._cosmetic}
         name = json.dumps(plain, sort_keys=True, default=str)
         self._fingerprint = hashlib.sha256(name.encode()).hexdigest()[:12]
+        check_sizes(self)
         self._check()
 
     def _check(self) -> None:

@@ -7,8 +7,7 @@ from typing import Literal
 
 from llama_index.core.bridge.pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 
@@ -35,15 +34,6 @@ class FixedSizeNodeParser(SpanNodeParser):
     chunk_size: int = Field(default=1000, ge=1)
     chunk_overlap: int = Field(default=200, ge=0)
     unit: Literal["characters", "tokens"] = Field(default="characters")
-
-    def _check(self) -> None:
-        if self.chunk_overlap >= self.chunk_size:
-            raise ConfigurationError(
-                f"chunk_overlap ({self.chunk_overlap}) must be smaller than chunk_size "
-                f"({self.chunk_size})"
-            )
-        if self.unit == "tokens" and self.chunk_size < LEAST_TOKENS:
-            raise ConfigurationError(f"chunk_size must be at least {LEAST_TOKENS} tokens")
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Windows from the first visible character to the last."""

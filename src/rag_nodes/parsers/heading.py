@@ -9,8 +9,8 @@ from typing import Any
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.blocks import Block, Kind
 from rag_nodes.text.headings import Heading
@@ -63,13 +63,6 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
 
     chunk_size: int = Field(default=1000, ge=LEAST_TOKENS)
     min_chunk_size: int = Field(default=100, ge=0)
-
-    def _check(self) -> None:
-        if self.min_chunk_size > self.chunk_size:
-            raise ConfigurationError(
-                f"min_chunk_size ({self.min_chunk_size}) must not be over chunk_size "
-                f"({self.chunk_size})"
-            )
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Sections, merged where short, cut where long."""

@@ -8,8 +8,8 @@ from typing import Any
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
 from rag_nodes.text.blocks import Kind
 from rag_nodes.text.packing import Packer
@@ -44,13 +44,6 @@ class TokenOverlapNodeParser(SpanNodeParser):
     chunk_size: int = Field(default=750, ge=LEAST_TOKENS)
     chunk_overlap: int = Field(default=100, ge=0)
     whole_document_below: int = Field(default=500, ge=0)
-
-    def _check(self) -> None:
-        if self.chunk_overlap >= self.chunk_size:
-            raise ConfigurationError(
-                f"chunk_overlap ({self.chunk_overlap}) must be smaller than chunk_size "
-                f"({self.chunk_size})"
-            )
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Paragraphs and sentences packed from the front."""

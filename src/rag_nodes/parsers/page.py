@@ -9,8 +9,9 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import BaseNode
 
 from rag_nodes import metadata as keys
-from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.nodes import origins_of
+from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.blocks import Kind
 from rag_nodes.text.graphemes import boundary_at_or_before

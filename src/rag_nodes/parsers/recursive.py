@@ -11,8 +11,7 @@ from typing import Literal
 import regex
 from llama_index.core.bridge.pydantic import Field, field_validator
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.measure import measure_of
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
@@ -73,15 +72,6 @@ class RecursiveNodeParser(SpanNodeParser):
         if "" in separators[:-1]:
             raise ValueError('"" cuts anywhere, so it must come last')
         return separators
-
-    def _check(self) -> None:
-        if self.chunk_overlap >= self.chunk_size:
-            raise ConfigurationError(
-                f"chunk_overlap ({self.chunk_overlap}) must be smaller than chunk_size "
-                f"({self.chunk_size})"
-            )
-        if self.unit == "tokens" and self.chunk_size < LEAST_TOKENS:
-            raise ConfigurationError(f"chunk_size must be at least {LEAST_TOKENS} tokens")
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Merged pieces from the first visible character to the last."""

@@ -11,9 +11,10 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, model_validator
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.semantic_runs import Breaks, Runs
 from rag_nodes.parsers.semantic_units import Units, pieces_of
+from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.cohesion import unit_rows
 
@@ -83,11 +84,6 @@ class SemanticNodeParser(SpanNodeParser):
         return data
 
     def _check(self) -> None:
-        if self.min_chunk_size > self.chunk_size:
-            raise ConfigurationError(
-                f"min_chunk_size ({self.min_chunk_size}) must not be over chunk_size "
-                f"({self.chunk_size})"
-            )
         unused = {
             "percentile": [("chunk_penalty", self.chunk_penalty != _PENALTY)],
             "optimal": [

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.schema import BaseNode, Document
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.base import LEAST_TOKENS, SpanNodeParser
+from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.measure import measure_of
+from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.packing import Packer
@@ -60,15 +60,6 @@ class SentenceNodeParser(SpanNodeParser):
     unit: Literal["sentences", "characters", "tokens"] = Field(default="sentences")
     max_tokens: int = Field(default=1000, ge=LEAST_TOKENS)
     window: int = Field(default=0, ge=0)
-
-    def _check(self) -> None:
-        if self.chunk_overlap >= self.chunk_size:
-            raise ConfigurationError(
-                f"chunk_overlap ({self.chunk_overlap}) must be smaller than chunk_size "
-                f"({self.chunk_size})"
-            )
-        if self.unit == "tokens" and self.chunk_size < LEAST_TOKENS:
-            raise ConfigurationError(f"chunk_size must be at least {LEAST_TOKENS} tokens")
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Groups of sentences."""
