@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -26,7 +25,8 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.nodes import Origin, build_nodes, link_neighbours, origins_of
 from rag_nodes.parsers.sizes import check_sizes
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import Cut, SourceText, Tokens
+from rag_nodes.text.ahead import tokens_ahead
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokenizers import check_tokenizer
 from rag_nodes.text.tokens import DEFAULT_ENCODING
@@ -148,13 +148,14 @@ class SpanNodeParser(NodeParser):
         """12 hex digits of the class and all configuration that decides the output (L8)."""
         return self._fingerprint
 
-    @abstractmethod
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Where to cut: the only thing a strategy implements.
 
         Starts and ends must strictly increase, every visible character must be in a cut, and no
         cut may be blank.
         """
+        # Not an abstract method: LlamaIndex would trace every call, 0.1 ms for each document.
+        raise NotImplementedError(f"{type(self).__name__} does not say where to cut: give it spans")
 
     async def aspans(self, source: SourceText) -> list[Cut]:
         """Like `spans`, for strategies that wait for a model. Others run in a worker thread."""
@@ -164,8 +165,10 @@ class SpanNodeParser(NodeParser):
         """The chunks of a bare text, for components that ask for a `TextSplitter`."""
         return [text[cut.start : cut.end] for cut in self.spans(self._source(text))]
 
-    def _source(self, text: str, title: str = "") -> SourceText:
-        return SourceText(text, title=title, encoding=self.tokenizer, language=self.language)
+    def _source(self, text: str, title: str = "", tokens: Tokens = None) -> SourceText:
+        return SourceText(
+            text, title=title, encoding=self.tokenizer, language=self.language, tokens=tokens
+        )
 
     def _parse_nodes(
         self,
@@ -175,8 +178,7 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         del show_progress
         parsed: list[TextNode] = []
-        for origin in origins_of(nodes):
-            source = self._source_of(origin.node)
+        for origin, source in self._sources(nodes):
             parsed += self._build(origin, source, self.spans(source))
         return self._finish(parsed)
 
@@ -188,14 +190,20 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         del show_progress
         parsed: list[TextNode] = []
-        for origin in origins_of(nodes):
-            source = self._source_of(origin.node)
+        for origin, source in self._sources(nodes):
             parsed += self._build(origin, source, await self.aspans(source))
         return self._finish(parsed)
 
-    def _source_of(self, node: BaseNode) -> SourceText:
+    def _sources(self, nodes: Sequence[BaseNode]) -> Iterator[tuple[Origin, SourceText]]:
+        """What is to be cut; the next texts are encoded while one is being cut."""
+        texts = [_text_of(node) for node in nodes]
+        tokens = tokens_ahead(texts, self.tokenizer)
+        for origin, found in zip(origins_of(nodes), tokens, strict=True):
+            yield origin, self._source_of(origin.node, found)
+
+    def _source_of(self, node: BaseNode, tokens: Tokens = None) -> SourceText:
         title = node.metadata.get(keys.TITLE) or node.metadata.get(keys.FILE_NAME) or ""
-        return self._source(node.get_content(metadata_mode=MetadataMode.NONE), str(title))
+        return self._source(_text_of(node), str(title), tokens)
 
     def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:
         return build_nodes(
@@ -217,6 +225,10 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         """Nothing is left to do: LlamaIndex would search for offsets we already know."""
         return nodes
+
+
+def _text_of(node: BaseNode) -> str:
+    return node.get_content(metadata_mode=MetadataMode.NONE)
 
 
 def _explain(parser: type[SpanNodeParser], error: ValidationError) -> str:

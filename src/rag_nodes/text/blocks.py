@@ -92,6 +92,10 @@ _INDENTED_CODE = compiled(r"(?:(?: {4}| {0,3}\t)[^\n]*+(?:\n|\Z)|[^\S\n]*+\n)*+"
 _BAR_ROWS = compiled(r"(?:\n {0,3}\|[^\n]*+)*+")
 
 
+_MARKS = frozenset("#`~><=*_+|:-0123456789")
+"""First characters of lines that may be more than text; `TEXT_START` is all others but blanks."""
+
+
 class _Scanner:
     """The state of the pass: everything before `at` is in `blocks`.
 
@@ -128,9 +132,24 @@ class _Scanner:
                 self._indented_code(start)
                 continue
             opener = openers.get(text[first])
+            if opener is None and start == first and self._plain_paragraphs(start):
+                continue
             if opener is None or not opener(start, first):
                 self._paragraph(start, first)
         return self.blocks
+
+    def _plain_paragraphs(self, start: int) -> bool:
+        """Paragraphs of plain lines from `start` on, one blank line apart; whether there is any.
+
+        Finds nothing that `_paragraph` does not, only without looking at every character.
+        """
+        text, find, add = self.text, self.text.find, self.blocks.append
+        at = start
+        while (end := _plain_end(text, at)) > 0 and find("`", at, end) < 0:
+            add(Block(Kind.PARAGRAPH, at, self._visible(end) if text[end - 1].isspace() else end))
+            self.at = end
+            at = end + 2
+        return at > start
 
     def _add(self, kind: Kind, start: int, end: int) -> None:
         """Close a block at the line end `end`."""
@@ -291,3 +310,15 @@ class _Scanner:
     def _line_end(self, at: int) -> int:
         end = self.text.find("\n", at)
         return end if end >= 0 else len(self.text)
+
+
+def _plain_end(text: str, at: int) -> int:
+    """End of the paragraph at `at` if all its lines are plain and an empty line follows; else 0."""
+    while at < len(text) and (mark := text[at]) not in _MARKS and not mark.isspace():
+        end = text.find("\n", at)
+        if end < 0:
+            break
+        if text.startswith("\n", end + 1):
+            return end
+        at = end + 1
+    return 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from rag_nodes.text.tokens import DEFAULT_ENCODING, TokenIndex
 _BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
 """Blocks whose natural inner boundaries are line ends; all others have sentences."""
 _CACHED_BLOCKS = 4
+_VISIBLE = re.compile(r"\S")
 _CODE_INDENT = 4
 _MOST_CHECKS = 10_000
 """Marks looked at before a text is taken to have headings."""
@@ -42,20 +44,27 @@ class Packer:
         text: the text to cut.
         encoding: tokenizer that measures it.
         language: ISO 639-1 code for sentence rules, or "auto".
+        tokens: what gives the tokens of the text, where they are being found elsewhere.
     """
 
     def __init__(
-        self, text: str, *, encoding: str = DEFAULT_ENCODING, language: str = AUTO
+        self,
+        text: str,
+        *,
+        encoding: str = DEFAULT_ENCODING,
+        language: str = AUTO,
+        tokens: Callable[[], TokenIndex] | None = None,
     ) -> None:
         self.text = text
         self._encoding = encoding
         self._language = language
+        self._tokens = tokens
         self._bounds_of = lru_cache(maxsize=_CACHED_BLOCKS)(self._bounds)
 
     @cached_property
     def tokens(self) -> TokenIndex | LengthIndex | SliceIndex:
         """Token counts."""
-        return token_index(self.text, self._encoding)
+        return self._tokens() if self._tokens else token_index(self.text, self._encoding)
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
@@ -70,7 +79,8 @@ class Packer:
     @cached_property
     def headings(self) -> HeadingTree:
         """The tree of headings."""
-        return HeadingTree(self.text, self.blocks if _may_have_headings(self.text) else ())
+        known = "blocks" in self.__dict__ or _may_have_headings(self.text)
+        return HeadingTree(self.text, self.blocks if known else ())
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -112,7 +122,8 @@ class Packer:
         block = self.block_at(offset)
         if offset <= block.start:
             return block.start
-        return trimmed(self.text, offset, max(offset, block.end)).start
+        found = _VISIBLE.search(self.text, offset, max(offset, block.end))
+        return found.start() if found else offset
 
     def end_of_piece(self, start: int, after: int, stop: int, limit: int) -> int:
         """The best end for a piece from `start` that must hold something beyond `after`.

@@ -13,7 +13,7 @@ import sentencex
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.patterns import compiled
 from rag_nodes.text.sentence_rules import corrected, lines_apart
-from rag_nodes.text.spans import Span
+from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.tokens import encodable
 
 AUTO = "auto"
@@ -22,6 +22,8 @@ AUTO = "auto"
 _PARAGRAPH = compiled(r"[\r\n](?:(?<=\r)\n)?+[ \t]*+[\r\n]\s*+")
 _SAMPLE = 8_000
 """Characters the language is guessed from."""
+_GLANCE = 1_000
+"""Characters that are enough where one language stands out."""
 _WINDOW = 4_000
 """Characters sentencex is given at once."""
 _LEAST_EVIDENCE = 3
@@ -76,6 +78,14 @@ def guess_language(text: str) -> str:
             for language, letter in _SCRIPTS.items():
                 if len(letter.findall(sample)) * 5 > len(sample):
                     return language
+    best, second = _most_small_words(sample[:_GLANCE])
+    if best[0] < _LEAST_EVIDENCE + 2 * second[0]:
+        best, _ = _most_small_words(sample)
+    return best[2] if best[0] >= _LEAST_EVIDENCE else "en"
+
+
+def _most_small_words(sample: str) -> list[tuple[int, bool, str]]:
+    """The two languages with the most small words: how many, whether English, which."""
     seen = dict.fromkeys(_SMALL_WORDS, 0)
     languages = _languages_of_words()
     # Small words hardly ever touch a mark, and splitting at blanks is ten times as fast.
@@ -83,8 +93,8 @@ def guess_language(text: str) -> str:
     for word in counts.keys() & languages.keys():
         for language in languages[word]:
             seen[language] += counts[word]
-    best = max(seen, key=lambda language: (seen[language], language == "en"))
-    return best if seen[best] >= _LEAST_EVIDENCE else "en"
+    ranked = sorted(((n, name == "en", name) for name, n in seen.items()), reverse=True)
+    return ranked[:2]
 
 
 def sentence_spans(text: str, language: str = AUTO) -> list[Span]:
@@ -105,6 +115,12 @@ def iter_sentences(text: str, start: int, end: int, language: str = AUTO) -> Ite
     """Sentences of `text[start:end]`, paragraph by paragraph, with offsets into `text`."""
     if language == AUTO:
         language = guess_language(text[start:end])
+    if text.find("\n", start, end) < 0 and text.find("\r", start, end) < 0:
+        return iter(_sentences(text, start, end, language))
+    return _by_paragraph(text, start, end, language)
+
+
+def _by_paragraph(text: str, start: int, end: int, language: str) -> Iterator[Span]:
     for paragraph in _paragraphs(text, start, end):
         offsets = [paragraph.start, *lines_apart(text, *paragraph), paragraph.end]
         for piece_start, piece_end in pairwise(offsets):
@@ -121,20 +137,23 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(position, end)
 
 
-def _sentences(text: str, start: int, end: int, language: str) -> Iterator[Span]:
+def _sentences(text: str, start: int, end: int, language: str) -> list[Span]:
     """Sentences of a piece of text in which no line has to stand alone."""
     body = text[start:end]
+    if not body:
+        return []
     starts = corrected(body, _starts(body, language), language)
     if not body.isascii():
         starts = _between_clusters(body, starts)
-    for first, following in pairwise([*starts, len(body)]):
-        low, high = start + first, start + following
-        while low < high and text[high - 1].isspace():
-            high -= 1
-        while low < high and text[low].isspace():
-            low += 1
-        if low < high:
-            yield Span(low, high)
+    starts.append(len(body))
+    spans = []
+    for first, following in pairwise(starts):
+        span = Span(start + first, start + following)
+        if body[first].isspace() or body[following - 1].isspace():
+            span = trimmed(text, *span)
+        if span.start < span.end:
+            spans.append(span)
+    return spans
 
 
 def _between_clusters(body: str, starts: list[int]) -> list[int]:

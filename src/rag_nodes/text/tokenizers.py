@@ -99,6 +99,11 @@ def check_tokenizer(name: str) -> None:
         raise ConfigurationError(f"{error}; or {more}") from error
 
 
+def is_tiktoken(name: str) -> bool:
+    """Whether a tokenizer is one of tiktoken's encodings."""
+    return name not in _CHARACTERS_PER_TOKEN and not name.startswith(HUGGING_FACE)
+
+
 def is_estimate(name: str) -> bool:
     """Whether the counts of a tokenizer are a rule of thumb, which every node has to say (C11)."""
     return name == ESTIMATE

@@ -93,7 +93,13 @@ def _token_lengths(name: str) -> NDArray[np.int64]:
 
 def encodable(text: str) -> str:
     """`text` with each lone surrogate replaced by U+FFFD: same length, and UTF-8 can hold it."""
-    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub("\ufffd", text)
+    return text
 
 
 def count_tokens(text: str, encoding: str = DEFAULT_ENCODING) -> int:
@@ -138,7 +144,7 @@ class TokenEnds:
         return int(self.ends[wanted - 1]) if wanted > 0 else 0
 
     def _tokens_before(self, offset: int) -> int:
-        return int(self.ends.searchsorted(offset, side="right"))
+        return int(self.ends.searchsorted(offset, "right"))
 
 
 class TokenIndex(TokenEnds):
@@ -152,15 +158,23 @@ class TokenIndex(TokenEnds):
     Args:
         text: any string; lone surrogates count as U+FFFD.
         encoding: name of a tiktoken encoding.
+        tokens: those of the text, where they are known.
     """
 
     __slots__ = ("_counted", "_tokenizer", "encoding", "text")
 
-    def __init__(self, text: str, encoding: str = DEFAULT_ENCODING) -> None:
+    def __init__(
+        self,
+        text: str,
+        encoding: str = DEFAULT_ENCODING,
+        tokens: NDArray[np.uint32] | None = None,
+    ) -> None:
         self.text = encodable(text)
         self.encoding = encoding
         self._tokenizer = load_encoding(encoding)
-        super().__init__(_character_ends(self.text, encoding))
+        if tokens is None:
+            tokens = self._tokenizer.encode_to_numpy(self.text, disallowed_special=())
+        super().__init__(_character_ends(self.text, tokens, encoding))
         self._counted: dict[tuple[int, int], int] = {}
 
     def count(self, start: int = 0, end: int | None = None) -> int:
@@ -240,6 +254,14 @@ class TokenIndex(TokenEnds):
         return last
 
 
+def fresh_space(text: str, offset: int) -> int:
+    """The first place from `offset` on at which tokens start afresh; the text's end without one."""
+    space = text.find(" ", offset)
+    while space >= 0 and not _is_fresh_space(text, space):
+        space = text.find(" ", space + 1)
+    return space if space >= 0 else len(text)
+
+
 def _is_fresh_space(text: str, offset: int) -> bool:
     """Whether the space at `offset` follows something visible: every tiktoken pattern cuts here."""
     return offset == 0 or not text[offset - 1].isspace()
@@ -266,29 +288,27 @@ def _ends_cleanly(text: str, offset: int) -> bool:
     return after in "\n\r" and before.isalnum()
 
 
-def _character_ends(text: str, encoding: str) -> NDArray[np.int64]:
+def _character_ends(text: str, tokens: NDArray[np.uint32], encoding: str) -> NDArray[np.int64]:
     """Offset at which each token's last character ends; a token may end inside a character."""
-    tokens = load_encoding(encoding).encode_to_numpy(text, disallowed_special=())
     ends = np.cumsum(_token_lengths(encoding)[tokens])
-    if text.isascii():
-        return ends
-    return _bytes_to_characters(text.encode(), ends)
+    return ends if text.isascii() else _bytes_to_characters(text.encode(), ends)
 
 
 def _bytes_to_characters(data: bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn byte offsets into character offsets, block by block so that memory stays flat."""
+    """Turn byte offsets into character offsets, block by block so that memory stays flat.
+
+    A character is as many bytes longer than one as bytes continue it, so an offset goes down by
+    the continuing bytes before it; one inside a character becomes that of its end.
+    """
     raw = np.frombuffer(data, dtype=np.uint8)
-    result = np.empty_like(ends)
-    characters = 0
-    done = 0
+    continued = done = 0
     for block in range(0, len(raw), _BLOCK):
-        starts = (raw[block : block + _BLOCK] & 0xC0) != _CONTINUATION
-        # Characters that start before each byte of the block, and before the byte after it:
-        # for a token that ends inside a character this is the end of that character.
-        running = np.concatenate(([0], np.cumsum(starts, dtype=np.int64)))
-        upto = int(ends.searchsorted(block + len(starts), side="right"))
-        relative = ends[done:upto] - block
-        result[done:upto] = running[relative] + characters
+        places = np.flatnonzero((raw[block : block + _BLOCK] & 0xC0) == _CONTINUATION)
+        upto = int(ends.searchsorted(block + _BLOCK, side="right"))
+        if len(places):
+            here = ends[done:upto]
+            here -= places.searchsorted(here - block)
+        ends[done:upto] -= continued
+        continued += len(places)
         done = upto
-        characters += int(running[-1])
-    return result
+    return ends
