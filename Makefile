@@ -23,7 +23,7 @@ ifneq ($(INDEX),)
 export UV_DEFAULT_INDEX := $(INDEX)
 endif
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt
-RUNTIME := pdf,qdrant,openai
+RUNTIME := pdf,docx,html,firecrawl,qdrant,openai
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
@@ -68,8 +68,12 @@ check: .venv/installed-dev ## lint, format, types, architecture
 
 bench: .venv/installed-dev ## speed of our parsers next to their peers, as ratios
 	$(INSTALL) --group bench
-	$(BIN)/python benchmarks/parsers.py
-	$(BIN)/python benchmarks/parsers.py --pathological --json artefacts/benchmark-pathological.json
+	$(BIN)/python benchmarks/parsers.py --runs 2
+	$(BIN)/python benchmarks/nodes.py
+	$(BIN)/python benchmarks/growth.py --sizes 2 10
+	$(BIN)/python benchmarks/pathological.py --size 1 --deadline 20
+	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/report.py
 
 test-deep: .venv/installed-dev ## the laws over thousands of generated documents
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/parsers tests/text

@@ -55,15 +55,32 @@ def _varied(paragraph: str, rng: random.Random) -> str:
     return " ".join(words)
 
 
+def dense_headings(characters: int) -> str:
+    """Markdown with a heading of one of three levels every hundred characters or so."""
+    rng = random.Random(20_26)  # noqa: S311 -- the same text in every run is the point
+    sentences = [part for part in _paragraphs("plain") if len(part) < 200]  # noqa: PLR2004 -- short
+    sections: list[str] = []
+    size = 0
+    while size < characters:
+        number = len(sections)
+        sections.append(f"{'#' * (1 + number % 3)} Part {number}\n\n{rng.choice(sentences)[:90]}\n")
+        size += len(sections[-1]) + 1
+    return "\n".join(sections)[:characters]
+
+
 def pathological(characters: int) -> dict[str, str]:
     """Documents on which careless parsers hang, by name."""
-    headings = max(1, characters // 50)
+    headings = max(1, characters // 50)  # 10^5 in 5 MB
     return {
         "no spaces": "".join(chr(97 + (n * 7919) % 26) for n in range(characters)),
         "one letter": "a" * characters,
         "newlines": "\n" * characters,
         "spaces": " " * characters,
         "one sentence": "word " * (characters // 5),
-        "headings": "".join(f"## Heading number {n}\n\nA line.\n\n" for n in range(headings)),
+        "headings": "".join(
+            f"## Heading number {n:07}\n\nA line of text here.\n\n\n" for n in range(headings)
+        ),
         "unclosed fence": "```\n" + "x = compute(x)\n" * (characters // 15),
+        "one table": "| part | price |\n|---|---|\n"
+        + "".join(f"| bolt {n} | {n % 97} |\n" for n in range(characters // 20)),
     }

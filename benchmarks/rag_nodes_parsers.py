@@ -2,45 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
+from free_embedding import FreeEmbedding
 from llama_index.core.schema import Document
-from peers import Peer
+from measuring import Work
+from peers import OVERLAP, SIZE, Peer, Prepare
 
 from rag_nodes.parsers import (
+    PRESETS,
+    AutoNodeParser,
     FixedSizeNodeParser,
     HeadingHierarchyNodeParser,
+    RecursiveNodeParser,
+    SemanticNodeParser,
+    SentenceNodeParser,
     SpanNodeParser,
     TokenOverlapNodeParser,
+    get_parser,
 )
 
-SIZE, OVERLAP = 512, 64
+TOKEN_OVERLAP = "rag_nodes TokenOverlap 512/64"  # noqa: S105 -- tokens of text
+FIXED_TOKENS = "rag_nodes FixedSize 512/64 tokens"
+FIXED_CHARACTERS = "rag_nodes FixedSize 1000/200 characters"
+FIXED_SPANS = "rag_nodes FixedSize characters, spans only"
+HEADING = "rag_nodes HeadingHierarchy 512"
+SEMANTIC = "rag_nodes Semantic percentile, free vectors"
+OPTIMAL = "rag_nodes Semantic optimal, free vectors"
 
 
 def own() -> list[Peer]:
     """Our parsers at the sizes the peers run at."""
+    sizes: dict[str, Any] = {"chunk_size": SIZE, "chunk_overlap": OVERLAP}
+    free = FreeEmbedding()
     configured: dict[str, SpanNodeParser] = {
-        "rag_nodes TokenOverlap 512/64": TokenOverlapNodeParser(
-            chunk_size=SIZE, chunk_overlap=OVERLAP, whole_document_below=0
-        ),
-        "rag_nodes FixedSize 512/64 tokens": FixedSizeNodeParser(
-            chunk_size=SIZE, chunk_overlap=OVERLAP, unit="tokens"
-        ),
-        "rag_nodes FixedSize 1000/200 characters": FixedSizeNodeParser(),
-        "rag_nodes HeadingHierarchy 512": HeadingHierarchyNodeParser(chunk_size=SIZE),
+        TOKEN_OVERLAP: TokenOverlapNodeParser(**sizes, whole_document_below=0),
+        FIXED_TOKENS: FixedSizeNodeParser(**sizes, unit="tokens"),
+        FIXED_CHARACTERS: FixedSizeNodeParser(),
+        HEADING: HeadingHierarchyNodeParser(chunk_size=SIZE),
+        SEMANTIC: SemanticNodeParser(embed_model=free),
+        OPTIMAL: SemanticNodeParser(embed_model=free, method="optimal"),
+        "rag_nodes Recursive 512/64 tokens": RecursiveNodeParser(**sizes, unit="tokens"),
+        "rag_nodes Sentence 512/64 tokens": SentenceNodeParser(**sizes, unit="tokens"),
+        "rag_nodes Auto 512/64": AutoNodeParser(**sizes, whole_document_below=0),
     }
-    return [Peer(name, _nodes(parser)) for name, parser in configured.items()] + [
-        Peer("rag_nodes FixedSize characters, spans only", _spans(FixedSizeNodeParser()))
-    ]
+    found = [Peer(name, nodes_of(parser)) for name, parser in configured.items()]
+    return [*found, Peer(FIXED_SPANS, _spans_of(FixedSizeNodeParser()))]
 
 
-def _nodes(parser: SpanNodeParser) -> Callable[[list[str]], Callable[[], object]]:
-    def prepare(texts: list[str]) -> Callable[[], object]:
+def preset_parser(name: str) -> SpanNodeParser:
+    """The parser of a preset; where it embeds, the embedding costs nothing."""
+    if "embed_model" in PRESETS[name].parser.model_fields:
+        return get_parser(name, embed_model=FreeEmbedding())
+    return get_parser(name)
+
+
+def nodes_of(parser: SpanNodeParser) -> Prepare:
+    """Complete nodes of all texts."""
+
+    def prepare(texts: list[str]) -> Work:
         documents = [Document(text=text, id_=str(n)) for n, text in enumerate(texts)]
         return lambda: parser(documents)
 
     return prepare
 
 
-def _spans(parser: SpanNodeParser) -> Callable[[list[str]], Callable[[], object]]:
+def _spans_of(parser: SpanNodeParser) -> Prepare:
     return lambda texts: lambda: [parser.split_text(text) for text in texts]

@@ -16,6 +16,14 @@ TITLE = "title"
 """Title of the document, where the file states one (str)."""
 DESCRIPTION = "description"
 """What the document says it is about, from its front matter (str)."""
+ALSO_AT = "also_at"
+"""Further URLs at which the same text was found (list of str)."""
+FRONT_MATTER = "front_matter"
+"""Scalars and lists of scalars that a Markdown file states about itself, by name (dict)."""
+LANGUAGE = "language"
+"""Language a web page states (str)."""
+STATUS_CODE = "status_code"
+"""HTTP status a web page was answered with (int)."""
 TOTAL_PAGES = "total_pages"
 """Pages of the document; absent for formats without pages (int)."""
 PAGE_STARTS = "page_starts"
@@ -62,13 +70,22 @@ OVERSIZED = "oversized"
 """True where an atomic block kept whole exceeds the size limit."""
 TABLE_HEADER = "table_header"
 """Header rows of the table this node continues (str)."""
+CODE_LANGUAGE = "code_language"
+"""Language of the code this node continues, as its fence names it (str)."""
 WHOLE_DOCUMENT = "whole_document"
 """True where the node is the full document because that is short (S1-42, S2-06)."""
 PARSER = "parser"
 """Class name and fingerprint of the parser, `name:hex` (str)."""
 
 DECISION = "parser_choice"
-"""Which parser `AutoNodeParser` chose for the document, and the numbers behind it (dict)."""
+"""Which parser `AutoNodeParser` chose for the document, and the numbers behind it (str)."""
+
+SUMMARY = "summary"
+"""What `SectionSummary` wrote about the node (str). Embedded where that is asked for."""
+SUMMARY_KIND = "summary_kind"
+"""Who wrote it: `generated` by a model, or `extract`, sentences of the text itself (str)."""
+SUMMARY_ERROR = "summary_error"
+"""Why there is no summary (str)."""
 
 DOCUMENT_ONLY = frozenset({PAGE_STARTS, READ_WARNINGS})
 """Keys a node does not inherit from its document."""
@@ -79,6 +96,10 @@ BOOKKEEPING: tuple[str, ...] = (
     SOURCE_HASH,
     TITLE,
     DESCRIPTION,
+    ALSO_AT,
+    LANGUAGE,
+    STATUS_CODE,
+    FRONT_MATTER,
     TOTAL_PAGES,
     PAGE_STARTS,
     READ_WARNINGS,
@@ -100,8 +121,12 @@ BOOKKEEPING: tuple[str, ...] = (
     BLOCKS,
     OVERSIZED,
     TABLE_HEADER,
+    CODE_LANGUAGE,
     WHOLE_DOCUMENT,
     PARSER,
     DECISION,
+    SUMMARY,
+    SUMMARY_KIND,
+    SUMMARY_ERROR,
 )
 """Keys hidden from the embedding model and the LLM."""

@@ -135,3 +135,18 @@ def test_headings_found_by_a_parser_survive_the_next_one() -> None:
     document = Document(text=f"# A\n\n## B\n\n{BODY * 3}", id_="doc")
     for node in get_parser("fixed", chunk_size=200, chunk_overlap=0)(first([document])):
         assert node.metadata[keys.HEADING_PATH] == ["A", "B"]
+
+
+def test_the_link_of_a_section_of_a_web_page_is_the_page_with_the_anchor() -> None:
+    page = Document(
+        text=f"## Auth SMTP [\\#](\\#auth-smtp)\n\n{BODY}",
+        metadata={keys.SOURCE: "https://example.org/guide#top"},
+    )
+    (node,) = get_parser("heading")([page])
+    assert node.metadata[keys.LINK] == "https://example.org/guide#auth-smtp"
+
+
+def test_a_file_name_is_no_title() -> None:
+    document = Document(text=f"## Setup\n\n{BODY}", metadata={keys.FILE_NAME: "guide.md"})
+    (node,) = get_parser("heading")([document])
+    assert node.metadata[keys.HEADING_PATH] == ["Setup"]

@@ -24,6 +24,12 @@ SMALL = {
     "fixed": {"chunk_size": 40, "chunk_overlap": 12},
     "fixed-tokens": {"chunk_size": 16, "chunk_overlap": 5, "unit": "tokens"},
     "heading": {"chunk_size": 40, "min_chunk_size": 8},
+    "web": {
+        "chunk_size": 40,
+        "chunk_overlap": 10,
+        "min_chunk_size": 8,
+        "split_only_if_over": 40,
+    },
     "token-overlap": {"chunk_size": 24, "chunk_overlap": 9, "whole_document_below": 0},
     "semantic": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},
     "semantic-optimal": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},

@@ -39,6 +39,15 @@ TEXT = "\n\n".join(
                 "unit": "characters",
             },
         ),
+        (
+            "web",  # S3-06, S3-08
+            {
+                "chunk_size": 4000,
+                "chunk_overlap": 200,
+                "min_chunk_size": 500,
+                "split_only_if_over": 4000,
+            },
+        ),
         ("sentence", {"chunk_size": 10, "chunk_overlap": 2, "unit": "sentences"}),  # S3-04
         ("pdf-qa", {"chunk_size": 500, "chunk_overlap": 0, "unit": "characters"}),  # S4-08
         ("sentence-window", {"chunk_size": 1, "window": 3}),  # S2-24
@@ -53,7 +62,7 @@ def test_presets_hold_the_values_of_the_source_documents(
 
 def test_an_unknown_preset_names_the_known_ones() -> None:
     with pytest.raises(
-        ConfigurationError, match="fixed, heading, token-overlap, semantic, recursive, sentence"
+        ConfigurationError, match="fixed, heading, token-overlap, web, semantic, recursive"
     ):
         get_parser("nope")
 
@@ -120,7 +129,7 @@ def test_cache_keys_differ_between_any_two_configurations() -> None:
         get_parser(name, chunk_size=size, language=language)
         for name in PRESETS
         if name != "parent-child"
-        for size in (300, 301)
+        for size in (5000, 5001)
         for language in ("auto", "en")
     ]
     nodes = [Document(text="x")]

@@ -20,6 +20,7 @@ PARSER_NAMES = (
     "fixed",
     "heading",
     "token-overlap",
+    "web",
     "semantic",
     "recursive",
     "sentence",

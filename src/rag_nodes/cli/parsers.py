@@ -22,6 +22,7 @@ def parsers(session: Session) -> None:
                 "class": preset.parser.class_name(),
                 "requirements": list(preset.requirements),
                 "options": options_of(preset.name),
+                "sizes": list(preset.sizes) if preset.sizes else None,
             }
             for preset in PRESETS.values()
         ]
@@ -34,6 +35,8 @@ def parsers(session: Session) -> None:
 
 def _show(session: Session, preset: dict[str, Any]) -> None:
     options = ", ".join(f"{name}={value}" for name, value in preset["options"].items())
+    low, high = preset["sizes"] or (None, None)
+    sizes = [("  Worth a try", f"chunk_size from {low} to {high}")] if low else []
     session.show(
         plain(preset["name"], "bold"),
         facts(
@@ -41,6 +44,7 @@ def _show(session: Session, preset: dict[str, Any]) -> None:
                 ("  Cuts", preset["summary"]),
                 ("  Class", preset["class"]),
                 ("  Options", options),
+                *sizes,
                 ("  From", ", ".join(preset["requirements"])),
             ]
         ),

@@ -52,7 +52,9 @@ class SpanNodeParser(NodeParser):
         ConfigurationError: an option is unknown, out of range, or contradicts another.
     """
 
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        arbitrary_types_allowed=True, extra="forbid", frozen=True
+    )
 
     output_version: ClassVar[int] = 1
     """Raised when the same configuration starts to cut differently: ids and caches follow."""
@@ -202,8 +204,7 @@ class SpanNodeParser(NodeParser):
             yield origin, self._source_of(origin.node, found)
 
     def _source_of(self, node: BaseNode, tokens: Tokens = None) -> SourceText:
-        title = node.metadata.get(keys.TITLE) or node.metadata.get(keys.FILE_NAME) or ""
-        return self._source(_text_of(node), str(title), tokens)
+        return self._source(_text_of(node), str(node.metadata.get(keys.TITLE) or ""), tokens)
 
     def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:
         return build_nodes(

@@ -2,58 +2,92 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import chain
+from typing import Any, Literal, NamedTuple
 
-from llama_index.core.bridge.pydantic import Field
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import Field, model_validator
 
 from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.embedders import model_named, name_of
+from rag_nodes.parsers.heading_meaning import Meaning
+from rag_nodes.parsers.heading_sections import Outline
+from rag_nodes.parsers.heading_split import Splitter
 from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
-from rag_nodes.text.blocks import Block, Kind
-from rag_nodes.text.headings import Heading
+from rag_nodes.text.cohesion import unit_rows
 from rag_nodes.text.packing import Packer
-from rag_nodes.text.spans import trimmed, trimmed_lines
+from rag_nodes.text.spans import Span
 
-_MARKED = {Kind.CODE: "code", Kind.TABLE: "table", Kind.LIST: "list"}
-_LONGEST_TITLE = 120
-"""Characters of a first sentence that stands in for a missing heading."""
-_MOST = 2 / 3
-"""Share of a node's tokens that lets one of its sections name it."""
+_DEEPEST = 6
+_LEXICAL = "lexical"
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    start: int
-    end: int
-    level: int
-    path: tuple[str, ...]
-    anchor: str
-    tokens: int
-    has_body: bool
+class _Plan(NamedTuple):
+    """What is to be cut in one document.
+
+    Attributes:
+        packer: the text.
+        outline: its sections.
+        groups: first and last of the sections that share a node.
+        is_whole: whether all of them do because the document is short.
+        splitter: cuts groups over the size.
+        meaning: groups their sentences by meaning, if asked to.
+    """
+
+    packer: Packer
+    outline: Outline
+    groups: list[tuple[int, int]]
+    is_whole: bool
+    splitter: Splitter
+    meaning: Meaning | None
 
 
 class HeadingHierarchyNodeParser(SpanNodeParser):
-    r"""Cuts a Markdown document at its headings, H1 to H6 (S1, S3-06).
+    r"""Cuts a Markdown document at its headings, H1 to H6 (S1, S3-06 to S3-09).
 
     A section shorter than `min_chunk_size` joins its neighbour below the same heading, a heading
     without text joins the section under it, and a section longer than `chunk_size` is cut between
-    blocks, then sentences, and its parts numbered (S1-43). Code is never cut: a code block over
-    the size stands alone and is marked oversized (S1-44, S1-45).
+    blocks, then sentences or lines, and its parts numbered (S1-43). Code within the size is never
+    cut; code over it stands alone, marked `oversized` (S1-44, S1-45), or is cut between its lines.
+    A part that continues a table or a block of code names its header rows or its language.
 
     Every node knows the headings above it (`heading_path`), which are embedded with its text as
-    `Heading: A > B` (S1-06). A document without headings is cut at its paragraphs, under its title
-    or first sentence (S1-41).
+    `Heading: A > B` (S1-06). What a missing heading leaves open is settled like this:
+
+    - A document without any H1 stands under its title: below "Manual", the path of "## Install" is
+      `["Manual", "Install"]` (S1-38). Without a title its first heading is as high as an H1, and
+      so are its equals: to make it the parent of the headings beside it would be wrong.
+    - An H2 that comes before the first H1 stands on its own until then (S1-39).
+    - Skipped levels leave no gap: an H3 directly below an H1 is its child (S1-40).
+    - Text above the first heading, or all of a document without headings, stands under the title,
+      else under its first sentence (S1-41).
 
     Args:
-        chunk_size: tokens a node may hold (S1 C2: 1000).
-        min_chunk_size: sections below this are merged with a neighbour (100). A document below it
-            is one node, marked `whole_document` (S1-42).
+        chunk_size: tokens a node may hold, shared ones included (S1 C2: 1000; S3-06: 4000).
+        chunk_overlap: tokens that the parts of one long section may share, in whole sentences; 0
+            for none. Sections never share any, and no part starts inside code because of it.
+        min_chunk_size: sections below this are merged with a neighbour (100).
+        split_only_if_over: a document of at most this many tokens stays one node, marked
+            `whole_document` (S3-08). None: one below `min_chunk_size` does (S1-42); 0: none does.
+        max_level: deepest headings that open a section; deeper ones stay in the text of theirs.
+        oversize: what happens to code over the size: "keep" it whole, or "split" it.
+        long_sections: how a long section is cut: after as many "sentences" as fit, or "semantic",
+            where their meaning moves apart: as SemanticNodeParser with `method="optimal"` (S3-26).
+        embedding: with "semantic", the name of the model that compares sentences: "lexical"
+            (offline) or "openai:<model>".
+        sentence_model: with "semantic", the model itself, instead of its name. Only its name is
+            serialised.
 
     Raises:
-        ConfigurationError: `min_chunk_size` is over `chunk_size`.
+        ConfigurationError: `min_chunk_size` or `split_only_if_over` is over `chunk_size`,
+            `chunk_overlap` is not smaller, a model is named that nothing would use, or it is
+            unknown.
+        ModelError: embedding failed.
 
     Example:
         >>> parser = HeadingHierarchyNodeParser(min_chunk_size=0)
@@ -62,171 +96,100 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
     """
 
     chunk_size: int = Field(default=1000, ge=LEAST_TOKENS)
+    chunk_overlap: int = Field(default=0, ge=0)
     min_chunk_size: int = Field(default=100, ge=0)
+    split_only_if_over: int | None = Field(default=None, ge=0)
+    max_level: int = Field(default=_DEEPEST, ge=1, le=_DEEPEST)
+    oversize: Literal["keep", "split"] = Field(default="keep")
+    long_sections: Literal["sentences", "semantic"] = Field(default="sentences")
+    embedding: str = Field(default=_LEXICAL)
+    sentence_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_the_model(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(m := data.get("sentence_model"), BaseEmbedding):
+            return {**data, "embedding": name_of(m)}
+        return data
+
+    def _check(self) -> None:
+        whole = self.split_only_if_over
+        if whole is not None and whole > self.chunk_size:
+            raise ConfigurationError(
+                f"split_only_if_over ({whole}) must not be over chunk_size ({self.chunk_size}): "
+                "a document that stays one node must fit into one"
+            )
+        if self.long_sections != "semantic" and self.embedding != _LEXICAL:
+            raise ConfigurationError(
+                f"embedding={self.embedding!r} has no effect with "
+                f"long_sections={self.long_sections!r}; leave it out or choose 'semantic'"
+            )
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Sections, merged where short, cut where long."""
+        plan = self._plan(source)
+        if meaning := plan.meaning:
+            model = model_named(self.embedding, self.sentence_model)
+            for texts in meaning.texts():
+                meaning.add(unit_rows(model.get_text_embedding_batch(texts), len(texts)))
+        yield from self._cuts(plan)
+
+    async def aspans(self, source: SourceText) -> list[Cut]:
+        """The same cuts; the model is awaited, and everything else runs in a worker thread."""
+        plan = await asyncio.to_thread(self._plan, source)
+        if meaning := plan.meaning:
+            model = model_named(self.embedding, self.sentence_model)
+            for texts in meaning.texts():
+                vectors = await model.aget_text_embedding_batch(texts)
+                await asyncio.to_thread(_add, meaning, vectors, len(texts))
+        return await asyncio.to_thread(lambda: list(self._cuts(plan)))
+
+    def _plan(self, source: SourceText) -> _Plan:
         packer = source.packer
-        if packer.start == packer.end:
-            return
-        sections = list(_sections(packer, source.title))
-        if packer.count(packer.start, packer.end) < self.min_chunk_size:
-            facts = {**_facts(packer, sections), keys.WHOLE_DOCUMENT: True}
-            yield Cut(packer.start, packer.end, facts)
-            return
-        for group in self._groups(packer, sections):
-            start, end = group[0].start, group[-1].end
-            facts = _facts(packer, group)
-            if packer.count(start, end) <= self.chunk_size:
-                yield Cut(start, end, facts)
+        outline = Outline(packer, title=source.title, max_level=self.max_level)
+        groups = list(outline.groups(self.chunk_size, self.min_chunk_size))
+        is_whole = packer.count(packer.start, packer.end) <= self._most_of_a_whole()
+        if is_whole and groups:
+            groups = [(0, groups[-1][1])]
+        splitter = Splitter(
+            packer, self.chunk_size, self.chunk_overlap, keeps_code=self.oversize == "keep"
+        )
+        meaning = None
+        if self.long_sections == "semantic":
+            spans = (outline.span(*group) for group in groups)
+            long = [span for span in spans if packer.count(*span) > self.chunk_size]
+            stretches = list(chain.from_iterable(map(splitter.stretches, long)))
+            meaning = Meaning(
+                splitter, stretches, least=self.min_chunk_size, encoding=source.encoding
+            )
+        return _Plan(packer, outline, groups, is_whole, splitter, meaning)
+
+    def _most_of_a_whole(self) -> int:
+        """Tokens up to which a document stays one node."""
+        whole = self.split_only_if_over
+        return self.min_chunk_size - 1 if whole is None else whole
+
+    def _cuts(self, plan: _Plan) -> Iterator[Cut]:
+        whole = {keys.WHOLE_DOCUMENT: True} if plan.is_whole else {}
+        for first, last in plan.groups:
+            span = plan.outline.span(first, last)
+            facts = plan.outline.facts(first, last)
+            if plan.packer.count(*span) <= self.chunk_size:
+                yield Cut(*span, facts | whole)
             else:
-                yield from self._parts(packer, start, end, facts)
-
-    def _groups(self, packer: Packer, sections: Sequence[_Section]) -> Iterator[list[_Section]]:
-        """Neighbouring sections that share a node."""
-        group: list[_Section] = []
-        for section in sections:
-            if group and self._joins(packer, group, section):
-                group.append(section)
-                continue
-            if group:
-                yield group
-            group = [section]
-        if group:
-            yield group
-
-    def _joins(self, packer: Packer, group: list[_Section], section: _Section) -> bool:
-        together = packer.count(group[0].start, section.end)
-        if together > self.chunk_size:
-            return False
-        if not any(member.has_body for member in group):
-            return True
-        short = packer.count(group[0].start, group[-1].end) < self.min_chunk_size
-        # A short section joins what stands before it unless it opens a wider topic.
-        trailing = section.tokens < self.min_chunk_size and section.has_body
-        return short or (trailing and section.level >= group[0].level)
-
-    def _parts(self, packer: Packer, start: int, end: int, facts: dict[str, Any]) -> Iterator[Cut]:
-        pieces = list(self._pieces(packer, start, end))
-        for number, (low, high, own) in enumerate(pieces, 1):
-            numbered = {keys.PART: number, keys.PARTS: len(pieces)} if len(pieces) > 1 else {}
-            yield Cut(low, high, {**facts, **_kinds(packer, low, high), **numbered, **own})
-
-    def _pieces(
-        self, packer: Packer, start: int, end: int
-    ) -> Iterator[tuple[int, int, dict[str, Any]]]:
-        """Spans within the size, code blocks whole."""
-        position = start
-        while position < end:
-            cut = packer.end_of_piece(position, position, end, self.chunk_size)
-            cut = cut if cut > position else packer.cluster_end(position, self.chunk_size)
-            own: dict[str, Any] = {}
-            if code := _code_cut_by(packer, cut):
-                cut, own = _around_code(packer, position, code)
-            span = trimmed(packer.text, position, cut)
-            if own and packer.count(position, span.end) <= self.chunk_size:
-                own = {}
-            block = packer.block_at(position)
-            if block.kind is Kind.TABLE and position > block.start:
-                own[keys.TABLE_HEADER] = packer.text[block.start : block.header_end]
-            yield position, span.end, own
-            if cut >= end:
-                return
-            position = packer.visible_from(cut)
+                yield from _parts(plan, span, facts)
 
 
-def _code_cut_by(packer: Packer, cut: int) -> Block | None:
-    """The code block that a cut would fall into."""
-    block = packer.block_at(cut)
-    return block if block.kind is Kind.CODE and block.start < cut < block.end else None
+def _parts(plan: _Plan, section: Span, facts: dict[str, Any]) -> Iterator[Cut]:
+    """The numbered parts of a long section."""
+    cutter = plan.meaning or plan.splitter
+    stretches = plan.splitter.stretches(section)
+    parts = [part for stretch in stretches for part in cutter.parts(stretch)]
+    shared = {key: value for key, value in facts.items() if key != keys.BLOCKS}
+    for number, part in enumerate(parts, 1):
+        numbered = {keys.PART: number, keys.PARTS: len(parts)} if len(parts) > 1 else {}
+        yield Cut(*part, {**shared, **plan.splitter.facts(part), **numbered})
 
 
-def _around_code(packer: Packer, position: int, code: Block) -> tuple[int, dict[str, Any]]:
-    """End before a code block, or after it where nothing but headings stands before it."""
-    before = packer.blocks_between(position, code.start)
-    if any(block.kind is not Kind.HEADING for block in before):
-        return trimmed(packer.text, position, code.start).end, {}
-    return code.end, {keys.OVERSIZED: True}
-
-
-def _sections(packer: Packer, title: str) -> Iterator[_Section]:
-    """One section per heading, and one for what stands above the first."""
-    headings = packer.headings.headings
-    starts = [heading.block.start for heading in headings]
-    first = starts[0] if starts else packer.end
-    if first > packer.start:
-        opening = (title or _first_sentence(packer),)
-        yield _section(packer, packer.start, first, path=opening)
-    for heading, stop in zip(headings, [*starts, packer.end][1:], strict=True):
-        yield _section(packer, heading.block.start, stop, path=heading.path, heading=heading)
-
-
-def _section(
-    packer: Packer,
-    start: int,
-    stop: int,
-    *,
-    path: tuple[str, ...],
-    heading: Heading | None = None,
-) -> _Section:
-    end = trimmed_lines(packer.text, start, stop).end
-    return _Section(
-        start=start,
-        end=end,
-        level=heading.block.level if heading else 0,
-        path=path,
-        anchor=heading.anchor if heading else "",
-        tokens=packer.count(start, end),
-        has_body=end > (heading.block.end if heading else start),
-    )
-
-
-def _first_sentence(packer: Packer) -> str:
-    """What stands in for a heading where a document has none."""
-    for block in packer.blocks:
-        for unit in packer.units_of(block):
-            words = " ".join(unit.of(packer.text).split())
-            if any(character.isalnum() for character in words):
-                return words if len(words) <= _LONGEST_TITLE else words[:_LONGEST_TITLE] + "…"
-    return ""
-
-
-def _facts(packer: Packer, group: Sequence[_Section]) -> dict[str, Any]:
-    """Heading path, link and kinds of blocks of the sections that share a node."""
-    facts: dict[str, Any] = _kinds(packer, group[0].start, group[-1].end)
-    path, anchor = _name_of_group(group)
-    if path:
-        facts[keys.HEADING_PATH] = list(path)
-    if anchor:
-        facts[keys.LINK] = anchor
-    return facts
-
-
-def _name_of_group(group: Sequence[_Section]) -> tuple[tuple[str, ...], str]:
-    """Path and anchor of the section that is most of a group.
-
-    Else the headings all of it stands under; its first section's where they share none.
-    """
-    longest = max(group, key=lambda section: section.tokens)
-    if longest.tokens >= _MOST * sum(section.tokens for section in group):
-        return longest.path, longest.anchor
-    first = next((section for section in group if section.has_body), group[-1])
-    path = first.path
-    for section in group:
-        if section.has_body and section.path[: len(path)] != path:
-            path = _common(path, section.path)
-    return path or first.path, first.anchor
-
-
-def _common(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
-    length = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        length += 1
-    return left[:length]
-
-
-def _kinds(packer: Packer, start: int, end: int) -> dict[str, Any]:
-    kinds = {_MARKED[b.kind] for b in packer.blocks_between(start, end) if b.kind in _MARKED}
-    return {keys.BLOCKS: sorted(kinds)} if kinds else {}
+def _add(meaning: Meaning, vectors: Sequence[Sequence[float]], expected: int) -> None:
+    meaning.add(unit_rows(vectors, expected))

@@ -20,12 +20,15 @@ class Measure(Protocol):
 
     def fits(self, start: int, end: int, limit: int) -> bool:
         """Whether `start:end`, counted on its own, is within `limit`."""
+        ...
 
     def reach(self, start: int, limit: int, stop: int) -> int:
         """About the furthest offset up to `stop` whose text from `start` fits; never too far."""
+        ...
 
     def back(self, floor: int, end: int, limit: int) -> int:
         """An offset from `floor` on; whatever starts before it does not fit up to `end`."""
+        ...
 
 
 def measure_of(source: SourceText, unit: Literal["characters", "tokens"]) -> Measure:

@@ -34,9 +34,13 @@ _OWN_TO_A_NODE = frozenset(
         keys.BLOCKS,
         keys.OVERSIZED,
         keys.TABLE_HEADER,
+        keys.CODE_LANGUAGE,
         keys.WHOLE_DOCUMENT,
         keys.START_CHAR,
         keys.END_CHAR,
+        keys.SUMMARY,
+        keys.SUMMARY_KIND,
+        keys.SUMMARY_ERROR,
     }
 )
 """Metadata that is true of one span only, so a parser further down must not inherit it."""
@@ -151,6 +155,8 @@ class _NodeMaker:
         self.origin = origin
         self.source = source
         self.shared = shared
+        source_of = str(node.metadata.get(keys.SOURCE, ""))
+        self.address = source_of.partition("#")[0] if "://" in source_of else ""
         self.root = node.source_node or RelatedNodeInfo(
             node_id=node.node_id, node_type=ObjectType.DOCUMENT, hash=_hash_of(node)
         )
@@ -163,6 +169,8 @@ class _NodeMaker:
         text = self.source.text[cut.start : cut.end]
         metadata = {**self.shared, **self._place(cut), **cut.facts, **self._headings(cut)}
         metadata[keys.TOKEN_COUNT] = self.source.count(cut.start, cut.end)
+        if self.address and metadata.get(keys.LINK, "").startswith("#"):
+            metadata[keys.LINK] = self.address + metadata[keys.LINK]
         base = self.origin.base
         embedding, llm = self._hidden_keys(metadata)
         return _TEMPLATE.model_copy(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.sharing import best_start, starts_within, table_header
 from rag_nodes.parsers.sizes import LEAST_TOKENS
-from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
-from rag_nodes.text.blocks import Kind
+from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import trimmed
 
@@ -64,7 +63,7 @@ class TokenOverlapNodeParser(SpanNodeParser):
                 if end == start:
                     end = packer.cluster_end(start, self.chunk_size)
             span = trimmed(source.text, start, end)
-            yield Cut(start, span.end, _table_header(packer, start))
+            yield Cut(start, span.end, table_header(packer, start))
             start, after = self._next_start(packer, start, end), end
 
     def _is_short(self, packer: Packer) -> bool:
@@ -72,44 +71,7 @@ class TokenOverlapNodeParser(SpanNodeParser):
         return tokens < self.whole_document_below and tokens <= self.chunk_size
 
     def _next_start(self, packer: Packer, start: int, end: int) -> int:
-        """Where the next node starts: as many sentences back as the overlap allows.
-
-        Fewer, but at least one, where that keeps the next paragraph or sentence whole.
-        """
         if end >= packer.end:
             return end
-        candidates = self._overlap_starts(packer, start, end)
-        following = packer.visible_from(end)
-        if not candidates:
-            return following
-        block = packer.block_at(following)
-        estimate = packer.tokens.estimate
-        if self._fits(estimate(candidates[0], block.end)):
-            return candidates[0]
-        for whole in (block.end, packer.unit_end(following)):
-            for candidate in candidates:
-                if self._fits(estimate(candidate, whole)):
-                    return candidate
-        return candidates[-1]
-
-    def _fits(self, tokens: int) -> bool:
-        return tokens <= self.chunk_size
-
-    def _overlap_starts(self, packer: Packer, start: int, end: int) -> list[int]:
-        """Sentence starts whose text up to `end` is within the overlap, farthest first."""
-        if not self.chunk_overlap:
-            return []
-        low = max(start + 1, packer.tokens.back(end, self.chunk_overlap))
-        candidates = packer.unit_starts(low, end)
-        for position, candidate in enumerate(candidates):
-            if packer.count(candidate, end) <= self.chunk_overlap:
-                return candidates[position:]
-        return []
-
-
-def _table_header(packer: Packer, start: int) -> Any:
-    """The header rows of the table a node starts in the middle of."""
-    block = packer.block_at(start)
-    if block.kind is Kind.TABLE and start > block.start:
-        return {keys.TABLE_HEADER: packer.text[block.start : block.header_end]}
-    return NO_FACTS
+        shared = starts_within(packer, start, end, self.chunk_overlap)
+        return best_start(packer, shared, end, self.chunk_size)

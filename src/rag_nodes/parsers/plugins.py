@@ -68,20 +68,21 @@ def load_plugin(
         ConfigurationError: the name is taken (by us or by another package), or the plugin cannot
             be imported or is no parser; the message names the package.
     """
-    claims = find_plugins().get(name, ())
+    claims = find_plugins().get(name) or []
     if not claims:
         return None
+    first, *others = claims
     packages = " and ".join(plugin.distribution for plugin in claims)
     if name in built_in:
         raise ConfigurationError(
             f"parser {name!r} is built in, and {packages} offers another under the same name; "
             "uninstall it, or rename its entry point"
         )
-    if len(claims) > 1:
+    if others:
         raise ConfigurationError(
             f"parser {name!r} is offered by {packages}; uninstall all but one of them"
         )
-    parser = _import(claims[0])
+    parser = _import(first)
     taken = {own.class_name() for own in built_in.values() if own is not parser}
     if parser.class_name() in taken:
         raise ConfigurationError(

@@ -30,6 +30,7 @@ class Preset:
         summary: one line: how it cuts.
         requirements: ids of the requirements the options come from.
         options: options that differ from the class's defaults.
+        sizes: least and most `chunk_size` to try with it (S2-01); None where no range is known.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Preset:
     summary: str
     requirements: tuple[str, ...]
     options: dict[str, Any] = field(default_factory=dict)
+    sizes: tuple[int, int] | None = None
 
 
 PRESETS: dict[str, Preset] = {
@@ -62,7 +64,21 @@ PRESETS: dict[str, Preset] = {
             TokenOverlapNodeParser,
             "Token overlap",
             "paragraphs packed to 750 tokens, 100 shared in whole sentences",
-            ("S2-02", "S2-12", "S2-14"),
+            ("S2-01", "S2-02", "S2-12", "S2-14"),
+            sizes=(500, 1000),
+        ),
+        Preset(
+            "web",
+            HeadingHierarchyNodeParser,
+            "Web pages",
+            "pages up to 4000 tokens whole, longer ones by section, 200 shared",
+            ("S3-06", "S3-07", "S3-08"),
+            {
+                "chunk_size": 4000,
+                "chunk_overlap": 200,
+                "min_chunk_size": 500,
+                "split_only_if_over": 4000,
+            },
         ),
         Preset(
             "semantic",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from llama_index.core.bridge.pydantic import Field, model_validator
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.embedders import model_named, name_of
 from rag_nodes.parsers.semantic_runs import Breaks, Runs
 from rag_nodes.parsers.semantic_units import Units, pieces_of
 from rag_nodes.parsers.sizes import LEAST_TOKENS
@@ -20,10 +20,6 @@ from rag_nodes.text.cohesion import unit_rows
 
 _PERCENTILE = 75.0
 _PENALTY = 1.0
-
-
-_COSMETIC = frozenset({"callback_manager", "embed_batch_size", "num_workers", "model_name"})
-"""Fields of an embedding model that do not change its vectors."""
 
 
 class SemanticNodeParser(SpanNodeParser):
@@ -80,7 +76,7 @@ class SemanticNodeParser(SpanNodeParser):
     @classmethod
     def _name_the_model(cls, data: Any) -> Any:
         if isinstance(data, dict) and isinstance(model := data.get("embed_model"), BaseEmbedding):
-            return {**data, "embedding": _name_of(model)}
+            return {**data, "embedding": name_of(model)}
         return data
 
     def _check(self) -> None:
@@ -130,11 +126,7 @@ class SemanticNodeParser(SpanNodeParser):
         """The embedding model; None where a single sentence leaves nothing to compare."""
         if len(units) < 2:  # noqa: PLR2004 -- a gap has two sides
             return None
-        if self.embed_model is not None:
-            return self.embed_model
-        from rag_nodes.models import get_embedding
-
-        return get_embedding(self.embedding)
+        return model_named(self.embedding, self.embed_model)
 
     def _cuts(self, units: Units, measured: Breaks | Runs) -> Iterator[Cut]:
         if not units:
@@ -146,12 +138,3 @@ class SemanticNodeParser(SpanNodeParser):
             else:
                 # Where the sum over the text misses the count of this very span.
                 yield from (Cut(*piece) for piece in pieces_of(units.packer, span, self.chunk_size))
-
-
-def _name_of(model: BaseEmbedding) -> str:
-    """Class and name of a model; its plain configuration stands in for a name it does not have."""
-    name = model.model_name
-    if name in {"", "unknown"}:
-        plain = {k: v for k, v in model.to_dict().items() if "key" not in k and k not in _COSMETIC}
-        name = hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:12]
-    return f"{model.class_name()}:{name}"

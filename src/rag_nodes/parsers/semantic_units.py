@@ -48,9 +48,9 @@ class Units:
         if over:
             spans = list(_within(packer, spans, over, limit))
             before, through = _tokens_around(packer, spans)
-        self.starts = [start for start, _ in spans]
-        self.ends = [end for _, end in spans]
-        self.headings = _in_headings(packer, self.starts)
+        self.starts: list[int] = [start for start, _ in spans]
+        self.ends: list[int] = [end for _, end in spans]
+        self.headings: NDArray[np.bool_] = _in_headings(packer, self.starts)
         self._before, self._through = before, through
         self._before_each: list[int] = before.tolist()
         self._through_each: list[int] = through.tolist()

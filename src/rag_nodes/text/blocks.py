@@ -234,7 +234,7 @@ class _Scanner:
     def _paragraph(self, start: int, first: int) -> None:
         """A paragraph, or what its later lines show it to be: a setext heading or a table."""
         text = self.text
-        at = first
+        at = end = first
         while prose := _PROSE.match(text, at):
             end = prose.end()
             below = _BELOW.match(text, end)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from rag_nodes.text.blocks import Block, Kind
+from rag_nodes.text.blocks import Block
 
-_ANCHOR = re.compile(r"\s*\[\\?#\]\(\\?(#[^)\s]*)[^)]*\)\s*\Z")
+_ANCHOR = re.compile(r" ?\[(?:\\?#|¶|§|\u200b)?\]\([^()#\s]*(#[^)\s]*)[^)]*\)\Z")
 """The link to itself that documentation sites append to a heading."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """One heading with its place in the tree.
 
     Attributes:
@@ -37,7 +36,7 @@ class HeadingTree:
     """
 
     def __init__(self, text: str, blocks: Sequence[Block]) -> None:
-        self.headings = list(_headings(text, blocks))
+        self.headings: list[Heading] = list(_headings(text, blocks))
         self._starts = [heading.block.start for heading in self.headings]
 
     def path_at(self, offset: int) -> tuple[str, ...]:
@@ -51,19 +50,22 @@ class HeadingTree:
 
 
 def _headings(text: str, blocks: Sequence[Block]) -> Iterator[Heading]:
-    stack: list[tuple[int, str]] = []
+    stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
     for block in blocks:
-        if block.kind is not Kind.HEADING:
+        level = block.level
+        if not level:
             continue
         name, anchor = _name_of(text, block)
-        while stack and stack[-1][0] >= block.level:
+        while stack[-1][0] >= level:
             stack.pop()
-        stack.append((block.level, name))
-        yield Heading(block, tuple(part for _, part in stack if part), anchor)
+        above = stack[-1][1]
+        path = (*above, name) if name else above
+        stack.append((level, path))
+        yield Heading(block, path, anchor)
 
 
 def _name_of(text: str, block: Block) -> tuple[str, str]:
     """A heading's text on one line, and the anchor its link names."""
-    name = " ".join(block.title.of(text).split())
-    link = _ANCHOR.search(name)
+    name = " ".join(text[block.title.start : block.title.end].split())
+    link = _ANCHOR.search(name) if name.endswith(")") else None
     return (name[: link.start()], link.group(1)) if link else (name, "")

@@ -20,7 +20,7 @@ class PageMap:
     __slots__ = ("starts",)
 
     def __init__(self, starts: Sequence[int]) -> None:
-        self.starts = list(starts)
+        self.starts: list[int] = list(starts)
         if any(left > right for left, right in pairwise(self.starts)):
             raise ValueError("page starts must be sorted")
 

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
-import sentencex
+import sentencex as untyped_sentencex
 
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.patterns import compiled
@@ -19,6 +20,7 @@ from rag_nodes.text.tokens import encodable
 AUTO = "auto"
 """Guess the language from the text."""
 
+sentencex: Any = untyped_sentencex
 _PARAGRAPH = compiled(r"[\r\n](?:(?<=\r)\n)?+[ \t]*+[\r\n]\s*+")
 _SAMPLE = 8_000
 """Characters the language is guessed from."""

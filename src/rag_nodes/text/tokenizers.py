@@ -47,9 +47,11 @@ class Tokenizer(Protocol):
 
     def count(self, text: str) -> int:
         """Tokens of a text on its own."""
+        ...
 
     def encode_ends(self, text: str) -> NDArray[np.int64]:
         """Offset at which each token's last character ends; these never decrease."""
+        ...
 
 
 def token_index(text: str, name: str = DEFAULT_ENCODING) -> TokenIndex | LengthIndex | SliceIndex:

@@ -117,7 +117,7 @@ class TokenEnds:
     __slots__ = ("ends",)
 
     def __init__(self, ends: NDArray[np.int64]) -> None:
-        self.ends = ends
+        self.ends: NDArray[np.int64] = ends
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -169,8 +169,8 @@ class TokenIndex(TokenEnds):
         encoding: str = DEFAULT_ENCODING,
         tokens: NDArray[np.uint32] | None = None,
     ) -> None:
-        self.text = encodable(text)
-        self.encoding = encoding
+        self.text: str = encodable(text)
+        self.encoding: str = encoding
         self._tokenizer = load_encoding(encoding)
         if tokens is None:
             tokens = self._tokenizer.encode_to_numpy(self.text, disallowed_special=())

@@ -1,0 +1,156 @@
+"""The laws of HeadingHierarchyNodeParser under every option that changes where it cuts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from llama_index.core.schema import Document, TextNode
+from parser_laws import (
+    assert_clusters_are_whole,
+    assert_neighbours_share,
+    assert_slices_in_order_that_cover,
+    parse,
+)
+from strategies import MARKDOWN, TEXTS
+
+from rag_nodes import metadata as keys
+from rag_nodes.parsers import HeadingHierarchyNodeParser
+from rag_nodes.text.blocks import Block, Kind, scan_blocks
+from rag_nodes.text.tokens import count_tokens
+
+WEB = {"chunk_size": 40, "chunk_overlap": 10, "min_chunk_size": 8, "split_only_if_over": 40}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "web": WEB,
+    "split": {"chunk_size": 24, "min_chunk_size": 6, "oversize": "split"},
+    "shallow": {"chunk_size": 32, "min_chunk_size": 6, "max_level": 2},
+    "overlap": {"chunk_size": 24, "chunk_overlap": 9, "min_chunk_size": 0},
+    "nearly all shared": {
+        "chunk_size": 12,
+        "chunk_overlap": 11,
+        "min_chunk_size": 4,
+        "oversize": "split",
+    },
+    "semantic": {"chunk_size": 32, "min_chunk_size": 6, "long_sections": "semantic"},
+    "semantic, shared": {
+        "chunk_size": 24,
+        "chunk_overlap": 9,
+        "min_chunk_size": 6,
+        "max_level": 1,
+        "long_sections": "semantic",
+        "oversize": "split",
+    },
+}
+"""Sizes so small that generated documents are cut many times."""
+EVERY = pytest.mark.parametrize("name", OPTIONS)
+
+
+def parser_of(name: str) -> HeadingHierarchyNodeParser:
+    return HeadingHierarchyNodeParser(**OPTIONS[name])
+
+
+def nodes_of(parser: HeadingHierarchyNodeParser, text: str) -> list[TextNode]:
+    return parser([Document(text=text, id_="doc")])  # type: ignore[return-value]
+
+
+def is_cut(block: Block, nodes: list[TextNode]) -> bool:
+    """Whether a node starts or ends inside the block."""
+    offsets = {offset for n in nodes for offset in (n.start_char_idx, n.end_char_idx)}
+    return any(block.start < offset < block.end for offset in offsets if offset is not None)
+
+
+@EVERY
+@given(text=TEXTS)
+def test_nodes_are_slices_in_order_that_cover_the_text_and_are_the_same_awaited(
+    name: str, text: str
+) -> None:
+    assert_slices_in_order_that_cover(text, parse(parser_of(name), text))
+
+
+@EVERY
+@given(text=TEXTS)
+def test_only_code_that_is_kept_whole_is_over_the_size_and_says_so(name: str, text: str) -> None:
+    parser = parser_of(name)
+    for node in nodes_of(parser, text):
+        over = count_tokens(node.text) > parser.chunk_size
+        assert node.metadata.get(keys.OVERSIZED, False) is over
+        if over:
+            assert parser.oversize == "keep"
+            (code,) = (b for b in scan_blocks(node.text) if b.kind is not Kind.HEADING)
+            assert code.kind is Kind.CODE
+
+
+@EVERY
+@given(text=MARKDOWN)
+def test_code_is_cut_only_where_it_is_over_the_size_and_to_be_split(name: str, text: str) -> None:
+    parser = parser_of(name)
+    nodes = nodes_of(parser, text)
+    for block in scan_blocks(text):
+        if block.kind is Kind.CODE and is_cut(block, nodes):
+            assert parser.oversize == "split"
+            assert count_tokens(text[block.start : block.end]) > parser.chunk_size
+
+
+@EVERY
+@given(text=TEXTS)
+def test_no_cut_falls_inside_a_cluster(name: str, text: str) -> None:
+    parser = parser_of(name)
+    assert_clusters_are_whole(text, nodes_of(parser, text), count_tokens, parser.chunk_size)
+
+
+@EVERY
+@given(text=TEXTS)
+def test_only_the_parts_of_one_section_share_text_and_no_more_than_the_overlap(
+    name: str, text: str
+) -> None:
+    parser = parser_of(name)
+    nodes = nodes_of(parser, text)
+    assert_neighbours_share(text, nodes, count_tokens, parser.chunk_overlap)
+    for left, right in pairwise(nodes):
+        if right.start_char_idx < left.end_char_idx:
+            assert right.metadata[keys.PART] == left.metadata[keys.PART] + 1
+
+
+@EVERY
+@given(text=MARKDOWN)
+def test_parts_are_numbered_from_one_to_the_last_and_stand_under_one_heading(
+    name: str, text: str
+) -> None:
+    nodes = nodes_of(parser_of(name), text)
+    parts = [n.metadata for n in nodes if keys.PART in n.metadata]
+    while parts:
+        section = parts[: parts[0][keys.PARTS]]
+        assert [part[keys.PART] for part in section] == list(range(1, len(section) + 1))
+        assert len({tuple(part.get(keys.HEADING_PATH, ())) for part in section}) == 1
+        parts = parts[len(section) :]
+
+
+@EVERY
+@given(text=MARKDOWN)
+def test_a_heading_after_text_starts_a_node_unless_short_sections_are_merged(
+    name: str, text: str
+) -> None:
+    parser = parser_of(name).model_copy(update={"min_chunk_size": 0, "split_only_if_over": 0})
+    starts = {node.start_char_idx for node in nodes_of(parser, text)}
+    for before, block in pairwise(scan_blocks(text)):
+        if before.kind is not Kind.HEADING and 1 <= block.level <= parser.max_level:
+            assert block.start in starts
+
+
+@pytest.mark.parametrize("long_sections", ["sentences", "semantic"])
+@given(count=st.integers(20, 40), words=st.integers(2, 4))
+def test_parts_share_whole_sentences_wherever_one_fits(
+    long_sections: str, count: int, words: int
+) -> None:
+    body = " ".join(" ".join(["Word"] + ["word"] * (words - 1)) + "." for _ in range(count))
+    parser = HeadingHierarchyNodeParser(
+        chunk_size=32, chunk_overlap=9, min_chunk_size=0, long_sections=long_sections
+    )
+    nodes = nodes_of(parser, f"# Heading\n\n{body}")
+    assert len(nodes) > 1
+    for left, right in pairwise(nodes):
+        assert right.start_char_idx < left.end_char_idx
+        assert right.text.startswith("Word")

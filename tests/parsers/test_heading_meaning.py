@@ -1,0 +1,151 @@
+"""HeadingHierarchyNodeParser: long sections cut where their meaning moves apart (S3-26)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.schema import Document, TextNode
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError, ModelResponseError
+from rag_nodes.parsers import HeadingHierarchyNodeParser, get_parser
+from rag_nodes.parsers.heading_meaning import WINDOW
+from rag_nodes.text.tokens import count_tokens
+
+TOPICS = ("pump", "lamp", "roof", "door")
+
+
+class TopicEmbedding(BaseEmbedding):
+    """One axis per topic word; remembers the batches it was asked for."""
+
+    model_name: str = "topics"
+    missing: int = 0
+    _batches: list[list[str]] = PrivateAttr(default_factory=list)
+
+    def get_text_embedding_batch(
+        self,
+        texts: list[str],
+        show_progress: bool = False,
+        **_kwargs: Any,
+    ) -> list[list[float]]:
+        del show_progress
+        self._batches.append(texts)
+        return [self._get_text_embedding(text) for text in texts[self.missing :]]
+
+    async def aget_text_embedding_batch(
+        self,
+        texts: list[str],
+        show_progress: bool = False,
+        **_kwargs: Any,
+    ) -> list[list[float]]:
+        del show_progress
+        return self.get_text_embedding_batch(texts)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [float(text.count(topic)) + 0.01 for topic in TOPICS]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+
+def sentences(topic: str, count: int) -> Iterator[str]:
+    return (f"Sentence {n} is about the {topic} and nothing else." for n in range(count))
+
+
+def story(count: int) -> str:
+    return " ".join(text for topic in TOPICS for text in sentences(topic, count))
+
+
+def parser_with(model: TopicEmbedding, **options: Any) -> HeadingHierarchyNodeParser:
+    sizes = {"chunk_size": 150, "min_chunk_size": 20}
+    return HeadingHierarchyNodeParser(
+        **{**sizes, "long_sections": "semantic", "sentence_model": model, **options}
+    )
+
+
+def parse(parser: HeadingHierarchyNodeParser, text: str) -> list[TextNode]:
+    return parser([Document(text=text, id_="doc")])  # type: ignore[return-value]
+
+
+def test_a_long_section_is_cut_where_its_subject_changes() -> None:
+    nodes = parse(parser_with(TopicEmbedding()), f"# A\n\n{story(8)}\n\n# B\n\nShort.")
+    parts = [node for node in nodes if keys.PART in node.metadata]
+    assert len(parts) >= len(TOPICS)
+    assert {sum(topic in part.text for topic in TOPICS) for part in parts} == {1}
+    assert {node.metadata[keys.HEADING] for node in parts} == {"A"}
+
+
+def test_sections_that_fit_are_not_embedded_and_need_no_model() -> None:
+    model = TopicEmbedding()
+    parse(parser_with(model), f"# A\n\n{' '.join(sentences('pump', 5))}")
+    assert model._batches == []
+
+
+def test_each_sentence_of_the_long_sections_is_embedded_once() -> None:
+    model = TopicEmbedding()
+    text = f"# A\n\n{story(9)}\n\n# B\n\n{' '.join(sentences('lamp', 3))}\n\n# C\n\n{story(10)}"
+    asyncio.run(parser_with(model).acall([Document(text=text)]))
+    (batch,) = model._batches
+    assert " ".join(batch) == f"# A {story(9)} # C {story(10)}"
+
+
+def test_sentences_are_embedded_in_windows_over_all_sections() -> None:
+    model = TopicEmbedding()
+    text = "\n\n".join(f"# Section {n}\n\n{story(70)}" for n in range(8))
+    parser = parser_with(model)
+    nodes = parse(parser, text)
+    assert list(map(len, model._batches))[:2] == [WINDOW, WINDOW]
+    assert sum(map(len, model._batches)) == 8 * (4 * 70 + 1)
+    awaited = asyncio.run(parser.acall([Document(text=text, id_="doc")]))
+    assert [node.to_dict() for node in awaited] == [node.to_dict() for node in nodes]
+
+
+def test_parts_share_whole_sentences_and_stay_within_the_size() -> None:
+    nodes = parse(parser_with(TopicEmbedding(), chunk_overlap=30), f"# A\n\n{story(8)}")
+    assert len(nodes) >= 4
+    for left, right in pairwise(nodes):
+        shared = left.text[right.start_char_idx - left.start_char_idx :]
+        assert 0 < count_tokens(shared) <= 30
+        assert shared.startswith("Sentence")
+        assert count_tokens(right.text) <= 150
+
+
+@pytest.mark.parametrize("oversize", ["keep", "split"])
+def test_code_over_the_size_is_never_embedded(oversize: str) -> None:
+    model = TopicEmbedding()
+    code = "```py\n" + "pump = lamp(roof)\n" * 60 + "```"
+    nodes = parse(parser_with(model, oversize=oversize), f"# A\n\n{story(5)}\n\n{code}\n\nEnd.")
+    assert not [text for batch in model._batches for text in batch if "pump =" in text]
+    holding = [node for node in nodes if "pump =" in node.text]
+    assert len(holding) > 1 if oversize == "split" else [n.text for n in holding] == [code]
+
+
+def test_the_offline_model_is_the_default() -> None:
+    parser = get_parser("heading", long_sections="semantic", chunk_size=100, min_chunk_size=20)
+    assert parser.to_dict()["embedding"] == "lexical"
+    assert len(parse(parser, f"# A\n\n{story(8)}")) > 3
+
+
+def test_the_model_decides_the_fingerprint() -> None:
+    with_model = parser_with(TopicEmbedding())
+    assert with_model.embedding == "base_component:topics"
+    assert with_model.fingerprint != parser_with(TopicEmbedding(model_name="other")).fingerprint
+
+
+def test_a_model_that_nothing_would_use_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="has no effect with long_sections='sentences'"):
+        HeadingHierarchyNodeParser(embedding="openai:text-embedding-3-small")
+
+
+def test_a_model_that_answers_for_too_few_sentences_is_an_error() -> None:
+    with pytest.raises(ModelResponseError, match="vectors for 33 texts"):
+        parse(parser_with(TopicEmbedding(missing=1)), f"# A\n\n{story(8)}")
