@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,3 +55,57 @@ def test_the_description_is_kept_and_hidden_from_the_models(tmp_path: Path) -> N
     assert document.metadata["description"] == "All about ferns"
     assert "description" in document.excluded_embed_metadata_keys
     assert "description" in document.excluded_llm_metadata_keys
+
+
+# --- front matter as metadata -------------------------------------------------------------------
+
+
+def front_matter(tmp_path: Path, yaml: str) -> tuple[object, list[str]]:
+    path = tmp_path / "note.md"
+    path.write_text(f"---\n{yaml}\n---\n\n# Body\n", encoding="utf-8")
+    metadata = read(path).metadata
+    return metadata.get(keys.FRONT_MATTER), metadata.get(keys.READ_WARNINGS, [])
+
+
+def test_plain_values_of_the_front_matter_become_metadata_that_models_do_not_see(
+    tmp_path: Path,
+) -> None:
+    yaml = (
+        "title: Tea\ntags: [a, 2, {b: c}]\ndate: 2024-05-01\ndraft: false\nnested: {x: 1}\n1: .nan"
+    )
+    values, warnings = front_matter(tmp_path, yaml)
+    assert values == {
+        "title": "Tea",
+        "tags": ["a", 2],
+        "date": "2024-05-01",
+        "draft": False,
+        "1": "nan",
+    }
+    assert warnings == []
+    assert json.loads(json.dumps(values)) == values
+    document = read(tmp_path / "note.md")
+    assert keys.FRONT_MATTER in document.excluded_embed_metadata_keys
+    assert keys.FRONT_MATTER in keys.BOOKKEEPING
+
+
+@pytest.mark.parametrize(
+    ("yaml", "why"),
+    [
+        ("a: &a [x, x]\nb: [*a, *a]", "aliases"),
+        ("title: Tea: a story", "invalid YAML in its line 1"),
+        ("a: !!python/object/apply:os.system [ls]", "invalid YAML"),
+        ("a: " + "[" * 5000, "invalid YAML"),
+        ("a: " + "x" * 20_000, "characters"),
+        ("when: 2024-99-99", "invalid YAML"),
+    ],
+)
+def test_front_matter_that_cannot_be_taken_over_is_a_warning_and_not_an_error(
+    tmp_path: Path, yaml: str, why: str
+) -> None:
+    values, (warning,) = front_matter(tmp_path, yaml)
+    assert values is None
+    assert why in warning
+
+
+def test_a_rule_at_the_top_is_no_front_matter(tmp_path: Path) -> None:
+    assert front_matter(tmp_path, "just a line of text") == (None, [])

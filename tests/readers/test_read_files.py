@@ -6,18 +6,20 @@ import hashlib
 import subprocess
 import sys
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from docx_files import members, paragraph, write_docx
 from llama_index.core.schema import MetadataMode
 
+import rag_nodes.readers
 from rag_nodes import errors
 from rag_nodes import metadata as keys
-from rag_nodes.readers import SUFFIXES, Limits, read, read_all
-from rag_nodes.readers.registry import _reader_for
+from rag_nodes.readers import COLLECTIONS, SUFFIXES, Limits, Reading, read, read_all
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
 ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00" + bytes(range(256)) * 4
@@ -107,6 +109,23 @@ def test_a_few_broken_bytes_do_not_turn_utf_8_into_something_else(tmp_path: Path
     assert text.startswith("Grüße aus Köln")
     assert text.endswith("\ufffd end")
     assert "1 damaged utf-8" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("Größe ".encode() + b"\xff", "Größe \ufffd"),
+        ("Привет".encode() + b"\xd0", "Привет\ufffd"),
+        (b"An ordinary English sentence with one stray byte \xff in it.", "ÿ in it."),
+        (b"The caf\xe9 is open.", "The café is open."),
+    ],
+)
+def test_one_bad_byte_in_a_short_text_does_not_change_its_script(
+    tmp_path: Path, content: bytes, text: str
+) -> None:
+    read_as, warnings = text_of(tmp_path, content)
+    assert read_as.endswith(text)
+    assert len(warnings) == 1
 
 
 def test_nul_characters_are_replaced_without_moving_an_offset(tmp_path: Path) -> None:
@@ -267,14 +286,120 @@ def test_without_pymupdf_pdfs_fail_with_the_install_line_and_others_go_on(
 def test_importing_the_readers_loads_nothing_heavy() -> None:
     code = (
         "import sys, rag_nodes.readers\n"
-        "heavy = {'pymupdf', 'llama_index', 'charset_normalizer', 'qdrant_client', 'gradio'}\n"
+        "heavy = {'pymupdf', 'llama_index', 'charset_normalizer', 'qdrant_client', 'gradio',\n"
+        "         'lxml', 'bs4', 'markdownify', 'yaml'}\n"
         "print(sorted(heavy & {name.partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_every_suffix_is_lower_case_and_finds_its_reader(tmp_path: Path) -> None:
-    for suffix, reader in SUFFIXES.items():
+@pytest.mark.parametrize(
+    ("module", "name", "extra"), [("lxml", "a.docx", "docx"), ("markdownify", "a.html", "html")]
+)
+def test_without_a_library_its_files_fail_with_the_install_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, extra: str
+) -> None:
+    for part in ("html_markdown", "html_tree"):  # as if no page had been read before
+        monkeypatch.delitem(sys.modules, f"rag_nodes.readers.{part}", raising=False)
+        monkeypatch.delattr(rag_nodes.readers, part, raising=False)
+    monkeypatch.setitem(sys.modules, module, None)
+    path = tmp_path / name
+    if extra == "docx":
+        write_docx(path, members(paragraph("text")))
+    else:
+        path.write_bytes(HTML)
+    with pytest.raises(errors.MissingExtraError, match=rf"rag-nodes\[{extra}\]"):
+        read(path)
+
+
+def test_every_suffix_is_lower_case_and_means_one_thing(tmp_path: Path) -> None:
+    assert not SUFFIXES.keys() & COLLECTIONS.keys()
+    for suffix in [*SUFFIXES, *COLLECTIONS]:
         assert suffix == suffix.lower()
-        assert _reader_for(write(tmp_path / f"file{suffix}", b"x")) is reader
+        (row,) = read_all([write(tmp_path / f"file{suffix}", b"")])
+        assert isinstance(row.error, errors.EmptyFileError)
+
+
+# --- files that hold many documents -------------------------------------------------------------
+
+
+def pages(path: Path, limits: Limits) -> Iterator[Reading | errors.ReadError]:
+    """A crawl of two pages with a bad one between, which breaks off."""
+    limits.check_pages(path, 1)
+    yield Reading(
+        text="one",
+        source="https://example.org/1",
+        also_at=("https://example.org/one",),
+        facts={"language": "en", keys.FILE_NAME: "not this"},
+    )
+    yield errors.ReadError(path, "data[1] has no text")
+    yield Reading(text="three", source="https://example.org/3")
+    raise errors.CorruptFileError(path, "cut off in data[3]")
+
+
+def test_a_crawl_is_a_row_per_page_and_pages_go_by_their_url(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(COLLECTIONS, ".json", pages)
+    path = write(tmp_path / "crawl.json", b"{}")
+    first, bad, third, end = read_all([tmp_path])
+    assert [row.path for row in (first, bad, third, end)] == [path] * 4
+    assert first.document is not None
+    assert first.document.id_ == str(uuid.uuid5(uuid.NAMESPACE_URL, "https://example.org/1"))
+    assert first.document.metadata == {
+        "language": "en",
+        keys.SOURCE: "https://example.org/1",
+        keys.FILE_NAME: "crawl.json",
+        keys.SOURCE_HASH: hashlib.sha256(b"one").hexdigest(),
+        keys.ALSO_AT: ["https://example.org/one"],
+    }
+    assert first.document.get_content(MetadataMode.EMBED) == "one"
+    assert third.document is not None
+    assert "data[1]" in str(bad.error)
+    assert isinstance(end.error, errors.CorruptFileError)
+
+
+def test_a_crawl_cannot_be_read_as_one_document(tmp_path: Path) -> None:
+    with pytest.raises(errors.UnsupportedFileError, match="use read_all"):
+        read(write(tmp_path / "crawl.json", b"{}"))
+
+
+# --- hostile file names -------------------------------------------------------------------------
+
+HOSTILE_NAMES = [
+    *(f"{'../' * depth}etc/passwd.txt" for depth in range(1, 9)),
+    *(f"..{slash}..{slash}x.txt" for slash in ("\\", "%2f", "%5c", "\u2215", "\uff0f")),
+    *(f"a{control}b.txt" for control in "\0\n\r\t\x1b\x7f"),
+    *(f"a{mark}txt.md" for mark in "\u202e\u202d\u200f\u200b\ufeff\u2066"),
+    *(f"{device}.txt" for device in ("CON", "PRN", "AUX", "NUL", "COM1", "LPT1")),
+    *(f"/dev/{device}" for device in ("zero", "null", "stdin", "tty", "random")),
+    *(f"{letter * 300}.txt" for letter in "aä尺"),
+    *("~/x.txt", "$HOME/x.txt", "`id`.txt", "$(id).txt", "a;rm -rf x.txt", "-rf.txt", "|x.txt"),
+    *("", ".", "..", " ", "/", "file:///etc/passwd.txt", "\\\\host\\share\\x.txt"),
+]
+
+
+def test_hostile_file_names_are_rows_and_nothing_is_written_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "outer" / "folder"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    kept = write(folder / "kept.txt", b"kept")
+    assert len(set(HOSTILE_NAMES)) >= 50
+    for name in HOSTILE_NAMES:
+        for row in read_all([f"{name}.txt" if not name.strip("./ ") else name]):
+            assert isinstance(row.error, errors.ReadError), name
+            assert "unexpected" not in str(row.error), name
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [kept]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="such names cannot exist there")
+def test_files_with_hostile_names_are_read_under_names_that_are_safe_text(tmp_path: Path) -> None:
+    names = ["a\nb.txt", "\u202etxt.md", "<img src=x>.txt", "a\udcffb.txt", "..txt.txt", "-rf.txt"]
+    for name in names:
+        write(tmp_path / name, b"text")
+    rows = list(read_all([tmp_path / name for name in names]))
+    assert [row.document.text if row.document else row.error for row in rows] == ["text"] * 6
+    assert all(str(row.document and row.document.metadata).encode() for row in rows)

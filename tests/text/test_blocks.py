@@ -77,6 +77,10 @@ def test_code_as_crawlers_write_it_is_one_block_blank_lines_included() -> None:
     assert seen(text)[1] == ("code", "`\n_10\nimport x\n\n_10\n# comment\n`")
 
 
+def test_an_escaped_backtick_opens_no_code_span() -> None:
+    assert [block.kind for block in scan_blocks("a: \\`\nb: \\`")] == [Kind.PARAGRAPH]
+
+
 def test_a_lone_backtick_that_is_never_closed_is_text() -> None:
     assert [kind for kind, _ in seen("`\nnot code\n\n# H\n\nend")] == [
         "paragraph",

@@ -12,7 +12,7 @@ from rag_nodes.apps.controls import Controls, build_controls
 from rag_nodes.apps.render import status
 from rag_nodes.apps.render.history import history
 from rag_nodes.apps.render.html import tag
-from rag_nodes.readers import SUFFIXES
+from rag_nodes.readers import COLLECTIONS, SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,9 +112,9 @@ def _layout(settings: Settings, example: Path | None) -> tuple[_Page, Controls]:
     with gr.Sidebar(width=330):
         gr.HTML(_TITLE, apply_default_css=False)
         files = gr.File(
-            label="Documents: PDF, Markdown, text",
+            label="Documents: PDF, DOCX, HTML, Markdown, CSV, text",
             file_count="multiple",
-            file_types=sorted(SUFFIXES),
+            file_types=sorted({*SUFFIXES, *COLLECTIONS}),
             height=130,
             elem_id="rn-files",
         )

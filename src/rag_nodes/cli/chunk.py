@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @takes(*MODEL_SETTINGS)
 def chunk(
     session: Session,
-    file: Annotated[Path, typer.Argument(help="A PDF, Markdown or text file.")],
+    file: Annotated[Path, typer.Argument(help="A PDF, DOCX, HTML, Markdown, CSV or text file.")],
     parser: OneParser = "heading",
     changes: Changes = None,
     *,

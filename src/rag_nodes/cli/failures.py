@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """How the process ends (design §11); 4 is kept for failed gates."""
+    """How the process ends (design §11)."""
 
     DONE = 0
     FAILURE = 1
     USAGE = 2
     PARTIAL = 3
+    GATE = 4
     UNAVAILABLE = 5
     INTERRUPTED = 130
 

@@ -11,6 +11,7 @@ from rag_nodes.cli.app import app
 from rag_nodes.cli.ask import ask
 from rag_nodes.cli.chunk import chunk
 from rag_nodes.cli.compare import compare
+from rag_nodes.cli.docs import docs
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.ingest import ingest
 from rag_nodes.cli.options import show_settings
@@ -41,6 +42,11 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "rag-nodes chunk report.pdf -p fixed --set chunk_size=500 --full",
         "rag-nodes chunk report.pdf -p semantic --jsonl | jq .tokens",
     ),
+    docs: (
+        "rag-nodes docs crawl.json chunks.json",
+        "rag-nodes docs crawl.json chunks.jsonl --format jsonl --no-summaries",
+        "rag-nodes docs crawl.json chunks.json --fail-on lost-headings,coverage=99.9,duplicates=0",
+    ),
     parsers: ("rag-nodes parsers", "rag-nodes parsers --json"),
     app: ("rag-nodes app", "rag-nodes app report.pdf --port 8080"),
 }
@@ -48,7 +54,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 partly done, "
-    "5 a dependency or service is missing, 130 interrupted."
+    "4 a threshold was crossed, 5 a dependency or service is missing, 130 interrupted."
 )
 
 

@@ -1,13 +1,32 @@
-"""Files in, LlamaIndex documents out: one `Document` per file, text and page map complete.
+"""Files in, LlamaIndex documents out: one `Document` per file, or per page of a crawl.
 
 `read` reads one file and raises a typed error; `read_all` reads many, walks folders, and reports
-each file as a row, so that one bad file never stops the rest. PyMuPDF is imported only when the
-first PDF is read, LlamaIndex only when the first document is built.
+each document as a row, so that one bad file never stops the rest. PyMuPDF, lxml and the other
+libraries of single formats are imported only when the first such file is read, LlamaIndex only
+when the first document is built.
 """
 
 from __future__ import annotations
 
-from rag_nodes.readers.base import Limits, Reader, Reading
-from rag_nodes.readers.registry import SUFFIXES, ReadResult, read, read_all
+from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading
+from rag_nodes.readers.registry import (
+    COLLECTIONS,
+    SUFFIXES,
+    ReadResult,
+    read,
+    read_all,
+    readings,
+)
 
-__all__ = ["SUFFIXES", "Limits", "ReadResult", "Reader", "Reading", "read", "read_all"]
+__all__ = [
+    "COLLECTIONS",
+    "SUFFIXES",
+    "CollectionReader",
+    "Limits",
+    "ReadResult",
+    "Reader",
+    "Reading",
+    "read",
+    "read_all",
+    "readings",
+]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_nodes import metadata as keys
-from rag_nodes.errors import FileTooLargeError
+from rag_nodes.errors import FileTooLargeError, ReadError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from llama_index.core.schema import Document
@@ -65,6 +67,11 @@ class Reading:
         description: description the file states, if any.
         page_starts: offset at which each page starts; None for formats without pages.
         warnings: what could not be taken over, or was guessed.
+        source: URL of the text, where it is a web page that the file holds a copy of; None where
+            the text is that of the file itself.
+        also_at: further URLs at which the same text was found.
+        facts: more metadata of the document, by key; plain data, as it goes to the vector store.
+            A key that we set ourselves keeps our value.
     """
 
     text: str
@@ -72,12 +79,27 @@ class Reading:
     description: str | None = None
     page_starts: tuple[int, ...] | None = None
     warnings: tuple[str, ...] = ()
+    source: str | None = None
+    also_at: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Reader(Protocol):
     """Turns one kind of file into a `Reading`, or raises a `ReadError` that names the file."""
 
     def __call__(self, path: Path, limits: Limits) -> Reading:
+        """Read the file at `path`, an existing file within `limits.file_bytes`."""
+        ...
+
+
+class CollectionReader(Protocol):
+    """Turns a file that holds many documents into one `Reading` each, as they are found.
+
+    A document of the file that cannot be read is given as a `ReadError` in its place; an error
+    that ends the file is raised.
+    """
+
+    def __call__(self, path: Path, limits: Limits) -> Iterator[Reading | ReadError]:
         """Read the file at `path`, an existing file within `limits.file_bytes`."""
         ...
 
@@ -91,10 +113,10 @@ def safe_text(text: str) -> str:
 
 
 def build_document(path: Path, reading: Reading) -> Document:
-    """Make the `Document` of a file: stable id, text, bookkeeping metadata.
+    """Make the `Document` of a reading: stable id, text, bookkeeping metadata.
 
-    The id depends on the canonical path alone, so a changed file replaces its former self; the
-    hash of the text tells whether it changed.
+    The id depends on the canonical path alone, or on the URL of a web page, so a changed file
+    replaces its former self; the hash of the text tells whether it changed.
 
     Args:
         path: canonical path of the file.
@@ -109,7 +131,7 @@ def build_document(path: Path, reading: Reading) -> Document:
     facts = _facts(path, reading, text)
     hidden = list(facts)
     return Document(
-        id_=str(uuid.uuid5(uuid.NAMESPACE_URL, path.as_uri())),
+        id_=str(uuid.uuid5(uuid.NAMESPACE_URL, safe_text(reading.source or path.as_uri()))),
         text=text,
         metadata=facts,
         excluded_embed_metadata_keys=hidden,
@@ -119,7 +141,8 @@ def build_document(path: Path, reading: Reading) -> Document:
 
 def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        keys.SOURCE: safe_text(str(path)),
+        **reading.facts,
+        keys.SOURCE: safe_text(reading.source or str(path)),
         keys.FILE_NAME: safe_text(path.name),
         keys.SOURCE_HASH: hashlib.sha256(text.encode()).hexdigest(),
     }
@@ -127,6 +150,8 @@ def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:
         facts[keys.TITLE] = title
     if description := _one_line(reading.description):
         facts[keys.DESCRIPTION] = description
+    if reading.also_at:
+        facts[keys.ALSO_AT] = [safe_text(url) for url in reading.also_at]
     if reading.page_starts is not None:
         facts[keys.TOTAL_PAGES] = len(reading.page_starts)
         facts[keys.PAGE_STARTS] = list(reading.page_starts)

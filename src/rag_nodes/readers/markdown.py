@@ -1,11 +1,13 @@
-"""Markdown files in, their text verbatim plus title and description out."""
+"""Markdown files in, their text verbatim plus what their front matter states out."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from rag_nodes.metadata import FRONT_MATTER
 from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.front_matter import plain_values
 from rag_nodes.readers.plain import decode_file
 
 if TYPE_CHECKING:
@@ -26,14 +28,15 @@ def read_markdown(path: Path, limits: Limits) -> Reading:
     """Read a Markdown file; the text stays as it is, front matter included.
 
     Offsets are therefore those of the file. The title is that of the front matter, else the
-    first heading of level 1.
+    first heading of level 1. Title and description are found even where the YAML is not valid.
 
     Args:
         path: an existing file.
         limits: `characters` is checked.
 
     Returns:
-        The text with title and description.
+        The text with title, description and, in `facts`, the plain values of the front matter;
+        `warnings` says why those could not be read.
 
     Raises:
         EmptyFileError: nothing but blank space.
@@ -44,12 +47,14 @@ def read_markdown(path: Path, limits: Limits) -> Reading:
     limits.check_characters(path, len(text))
     matter = _FRONT_MATTER.match(text)
     fields = _fields(matter.group(1)) if matter else {}
+    values, problem = plain_values(matter.group(1)) if matter else ({}, None)
     body = text[matter.end() :] if matter else text
     return Reading(
         text=text,
         title=fields.get("title") or _first_h1(body),
         description=fields.get("description"),
-        warnings=warnings,
+        warnings=(*warnings, problem) if problem else warnings,
+        facts={FRONT_MATTER: values} if values else {},
     )
 
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import codecs
-from typing import TYPE_CHECKING
+import io
+from typing import TYPE_CHECKING, TextIO
 
 from rag_nodes.errors import EmptyFileError, MisnamedFileError
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.sniff import HEAD, kind_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SAMPLE = 256 * 1024
 """Bytes the encoding is guessed from; more costs time and changes nothing."""
-DAMAGE_RATIO = 10
-"""A text with this many good UTF-8 sequences per broken one is damaged UTF-8, not another
-encoding."""
+FOREIGN_SHARE = 0.05
+"""Share of bytes beyond ASCII below which no guess of another script is believed: Greek, Cyrillic
+or Chinese text consists of such bytes, a stray byte in English text does not make it Greek."""
 CONTROL_SHARE = 0.02
 """Share of control characters above which a file is not text."""
 
@@ -58,8 +60,19 @@ def read_plain(path: Path, limits: Limits) -> Reading:
     return Reading(text=text, warnings=warnings)
 
 
-def decode_file(path: Path) -> tuple[str, tuple[str, ...]]:
+def _undeclared(data: bytes) -> str | None:  # noqa: ARG001 -- plain text cannot say
+    return None
+
+
+def decode_file(
+    path: Path, declared: Callable[[bytes], str | None] = _undeclared
+) -> tuple[str, tuple[str, ...]]:
     """Give the characters of a text file and what had to be guessed for it.
+
+    Args:
+        path: an existing file.
+        declared: finds the encoding that the text states about itself, where its format lets it;
+            a byte order mark and valid UTF-8 say more than that.
 
     Raises:
         EmptyFileError: nothing but blank space.
@@ -68,7 +81,7 @@ def decode_file(path: Path) -> tuple[str, tuple[str, ...]]:
     data = path.read_bytes()
     if kind := kind_of(data[:HEAD]):
         raise MisnamedFileError(path, f"the content is {kind}, not text")
-    decoded = _decode(data)
+    decoded = _decode(data, declared)
     if decoded is None or _looks_binary(decoded[0]):
         raise MisnamedFileError(path, "the content is binary data, not text")
     text, warning = decoded
@@ -77,16 +90,58 @@ def decode_file(path: Path) -> tuple[str, tuple[str, ...]]:
     return text, (warning,) if warning else ()
 
 
-def _decode(data: bytes) -> tuple[str, str | None] | None:
+def open_text(path: Path) -> tuple[TextIO, tuple[str, ...]]:
+    """Open a text file to be read in pieces, line ends as they are.
+
+    UTF-8 is checked first and then streamed; any other encoding is decoded at once, as only the
+    whole file tells which one it is.
+
+    Returns:
+        A seekable file, which the caller closes, and what had to be guessed for it.
+
+    Raises:
+        EmptyFileError: nothing but blank space.
+        MisnamedFileError: the bytes are not text.
+    """
+    if _is_clean_utf8(path):
+        return path.open(encoding="utf-8-sig", newline=""), ()
+    text, warnings = decode_file(path)
+    return io.StringIO(text, newline=""), warnings
+
+
+def _is_clean_utf8(path: Path) -> bool:
+    """Whether the file is UTF-8 text throughout; False where that takes a closer look."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        head = file.read(SAMPLE)
+        if b"\x00" in head or kind_of(head):
+            return False
+        try:
+            if _looks_binary(decoder.decode(head)):
+                return False
+            while piece := file.read(SAMPLE):
+                decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def _decode(data: bytes, declared: Callable[[bytes], str | None]) -> tuple[str, str | None] | None:
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return _replacing(data[len(mark) :], encoding)
     if b"\x00" in data[:SAMPLE] and (wide := _unmarked_utf16(data)):
         return wide  # before UTF-8, in which zero bytes are legal
-    try:
-        return data.decode("utf-8"), None
-    except UnicodeDecodeError:
-        return _damaged_utf8(data) or _guessed(data)
+    stated = declared(data)
+    # Shift codes make such a file look like ASCII; any other valid UTF-8 is no coincidence.
+    first = (stated, "utf-8") if b"\x1b" in data[:SAMPLE] else ("utf-8", stated)
+    for encoding in filter(None, first):
+        try:
+            return data.decode(encoding), None
+        except UnicodeDecodeError:
+            continue
+    return _damaged_utf8(data) or _guessed(data)
 
 
 def _replacing(data: bytes, encoding: str) -> tuple[str, str | None]:
@@ -103,10 +158,11 @@ def _own_replacements(data: bytes, encoding: str) -> int:
 
 
 def _damaged_utf8(data: bytes) -> tuple[str, str | None] | None:
+    """UTF-8 in which most sequences are good: other encodings hardly ever make even one."""
     text, warning = _replacing(data, "utf-8")
     broken = text.count("\ufffd")
     good = sum(not character.isascii() for character in text) - broken
-    return (text, warning) if good >= DAMAGE_RATIO * broken else None
+    return (text, warning) if good > broken else None
 
 
 def _unmarked_utf16(data: bytes) -> tuple[str, str | None] | None:
@@ -123,23 +179,28 @@ def _unmarked_utf16(data: bytes) -> tuple[str, str | None] | None:
 def _guessed(data: bytes) -> tuple[str, str | None] | None:
     from charset_normalizer import from_bytes
 
-    best = None if b"\x00" in data[:SAMPLE] else from_bytes(data[:SAMPLE]).best()
+    sample = data[:SAMPLE]
+    best = None if b"\x00" in sample else from_bytes(sample).best()
     if best is None:
         return None
-    encoding = _preferred(best.encoding, data)
-    text = data.decode(encoding, errors="replace")
-    return text, f"read as {encoding} (guessed: the file is not valid UTF-8)"
+    foreign = sum(byte > 0x7F for byte in sample)  # noqa: PLR2004 -- the last of ASCII
+    if best.encoding in _WESTERN or foreign < FOREIGN_SHARE * len(sample):
+        return _western(data, best.encoding if best.encoding in _WESTERN else "utf-8")
+    return _named(data, best.encoding)
 
 
-def _preferred(encoding: str, data: bytes) -> str:
+def _western(data: bytes, otherwise: str) -> tuple[str, str | None]:
     """Between the look-alikes of western Europe, take the one that nearly all files are in."""
-    if encoding not in _WESTERN:
-        return encoding
     try:
         data.decode("cp1252")
     except UnicodeDecodeError:
-        return encoding
-    return "cp1252"
+        return _replacing(data, "utf-8") if otherwise == "utf-8" else _named(data, otherwise)
+    return _named(data, "cp1252")
+
+
+def _named(data: bytes, encoding: str) -> tuple[str, str | None]:
+    text = data.decode(encoding, errors="replace")
+    return text, f"read as {encoding} (guessed: the file is not valid UTF-8)"
 
 
 def _looks_binary(text: str) -> bool:

@@ -254,7 +254,7 @@ class _Scanner:
     def _add_paragraph(self, start: int, first: int, end: int) -> None:
         text = self.text
         tick = text.find("`", first, end)
-        is_code = tick >= 0 and has_long_code_span(text, tick, end)
+        is_code = tick >= 0 and has_long_code_span(text, first, end)
         self._add(Kind.CODE if is_code else Kind.PARAGRAPH, start, end)
 
     def _table(self, start: int, first: int, end: int, below: int) -> bool:

@@ -1,5 +1,7 @@
 """Node in, node out: what happens to chunks between parser and embedding model."""
 
 from rag_nodes.transforms.guard import EmbeddingGuard
+from rag_nodes.transforms.summaries import SectionSummary
+from rag_nodes.transforms.summary_journal import SummaryJournal
 
-__all__ = ["EmbeddingGuard"]
+__all__ = ["EmbeddingGuard", "SectionSummary", "SummaryJournal"]

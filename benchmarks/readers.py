@@ -1,0 +1,75 @@
+"""What each reader makes of files, as a Markdown table.
+
+    python benchmarks/readers.py FILE_OR_FOLDER ...
+
+Headings and tables are counted in the text that came out, by our own block scanner. Seconds are
+CPU time of this process for a second reading, so imports are not in them; every reader runs in
+this process, without the limits of a child.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from pathlib import Path
+
+from rag_nodes import metadata as keys
+from rag_nodes.readers import ReadResult, read_all
+from rag_nodes.text.blocks import scan_blocks
+
+COLUMNS = (
+    "file",
+    "documents",
+    "pages",
+    "characters",
+    "headings",
+    "tables",
+    "code",
+    "CPU s",
+    "notes",
+)
+
+
+def main() -> None:
+    """Read what is named on the command line and print the table."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("paths", nargs="+", type=Path, metavar="FILE_OR_FOLDER")
+    paths = options.parse_args().paths
+    files = dict.fromkeys(result.path for result in read_all(paths))
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+    for path in files:
+        print(f"| {' | '.join(row(path))} |", flush=True)
+
+
+def row(path: Path) -> list[str]:
+    """The cells of one file."""
+    started = time.process_time()
+    results = list(read_all([path]))
+    seconds = time.process_time() - started
+    documents = [result.document for result in results if result.document is not None]
+    blocks = Counter(str(block.kind) for one in documents for block in scan_blocks(one.text))
+    return [
+        path.name,
+        str(len(documents)),
+        str(sum(one.metadata.get(keys.TOTAL_PAGES, 0) for one in documents) or "-"),
+        f"{sum(len(one.text) for one in documents):,}",
+        *(str(blocks[kind]) for kind in ("heading", "table", "code")),
+        f"{seconds:.2f}",
+        notes(results),
+    ]
+
+
+def notes(results: list[ReadResult]) -> str:
+    """Warnings and errors, each once."""
+    found: Counter[str] = Counter()
+    for result in results:
+        if result.error is not None:
+            found[f"{type(result.error).__name__}: {result.error.reason}"] += 1
+        else:
+            found.update(result.document.metadata.get(keys.READ_WARNINGS, ()))
+    return "; ".join(found).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Chunks to JSON objects, in the shapes that the pipelines behind ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes import metadata as keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from llama_index.core.schema import TextNode
+
+    Rows = Callable[[Sequence[TextNode]], Iterator[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A shape of the output.
+
+    Attributes:
+        summary: one line for help texts.
+        rows: the chunks of one page, in order, to one JSON object each.
+        is_lines: one object per line instead of one JSON array.
+    """
+
+    summary: str
+    rows: Rows
+    is_lines: bool = False
+
+
+def documentation_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+    """S1-16: chunk_id, source_url, content, headers by level, token_count, summary."""
+    for node in nodes:
+        found = node.metadata
+        path = found.get(keys.HEADING_PATH, [])
+        yield {
+            "chunk_id": node.node_id,
+            "source_url": found.get(keys.SOURCE),
+            "content": node.text,
+            "headers": {f"Header {level}": name for level, name in enumerate(path, 1)},
+            "token_count": found.get(keys.TOKEN_COUNT),
+            "summary": found.get(keys.SUMMARY),
+            "metadata": {
+                "title": found.get(keys.TITLE),
+                "link": chunk_link(node),
+                **_notes(node),
+            },
+        }
+
+
+def link_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+    """S1-05: chunk_link, chunk_heading, text, summary."""
+    for node in nodes:
+        yield {
+            "chunk_link": chunk_link(node),
+            "chunk_heading": node.metadata.get(keys.HEADING) or node.metadata.get(keys.TITLE),
+            "text": node.text,
+            "summary": node.metadata.get(keys.SUMMARY),
+        }
+
+
+def token_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+    """S2-13: text, tokens, chunk_index, and metadata with offsets; web pages have no pages."""
+    for node in nodes:
+        found = node.metadata
+        yield {
+            "text": node.text,
+            "tokens": found.get(keys.TOKEN_COUNT),
+            "chunk_index": found.get(keys.CHUNK_INDEX),
+            "metadata": {
+                "document_id": node.ref_doc_id,
+                "page_number": found.get(keys.PAGE_START),
+                "start_char": node.start_char_idx,
+                "end_char": node.end_char_idx,
+                "summary": found.get(keys.SUMMARY),
+            },
+        }
+
+
+def web_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+    """S3-09: chunk_id counts within the page; the rest of the web chunker's fields."""
+    for number, node in enumerate(nodes):
+        found = node.metadata
+        yield {
+            "chunk_id": number,
+            "total_chunks": len(nodes),
+            "content": node.text,
+            "section": found.get(keys.HEADING) or found.get(keys.TITLE),
+            "hierarchy": found.get(keys.HEADING_PATH, []),
+            "position": number,
+            "token_count": found.get(keys.TOKEN_COUNT),
+            "overlap_with_prev": number > 0 and _overlap(nodes[number - 1], node),
+            "overlap_with_next": number + 1 < len(nodes) and _overlap(node, nodes[number + 1]),
+            "source_url": found.get(keys.SOURCE),
+            "source_hash": found.get(keys.SOURCE_HASH),
+            "summary": found.get(keys.SUMMARY),
+        }
+
+
+def flat_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+    """Every fact in a column of its own, the same columns in every row: ready for Parquet."""
+    for node in nodes:
+        found = node.metadata
+        yield {
+            "chunk_id": node.node_id,
+            "document_id": node.ref_doc_id,
+            "source_url": found.get(keys.SOURCE),
+            "also_at": found.get(keys.ALSO_AT, []),
+            "source_hash": found.get(keys.SOURCE_HASH),
+            "title": found.get(keys.TITLE),
+            "language": found.get(keys.LANGUAGE),
+            "link": chunk_link(node),
+            "heading": found.get(keys.HEADING),
+            "heading_path": found.get(keys.HEADING_PATH, []),
+            "chunk_index": found.get(keys.CHUNK_INDEX),
+            "total_chunks": found.get(keys.TOTAL_CHUNKS),
+            "part": found.get(keys.PART),
+            "parts": found.get(keys.PARTS),
+            "start_char": node.start_char_idx,
+            "end_char": node.end_char_idx,
+            "token_count": found.get(keys.TOKEN_COUNT),
+            "blocks": found.get(keys.BLOCKS, []),
+            "oversized": bool(found.get(keys.OVERSIZED)),
+            "whole_document": bool(found.get(keys.WHOLE_DOCUMENT)),
+            "text": node.text,
+            "summary": found.get(keys.SUMMARY),
+            "summary_kind": found.get(keys.SUMMARY_KIND),
+            "summary_error": found.get(keys.SUMMARY_ERROR),
+        }
+
+
+FORMATS: dict[str, Format] = {
+    "documentation": Format("content, headers, token_count, summary", documentation_rows),
+    "links": Format("chunk_link, chunk_heading, text, summary", link_rows),
+    "tokens": Format("text, tokens, chunk_index, offsets", token_rows),
+    "web": Format("section, hierarchy, position, overlaps", web_rows),
+    "jsonl": Format("every fact, one chunk per line", flat_rows, is_lines=True),
+}
+"""The shapes by name."""
+
+
+def chunk_link(node: TextNode) -> str | None:
+    """`url#anchor` of the section a chunk belongs to.
+
+    The anchor is the one the page itself gives the heading. A heading without one has the URL
+    alone: a guessed anchor may lead nowhere.
+    """
+    url = node.metadata.get(keys.SOURCE)
+    anchor = node.metadata.get(keys.LINK)
+    if not anchor or "://" in anchor:
+        return anchor or url
+    return f"{str(url).partition('#')[0]}{anchor}"
+
+
+def _notes(node: TextNode) -> dict[str, Any]:
+    """What is special about a chunk, in the words of S1-42 and S1-43."""
+    found = node.metadata
+    notes: dict[str, Any] = {}
+    if found.get(keys.WHOLE_DOCUMENT):
+        notes["note"] = "full document"
+    if part := found.get(keys.PART):
+        notes["part"] = f"Part {part}"
+    for key in (keys.OVERSIZED, keys.BLOCKS, keys.ALSO_AT, keys.SUMMARY_KIND, keys.SUMMARY_ERROR):
+        if key in found:
+            notes[key] = found[key]
+    return notes
+
+
+def _overlap(left: TextNode, right: TextNode) -> bool:
+    return (right.start_char_idx or 0) < (left.end_char_idx or 0)

@@ -1,0 +1,103 @@
+"""Thresholds a run must keep, such as `lost-headings,coverage=99.9,duplicates=0`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rag_nodes.documentation.statistics import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """A figure that can be gated.
+
+    Attributes:
+        meaning: for help texts.
+        of: the figure.
+        default: the threshold of a gate without a number.
+        least: True where the figure must reach the threshold, False where it must not exceed it.
+    """
+
+    meaning: str
+    of: Callable[[Statistics], float]
+    default: float = 0
+    least: bool = False
+
+
+def _found(*kinds: str) -> Callable[[Statistics], float]:
+    return lambda statistics: sum(statistics.findings.get(kind, 0) for kind in kinds)
+
+
+MEASURES: dict[str, _Measure] = {
+    "lost-headings": _Measure("headings no chunk has whole", lambda s: s.headings_lost),
+    "split-code": _Measure("blocks of code cut apart", _found("split-code")),
+    "coverage": _Measure(
+        "percent of visible text in chunks", lambda s: s.coverage, 100, least=True
+    ),
+    "tokens": _Measure("token counts that do not add up", _found("wrong-tokens", "misplaced")),
+    "duplicates": _Measure("chunks whose text came before", _found("duplicate")),
+    "outside-range": _Measure("chunks over or under the limits", _found("too-large", "too-small")),
+    "too-large": _Measure("chunks over --max-tokens", _found("too-large")),
+    "too-small": _Measure("chunks under --min-tokens", _found("too-small")),
+    "failed-pages": _Measure("pages that gave no chunks", lambda s: s.pages_failed),
+    "failed-summaries": _Measure("chunks without", lambda s: s.summaries.get("failed", 0)),
+}
+"""What `--fail-on` can name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One threshold.
+
+    Attributes:
+        name: key of `MEASURES`.
+        threshold: what the figure must reach (coverage) or not exceed (all others).
+    """
+
+    name: str
+    threshold: float
+
+    def crossed(self, statistics: Statistics) -> str | None:
+        """What is wrong, in words; None where the figures keep to it."""
+        measure = MEASURES[self.name]
+        figure = measure.of(statistics)
+        if measure.least and figure < self.threshold:
+            # Rounding must not show 99.9999 as the 100 that it misses.
+            return f"{self.name}: {figure:.6g}, under {self.threshold:g} ({measure.meaning})"
+        if not measure.least and figure > self.threshold:
+            return f"{self.name}: {figure:g}, over {self.threshold:g} ({measure.meaning})"
+        return None
+
+
+def parse_gates(text: str) -> tuple[Gate, ...]:
+    """The gates of `NAME[=NUMBER],...`; without a number, nothing may be wrong at all.
+
+    Raises:
+        ConfigurationError: a name is unknown, or what follows `=` is no number.
+    """
+    return tuple(_gate(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _gate(text: str) -> Gate:
+    name, equals, number = (part.strip() for part in text.partition("="))
+    if name not in MEASURES:
+        raise ConfigurationError(
+            f"--fail-on: {name!r} is no measure; choose from: {', '.join(MEASURES)}"
+        )
+    if not equals:
+        return Gate(name, MEASURES[name].default)
+    try:
+        threshold = float(number)
+    except ValueError:
+        threshold = -1.0
+    if not threshold >= 0:  # also true of nan
+        raise ConfigurationError(
+            f"--fail-on: {text!r}: a number from 0 up is needed, for example {name}=5"
+        )
+    return Gate(name, threshold)

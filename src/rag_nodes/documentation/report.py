@@ -1,0 +1,139 @@
+"""What a run of the documentation workflow did."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from rag_nodes.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from rag_nodes.documentation.gates import Gate
+    from rag_nodes.documentation.statistics import Statistics
+    from rag_nodes.documentation.validate import Finding
+
+_LEAST = {"summary_tokens": 16, "concurrency": 1, "requests_per_minute": 1, "workers": 1}
+"""Of options that are numbers; the parser checks its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a running workflow, for progress bars (S1-35).
+
+    Attributes:
+        stage: "pages" are cut and checked, "summaries" are written.
+        name: URL of the page just done; the model that writes summaries.
+        done: how many so far.
+        total: how many there will be, as far as known; None while it is not.
+    """
+
+    stage: Literal["pages", "summaries"]
+    name: str
+    done: int
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a crawl becomes chunks.
+
+    Attributes:
+        max_tokens: tokens a chunk may hold (S1 C2).
+        min_tokens: sections below this join a neighbour where they can.
+        summaries: whether chunks get a summary.
+        summary_tokens: tokens of a summary (S1-09).
+        knowledge_base: what the documentation is about, for the prompt (S1-08).
+        concurrency: requests for summaries under way at the same time.
+        requests_per_minute: requests started per minute at most; None for no limit.
+        resume: use the summaries that an interrupted run left beside the output.
+        format: key of `FORMATS`.
+        workers: processes that cut; None for one, or all cores where the crawl is large.
+        fail_on: thresholds whose crossing is reported.
+        keep_duplicates: cut a page again where its text is found under a second URL.
+
+    Raises:
+        ConfigurationError: a value is out of range or unknown.
+    """
+
+    max_tokens: int = 1000
+    min_tokens: int = 100
+    summaries: bool = True
+    summary_tokens: int = 150
+    knowledge_base: str = ""
+    concurrency: int = 4
+    requests_per_minute: float | None = None
+    resume: bool = False
+    format: str = "documentation"
+    workers: int | None = None
+    fail_on: tuple[Gate, ...] = ()
+    keep_duplicates: bool = False
+
+    def __post_init__(self) -> None:
+        from rag_nodes.documentation.export import FORMATS
+
+        if self.format not in FORMATS:
+            raise ConfigurationError(
+                f"format {self.format!r} is unknown; choose one of: {', '.join(FORMATS)}"
+            )
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise ConfigurationError(f"{name} is {value}; at least {least} is needed")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A page that stands under several URLs.
+
+    Attributes:
+        page: the URL that was kept.
+        also_at: the others.
+    """
+
+    page: str
+    also_at: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocsReport:
+    """Everything one run did.
+
+    Attributes:
+        input: the crawl.
+        output: the chunks.
+        format: shape of the output.
+        model: who wrote the summaries; None where there are none.
+        reused: summaries that came from the journal of an interrupted run.
+        statistics: figures of the whole crawl.
+        findings: what is to look at, in the order of the pages, up to 10,000.
+        failed_pages: pages that gave no chunks, each with its place and the reason.
+        repeated: pages that stand under several URLs.
+        crossed: thresholds that were crossed, in words.
+        journal: where paid summaries were kept because others failed; None otherwise.
+        seconds: wall-clock time.
+    """
+
+    input: str
+    output: str
+    format: str
+    model: str | None
+    reused: int
+    statistics: Statistics
+    findings: tuple[Finding, ...]
+    failed_pages: tuple[str, ...]
+    repeated: tuple[Repeated, ...]
+    crossed: tuple[str, ...]
+    journal: str | None
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for `--json` and the report beside the output."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return plain | {
+            "statistics": self.statistics.as_dict(),
+            "findings": [asdict(finding) for finding in self.findings],
+            "failed_pages": list(self.failed_pages),
+            "repeated": [asdict(page) for page in self.repeated],
+            "crossed": list(self.crossed),
+            "seconds": round(self.seconds, 3),
+        }

@@ -1,0 +1,88 @@
+"""Lines of a document without Markdown in, lines that Markdown reads as plain text out."""
+
+from __future__ import annotations
+
+import re
+
+LONGEST_ADDRESS = 2000
+"""Characters of a link's address; longer ones hold data, not an address."""
+
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SAFE = frozenset({"http:", "https:", "mailto:", "ftp:", "tel:"})
+_ENCODED = str.maketrans(
+    {" ": "%20", "\xa0": "%20", "(": "%28", ")": "%29", "<": "%3C", ">": "%3E", "\\": "%5C"}
+)
+_BACKTICKS = re.compile(r"`+")
+_BARE_BACKTICK = re.compile(r"(?<!\\)`")
+_RULERS = "-*_=|:+ \t"
+"""A line of nothing but these underlines a heading, parts a table or rules a page."""
+_BLOCK_START = re.compile(
+    r"""
+    (?P<digits>\d{1,9})(?=[.)](?:[ \t]|$))   # 1986. A good year
+    | (?=\#{1,6}(?:[ \t]|$))
+    | (?=[-+*][ \t])
+    | (?=>)
+    | (?=```|~~~)
+    | (?=<[A-Za-z/!?])                      # would open an HTML block
+    | (?=\[[^\]\n]{1,999}\]:)               # would define a link or a footnote
+    """,
+    re.VERBOSE,
+)
+
+
+def plain_line(line: str) -> str:
+    r"""Take a line for what it says: no blanks around it, and no Markdown block by accident.
+
+    One backslash goes before whatever would start a heading, list, quote, fence, table rule,
+    HTML block or link definition, the escape that every Markdown reader takes away again. A
+    backtick without its partner is escaped, lest it makes code of all lines up to the next one.
+    Other marks inside the line (`*`, `_`) change no structure and stay as they are: text that is
+    embedded and quoted should hold as few signs of ours as possible.
+
+    >>> plain_line("  # 5 in the list")
+    '\\# 5 in the list'
+    >>> plain_line("1986. A good year.")
+    '1986\\. A good year.'
+    >>> plain_line("It was 1986.")
+    'It was 1986.'
+    """
+    line = line.strip()
+    if not line.strip(_RULERS):
+        return "\\" + line if line else ""
+    if _has_an_open_backtick(line):
+        line = _BARE_BACKTICK.sub(r"\\`", line)
+    match = _BLOCK_START.match(line)
+    return f"{line[: match.end()]}\\{line[match.end() :]}" if match else line
+
+
+def _has_an_open_backtick(line: str) -> bool:
+    """Whether a run of backticks has no run of the same length further on to close it."""
+    runs = _BACKTICKS.findall(line)
+    last = {run: position for position, run in enumerate(runs)}
+    at = 0
+    while at < len(runs):
+        if last[runs[at]] == at:
+            return True
+        at = runs.index(runs[at], at + 1) + 1
+    return False
+
+
+def link(text: str, address: str | None) -> str:
+    """Make a Markdown link, or leave it at the text where the address is none to be followed.
+
+    Args:
+        text: what the link shows; a link that shows its own address stays plain text.
+        address: a web, mail, file transfer or phone address, or one relative to the document.
+            Anything else (`javascript:`, `data:`, `file:`) is dropped.
+    """
+    target = _FORBIDDEN.sub("", address or "").strip()
+    scheme = _SCHEME.match(target)
+    if scheme and scheme.group().lower() not in _SAFE:
+        return text
+    shown = text.strip()
+    if not target or len(target) > LONGEST_ADDRESS or shown in {"", target}:
+        return text
+    before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    label = " ".join(shown.split()).replace("[", "\\[").replace("]", "\\]")
+    return f"{before}[{label}]({target.translate(_ENCODED)}){after}"

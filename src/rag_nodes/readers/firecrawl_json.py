@@ -1,0 +1,151 @@
+"""The pages of a crawl as the file holds them, one at a time: memory holds one page."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rag_nodes.errors import CorruptFileError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import BinaryIO
+
+DEEPEST = 64
+"""Levels of nesting inside a page; more is an attack, real pages have five."""
+LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
+"""Files with one page per line."""
+
+_FIRST_LINE = 1 << 20
+"""Bytes of a first line that is tried as a page of its own, whatever the file is called."""
+_OPENS = frozenset({"start_map", "start_array"})
+_CLOSES = frozenset({"end_map", "end_array"})
+_REMEDY = "check that it is the whole result of a Firecrawl crawl, as UTF-8"
+
+
+class RawPage(NamedTuple):
+    """One element of the list of pages, of any JSON type.
+
+    Attributes:
+        where: its place in the file, such as `data[3]` or `line 4`.
+        value: what stands there; a `ValueError` for a line that is no JSON.
+    """
+
+    where: str
+    value: Any
+
+
+def raw_pages(path: Path) -> Iterator[RawPage]:
+    """The pages of a crawl: `{"data": [...]}`, a bare list, or one JSON object per line.
+
+    Args:
+        path: an existing file.
+
+    Raises:
+        CorruptFileError: not JSON, or broken off; the pages before that were given already.
+        MissingExtraError: ijson is not installed.
+    """
+    with path.open("rb") as file:
+        if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+            file.seek(0)
+        if path.suffix.lower() in LINE_SUFFIXES or _starts_with_a_page(file):
+            yield from _by_line(file)
+        else:
+            yield from _by_event(path, file)
+
+
+def _starts_with_a_page(file: BinaryIO) -> bool:
+    """Whether the first line is an object of its own and not the crawl; the file stays there."""
+    start = file.tell()
+    line = file.readline(_FIRST_LINE)
+    file.seek(start)
+    try:
+        first = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and "data" not in first
+
+
+def _by_line(file: BinaryIO) -> Iterator[RawPage]:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        value: Any
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            value = ValueError(f"not JSON ({error})")
+        yield RawPage(f"line {number}", value)
+
+
+def _by_event(path: Path, file: BinaryIO) -> Iterator[RawPage]:
+    try:
+        import ijson
+    except ImportError:
+        raise MissingExtraError("ijson", "firecrawl") from None
+    last = ""
+    try:
+        for page in _elements(ijson.basic_parse(file, use_float=True)):
+            last = page.where
+            yield page
+    except ijson.JSONError as error:
+        reason = str(error).partition("\n")[0].removeprefix("b'").partition("\\n")[0]
+        raise CorruptFileError(path, f"not JSON {_behind(last)} ({reason})", _REMEDY) from error
+    except _TooDeepError as error:
+        deep = f"over {DEEPEST} levels of nesting {_behind(last)}"
+        raise CorruptFileError(path, deep, _REMEDY) from error
+
+
+def _behind(last: str) -> str:
+    return f"behind {last}" if last else "from the start"
+
+
+class _TooDeepError(Exception):
+    """A value has more levels than any page."""
+
+
+def _elements(events: Iterator[tuple[str, Any]]) -> Iterator[RawPage]:
+    """The elements of the file's own list, or of that under `data`; one page alone counts too."""
+    kind, value = next(events)
+    if kind == "start_array":
+        yield from _list(events, "")
+    elif kind == "start_map":
+        for kind, key in events:
+            if kind == "end_map":
+                break
+            first = next(events)
+            if key == "data" and first[0] == "start_array":
+                yield from _list(events, "data")
+            elif key == "data":
+                yield RawPage("data", _built(first, events))
+            else:
+                _built(first, events)
+    else:
+        yield RawPage("the file", value)
+    for _ in events:  # what follows must be nothing; the parser raises where it is not
+        pass
+
+
+def _list(events: Iterator[tuple[str, Any]], name: str) -> Iterator[RawPage]:
+    for number, first in enumerate(events):  # the rest of an element is taken by `_built`
+        if first[0] == "end_array":
+            return
+        yield RawPage(f"{name}[{number}]", _built(first, events))
+
+
+def _built(first: tuple[str, Any], events: Iterator[tuple[str, Any]]) -> Any:
+    """The value that starts with the event `first`; the rest of its events are taken."""
+    from ijson import ObjectBuilder
+
+    builder = ObjectBuilder()
+    depth, event = 0, first
+    while True:
+        builder.event(*event)
+        depth += (event[0] in _OPENS) - (event[0] in _CLOSES)
+        if depth == 0:
+            return builder.value
+        if depth > DEEPEST:
+            raise _TooDeepError
+        event = next(events)

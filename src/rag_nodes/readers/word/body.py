@@ -1,0 +1,186 @@
+"""The body of a Word file in, blocks of Markdown out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rag_nodes.readers.escape import plain_line
+from rag_nodes.readers.tables import flat_table, markdown_table
+from rag_nodes.readers.word.names import LEFT_OUT, PARAGRAPH, TABLE, W, number_of, value_of
+from rag_nodes.readers.word.numbering import LEVELS
+from rag_nodes.readers.word.styles import BODY_LEVEL
+from rag_nodes.readers.word.tables import only_cell, table_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.etree import _Element as Element
+
+    from rag_nodes.readers.word.inline import InlineReader
+    from rag_nodes.readers.word.numbering import Numbering
+    from rag_nodes.readers.word.styles import Styles
+
+DEEPEST = 6
+"""Levels of headings in Markdown; Word's 7 to 9 become 6."""
+NESTED: Final = "tables inside table cells were flattened into their cell"
+FOREIGN: Final = "embedded documents of another format were left out"
+
+_ORDERED_MARK = 9
+"""Digits that a number of a Markdown list may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some lines of Markdown; items of one list follow each other without a blank line."""
+
+    text: str
+    item: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a paragraph is: its heading level, or its list and level in it, or neither."""
+
+    style: str | None
+    level: int | None
+    list_id: int | None
+    list_level: int
+
+
+class BodyReader:
+    """Blocks of the body, of text boxes and of notes."""
+
+    def __init__(self, styles: Styles, numbering: Numbering, inline: InlineReader) -> None:
+        self.title: str | None = None
+        self._styles = styles
+        self._numbering = numbering
+        self._inline = inline
+        self._open_items: list[tuple[int, int]] = []
+
+    def blocks(self, container: Element) -> Iterator[Block]:
+        """Yield the blocks of the body, a cell, a text box or whatever wraps paragraphs."""
+        for child in container:
+            if child.tag == PARAGRAPH:
+                yield from self._paragraph(child)
+            elif child.tag == TABLE:
+                self._open_items.clear()
+                yield from self._table(child)
+            elif child.tag == W + "altChunk":
+                self._inline.losses[FOREIGN] += 1
+            elif child.tag not in LEFT_OUT and not _is_contents(child):
+                yield from self.blocks(child)
+
+    def flat_text(self, container: Element) -> str:
+        """The text of a table cell or a note: paragraphs one per line, no headings."""
+        lines: list[str] = []
+        for child in container:
+            if child.tag == PARAGRAPH:
+                lines += self._flat_paragraph(child)
+            elif child.tag == TABLE:
+                self._inline.losses[NESTED] += 1
+                lines.append(flat_table(table_rows(child, self.flat_text)))
+            elif child.tag not in LEFT_OUT:
+                lines.append(self.flat_text(child))
+        return "\n".join(filter(None, lines))
+
+    def _flat_paragraph(self, paragraph: Element) -> list[str]:
+        kind = self._kind(paragraph)
+        text, boxes = self._inline.read(paragraph)
+        label = None
+        if text.strip() and kind.list_id is not None:
+            label = self._numbering.label(kind.list_id, kind.list_level) or "-"
+        return [f"{label} {text}" if label else text, *map(self.flat_text, boxes)]
+
+    def _paragraph(self, paragraph: Element) -> Iterator[Block]:
+        kind = self._kind(paragraph)
+        if self._styles.is_contents(kind.style):
+            return
+        text, boxes = self._inline.read(paragraph)
+        if text.strip():
+            yield self._block(kind, text)
+        for box in boxes:
+            yield from self.blocks(box)
+
+    def _block(self, kind: _Kind, text: str) -> Block:
+        label = ""
+        if kind.list_id is not None:
+            label = self._numbering.label(kind.list_id, kind.list_level)
+        if kind.level is not None:
+            self._open_items.clear()
+            return Block(f"{'#' * min(kind.level, DEEPEST)} {_on_one_line(f'{label} {text}')}")
+        if self._styles.is_title(kind.style):
+            self._open_items.clear()
+            self.title = self.title or _on_one_line(text)
+            return Block(f"# {_on_one_line(text)}")
+        lines = [line for line in map(plain_line, text.splitlines()) if line]
+        if kind.list_id is None:
+            self._open_items.clear()
+            return Block("\n".join(lines))
+        return Block(self._item(kind.list_level, label, lines), item=True)
+
+    def _item(self, level: int, label: str, lines: list[str]) -> str:
+        """A list item, indented to where the text of the item above it starts."""
+        while self._open_items and self._open_items[-1][0] >= level:
+            self._open_items.pop()
+        indent = self._open_items[-1][1] if self._open_items else 0
+        mark = label if _is_markdown_number(label) else "-"
+        if label and mark == "-":  # a), iv., 2.1: not what Markdown counts with
+            lines = [f"{label} {lines[0]}", *lines[1:]]
+        inner = indent + len(mark) + 1
+        self._open_items.append((level, inner))
+        first, *rest = lines
+        return "\n".join(
+            [f"{' ' * indent}{mark} {first}", *(f"{' ' * inner}{line}" for line in rest)]
+        )
+
+    def _table(self, table: Element) -> Iterator[Block]:
+        frame = only_cell(table)
+        if frame is not None:
+            yield from self.blocks(frame)
+        elif text := markdown_table(table_rows(table, self.flat_text)):
+            yield Block(text)
+
+    def _kind(self, paragraph: Element) -> _Kind:
+        properties = paragraph.find(W + "pPr")
+        style = value_of(properties, "pStyle")
+        own = number_of(properties, "outlineLvl")
+        level = self._styles.heading_level(style)
+        if own is not None:
+            level = own + 1 if own < BODY_LEVEL else None
+        list_id, list_level = self._list(properties, style)
+        return _Kind(style, level, list_id, list_level)
+
+    def _list(self, properties: Element | None, style: str | None) -> tuple[int | None, int]:
+        list_id, at = self._styles.list_of(style)
+        own_id = number_of(properties, "numPr", "numId")
+        own_at = number_of(properties, "numPr", "ilvl")
+        if own_id is not None:
+            list_id, at = own_id, own_at or 0
+        if not list_id:  # list 0 takes a paragraph out of the list of its style
+            return None, 0
+        if own_at is not None:
+            at = own_at
+        if at is None:
+            at = self._numbering.level_of_style(list_id, style)
+        return list_id, min(max(at, 0), LEVELS - 1)
+
+
+def _is_contents(element: Element) -> bool:
+    """True for a content control that holds the table of contents."""
+    gallery = value_of(element, "sdtPr", "docPartObj", "docPartGallery")
+    return gallery == "Table of Contents"
+
+
+def _is_markdown_number(label: str) -> bool:
+    digits = label[:-1]
+    return (
+        label.endswith((".", ")"))
+        and digits.isascii()
+        and digits.isdigit()
+        and len(digits) <= _ORDERED_MARK
+    )
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,181 @@
+"""One paragraph of a Word file in, its text with links and note marks out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from rag_nodes.readers.escape import link
+from rag_nodes.readers.word.names import LEFT_OUT, MC, TEXT_BOX, VAL, M, R, W
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from lxml.etree import _Element as Element
+
+    from rag_nodes.readers.word.package import Relation
+
+_ADDRESS = re.compile(r'\s*HYPERLINK\s+"([^"]*)"')
+_SYMBOL = "\ufffd"
+
+_NO_TEXT: Final = LEFT_OUT | {
+    W + "pPr",
+    W + "rPr",
+    W + "delText",
+    W + "rt",  # the reading above a Chinese or Japanese word; the word itself stays
+    W + "softHyphen",
+}
+_MARKS: Final[Mapping[str, str]] = {
+    W + "tab": "\t",
+    W + "ptab": "\t",
+    W + "br": "\n",
+    W + "cr": "\n",
+    W + "noBreakHyphen": "\u2011",
+}
+IMAGES: Final = "images, charts or embedded objects were left out"
+EQUATIONS: Final = "equations were taken over as plain characters"
+SYMBOLS: Final = "symbols of special fonts became \ufffd"
+HIDDEN: Final = "hidden pieces of text were left out"
+
+
+class Notes:
+    """Numbers of footnotes and endnotes, in the order in which the text refers to them."""
+
+    def __init__(self) -> None:
+        self.order: dict[tuple[str, str], int] = {}
+
+    def mark(self, kind: str, note: str) -> str:
+        """Give the mark of a note, the same wherever the text refers to it."""
+        number = self.order.setdefault((kind, note), len(self.order) + 1)
+        return f"[^{number}]"
+
+
+class _Field:
+    """A field such as a link or a page number: an instruction, then the text it gave."""
+
+    def __init__(self) -> None:
+        self.instruction = ""
+        self.result_at: int | None = None
+
+
+class InlineReader:
+    """Text of paragraphs; what cannot be taken over is counted in `losses`."""
+
+    def __init__(self, relations: Mapping[str, Relation], notes: Notes) -> None:
+        self.losses: Counter[str] = Counter()
+        self._relations = relations
+        self._notes = notes
+        self._out: list[str] = []
+        self._fields: list[_Field] = []
+        self._boxes: list[Element] = []
+        self._handlers: dict[str, Callable[[Element], None]] = {
+            W + "t": self._text,
+            W + "r": self._run,
+            W + "hyperlink": self._hyperlink,
+            W + "fldChar": self._field_mark,
+            W + "instrText": self._instruction,
+            W + "fldSimple": self._simple_field,
+            W + "footnoteReference": self._note,
+            W + "endnoteReference": self._note,
+            W + "sym": self._symbol,
+            W + "drawing": self._drawing,
+            W + "pict": self._drawing,
+            W + "object": self._drawing,
+            M + "oMath": self._equation,
+        }
+
+    def read(self, paragraph: Element) -> tuple[str, list[Element]]:
+        """Give the text of a paragraph and the text boxes anchored in it."""
+        self._out, self._fields, self._boxes = [], [], []
+        self._children(paragraph)
+        return "".join(self._out), self._boxes
+
+    def _children(self, element: Element) -> None:
+        """Go on inside; what we do not know may wrap text, so nothing is lost by its name."""
+        for child in element:
+            handler = self._handlers.get(child.tag)
+            if handler is not None:
+                handler(child)
+            elif child.tag in _MARKS:
+                self._emit(_MARKS[child.tag])
+            elif child.tag not in _NO_TEXT:
+                self._children(child)
+
+    def _emit(self, text: str) -> None:
+        if not self._fields or self._fields[-1].result_at is not None:
+            self._out.append(text)
+
+    def _text(self, element: Element) -> None:
+        self._emit(element.text or "")
+
+    def _run(self, run: Element) -> None:
+        properties = run.find(W + "rPr")
+        hidden = None if properties is None else properties.find(W + "vanish")
+        if hidden is not None and hidden.get(VAL) not in {"0", "false", "off"}:
+            self.losses[HIDDEN] += run.find(W + "t") is not None
+            return
+        self._children(run)
+
+    def _hyperlink(self, element: Element) -> None:
+        relation = self._relations.get(element.get(R + "id", ""))
+        start = len(self._out)
+        self._children(element)
+        self._wrap(start, relation.target if relation and relation.external else None)
+
+    def _wrap(self, start: int, address: str | None) -> None:
+        text = "".join(self._out[start:])
+        self._out[start:] = [link(text, address)]
+
+    def _field_mark(self, element: Element) -> None:
+        kind = element.get(W + "fldCharType")
+        if kind == "begin":
+            self._fields.append(_Field())
+        elif kind == "separate" and self._fields:
+            self._fields[-1].result_at = len(self._out)
+        elif kind == "end" and self._fields:  # else it began in a paragraph before
+            field = self._fields.pop()
+            if field.result_at is not None:
+                self._wrap(field.result_at, _address(field.instruction))
+
+    def _instruction(self, element: Element) -> None:
+        if self._fields:
+            self._fields[-1].instruction += element.text or ""
+
+    def _simple_field(self, element: Element) -> None:
+        start = len(self._out)
+        self._children(element)
+        self._wrap(start, _address(element.get(W + "instr", "")))
+
+    def _note(self, element: Element) -> None:
+        kind = element.tag.removesuffix("Reference")
+        self._emit(self._notes.mark(kind, element.get(W + "id", "")))
+
+    def _symbol(self, _: Element) -> None:
+        """A place in a font such as Wingdings: which sign that is, only the font knows."""
+        self.losses[SYMBOLS] += 1
+        self._emit(_SYMBOL)
+
+    def _drawing(self, element: Element) -> None:
+        boxes = list(text_boxes(element))
+        self._boxes += boxes
+        if not boxes:
+            self.losses[IMAGES] += 1
+
+    def _equation(self, element: Element) -> None:
+        self.losses[EQUATIONS] += 1
+        self._emit("".join(text.text or "" for text in element.iter(M + "t")))
+
+
+def text_boxes(element: Element) -> Iterator[Element]:
+    """Yield the text boxes of a drawing; one within another belongs to the paragraph it is in."""
+    for child in element:
+        if child.tag == TEXT_BOX:
+            yield child
+        elif child.tag != MC + "Fallback":
+            yield from text_boxes(child)
+
+
+def _address(instruction: str) -> str | None:
+    match = _ADDRESS.match(instruction)
+    return match.group(1) if match else None

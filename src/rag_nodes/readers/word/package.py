@@ -1,0 +1,200 @@
+"""A DOCX file in, its XML parts out; everything hostile is refused before a parser sees it.
+
+A DOCX is a ZIP archive of XML parts that refer to each other. We open those we read by name, one
+at a time: embedded archives are never opened, and what a part refers to outside is never fetched.
+"""
+
+from __future__ import annotations
+
+import mmap
+import posixpath
+import zipfile
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import (
+    CorruptFileError,
+    EncryptedFileError,
+    FileTooLargeError,
+    MisnamedFileError,
+    MissingExtraError,
+)
+from rag_nodes.readers.sniff import HEAD, is_readable_text, kind_of
+from rag_nodes.readers.word.directory import check_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from lxml.etree import _Element as Element
+
+MOST_XML = 256 * 1024 * 1024
+"""Bytes of one XML part above which it is not parsed; an 872-page handbook has 5 MB."""
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_PASSWORD_FLAG = 0x1
+_DOCTYPES = tuple("<!DOCTYPE".encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be"))
+_STRICT = (  # names that Word writes into "Strict Open XML" files for what we look for
+    (
+        b"http://purl.oclc.org/ooxml/wordprocessingml/main",
+        b"http://schemas.openxmlformats.org/wordprocessingml/2006/main",
+    ),
+    (
+        b"http://purl.oclc.org/ooxml/officeDocument/relationships",
+        b"http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a part refers to: another part by its name, or something outside by its address."""
+
+    kind: str
+    target: str
+    external: bool
+
+
+class Package:
+    """The parts of an open DOCX file."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self.path = path
+        self._archive = archive
+        self._names = frozenset(archive.namelist())
+        self.main = self._main_part()
+
+    def part(self, name: str | None) -> Element | None:
+        """Root element of an XML part; None where the file has no such part.
+
+        Raises:
+            CorruptFileError: the part is damaged or declares entities.
+            EncryptedFileError: it asks for a password.
+            FileTooLargeError: it is larger than any text.
+        """
+        if name is None or name not in self._names:
+            return None
+        return _parsed(self.path, name, self._bytes(name))
+
+    def relations(self, name: str) -> dict[str, Relation]:
+        """What a part refers to, by id."""
+        folder, file = posixpath.split(name)
+        root = self.part(posixpath.join(folder, "_rels", f"{file}.rels"))
+        return (
+            {}
+            if root is None
+            else {
+                element.get("Id", ""): _relation(element, folder)
+                for element in root
+                if element.get("Target")
+            }
+        )
+
+    def _main_part(self) -> str:
+        found = (
+            relation.target
+            for relation in self.relations("").values()
+            if relation.kind == "officeDocument"
+        )
+        main = next(found, "word/document.xml")
+        if main in self._names and not main.startswith(("xl/", "ppt/")):
+            return main
+        if kind := self._other_kind():
+            raise MisnamedFileError(self.path, f"the content is {kind}, not a Word document")
+        raise CorruptFileError(self.path, f"the archive has no {main}, which holds the text")
+
+    def _other_kind(self) -> str | None:
+        for name, kind in (
+            ("xl/workbook.xml", "an Excel workbook"),
+            ("xl/workbook.bin", "an Excel workbook"),
+            ("ppt/presentation.xml", "a PowerPoint presentation"),
+            ("mimetype", "an OpenDocument or EPUB file"),
+        ):
+            if name in self._names:
+                return kind
+        return None if "[Content_Types].xml" in self._names else "a ZIP archive"
+
+    def _bytes(self, name: str) -> bytes:
+        info = self._archive.getinfo(name)
+        if info.flag_bits & _PASSWORD_FLAG:
+            raise EncryptedFileError(self.path)
+        if info.file_size > MOST_XML:
+            raise FileTooLargeError(
+                self.path, f"{name} has {info.file_size:,} bytes, over the limit of {MOST_XML:,}"
+            )
+        try:
+            return self._archive.read(info)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            raise CorruptFileError(self.path, f"{name} cannot be unpacked: {error}") from error
+
+
+@contextmanager
+def open_package(path: Path) -> Iterator[Package]:
+    """Open a DOCX file for reading.
+
+    Raises:
+        MisnamedFileError: it is something else.
+        EncryptedFileError: it asks for a password.
+        CorruptFileError: it is cut off or damaged.
+        FileTooLargeError: it unpacks to far more than a text would.
+    """
+    _check_kind(path)
+    check_directory(path)
+    try:
+        archive = zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        raise CorruptFileError(path, f"the archive is cut off or damaged: {error}") from error
+    with archive:
+        yield Package(path, archive)
+
+
+def _check_kind(path: Path) -> None:
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if head.startswith(b"PK\x03\x04"):
+        return
+    if head.startswith(_OLE) and _names_an_encrypted_package(path):
+        raise EncryptedFileError(path)
+    kind = kind_of(head) or ("text" if is_readable_text(head) else None)
+    if kind:
+        raise MisnamedFileError(path, f"the content is {kind}, not a Word document (DOCX)")
+    raise CorruptFileError(path, "the file does not start as a DOCX file does")
+
+
+def _names_an_encrypted_package(path: Path) -> bool:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return data.find("EncryptedPackage".encode("utf-16-le")) >= 0
+
+
+def _parsed(path: Path, name: str, data: bytes) -> Element:
+    try:
+        from lxml import etree
+    except ImportError as error:
+        raise MissingExtraError("lxml", "docx") from error
+
+    if any(doctype in data for doctype in _DOCTYPES):
+        raise CorruptFileError(path, f"{name} declares a document type, which no Word file does")
+    for strict, usual in _STRICT:
+        data = data.replace(strict, usual)
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        root: Element = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise CorruptFileError(path, f"{name} is not well-formed: {error.msg}") from error
+    return root
+
+
+def _relation(element: Element, folder: str) -> Relation:
+    target = element.get("Target", "")
+    external = element.get("TargetMode") == "External"
+    if not external:
+        target = posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+    return Relation(element.get("Type", "").rpartition("/")[2], target, external)

@@ -1,0 +1,230 @@
+"""`docs` on small crawls, offline unless they say otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from crawls import LONG, PAGES, SHORT, SITE, page, write_crawl
+from openai_server import FAILING, UNAUTHORIZED, Fault
+
+from rag_nodes.cli import docs as docs_command
+from rag_nodes.cli.docs import FORMAT_NAMES, MEASURE_NAMES
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.render_docs import StepLines
+from rag_nodes.documentation import FORMATS, MEASURES, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Ended
+    from openai_server import OpenAIServer
+
+SIZES = ("--max-tokens", 200, "--min-tokens", 20)
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    return write_crawl(tmp_path / "crawl.json")
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "chunks.json"
+
+
+def test_the_report_shows_statistics_and_where_the_chunks_are(
+    command: Callable[..., Ended], crawl: Path, output: Path
+) -> None:
+    ended = command("docs", crawl, output, *SIZES)
+    assert ended.code == ExitCode.DONE
+    assert "3, 1 repeated, 4 URLs" in ended.stdout
+    assert "H1 3, H2 2, H3 1" in ended.stdout
+    assert "100 % of the visible text" in ended.stdout
+    assert "extract by extractive" in ended.stdout
+    assert f"{SITE}/short is also at {SITE}/copy" in ended.stdout
+    assert f"Wrote {output}" in ended.stdout
+    assert len(json.loads(output.read_text(encoding="utf-8"))) > 3
+
+
+def test_progress_goes_to_stderr_unless_quiet(
+    command: Callable[..., Ended], crawl: Path, output: Path
+) -> None:
+    assert "pages: 1, " in command("docs", crawl, output).stderr
+    assert command("docs", crawl, output, "--quiet").stderr == ""
+
+
+def test_json_is_the_whole_report(command: Callable[..., Ended], crawl: Path, output: Path) -> None:
+    report = command("docs", crawl, output, *SIZES, "--json").json
+    assert report["schema_version"] == 1
+    assert report["statistics"]["headings"]["H2"] == 2
+    kinds = Counter(finding["kind"] for finding in report["findings"])
+    assert report["statistics"]["findings"] == kinds
+    assert report["output"] == str(output)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_is_written(
+    name: str, command: Callable[..., Ended], crawl: Path, output: Path
+) -> None:
+    assert command("docs", crawl, output, "--format", name).code == ExitCode.DONE
+    text = output.read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()] if name == "jsonl" else json.loads(text)
+    assert {"summary"} <= set(rows[0]) | set(rows[0].get("metadata", ()))
+
+
+def test_failed_pages_are_named_and_give_code_3(
+    command: Callable[..., Ended], tmp_path: Path, output: Path
+) -> None:
+    crawl = write_crawl(tmp_path / "bad.json", [page("a", SHORT), page("b", "", error="x")])
+    ended = command("docs", crawl, output)
+    assert ended.code == ExitCode.PARTIAL
+    assert "data[1].markdown: no text" in ended.stdout
+    assert "data[1].markdown: no text" in command("docs", crawl, output, "--json").stderr
+
+
+def test_no_good_page_is_a_failure(
+    command: Callable[..., Ended], tmp_path: Path, output: Path
+) -> None:
+    ended = command("docs", write_crawl(tmp_path / "bad.json", [page("a", "")]), output)
+    assert ended.code == ExitCode.FAILURE
+    assert not output.exists()
+
+
+def test_a_crossed_threshold_gives_code_4_also_where_pages_failed(
+    command: Callable[..., Ended], tmp_path: Path, output: Path
+) -> None:
+    crawl = write_crawl(tmp_path / "bad.json", [page("a", LONG), page("b", "")])
+    kept = command("docs", crawl, output, "--fail-on", "lost-headings,coverage=99.9")
+    assert kept.code == ExitCode.PARTIAL
+    crossed = command("docs", crawl, output, "--fail-on", "coverage,failed-pages=0")
+    assert crossed.code == ExitCode.GATE == 4
+    assert "threshold crossed: failed-pages: 1, over 0" in crossed.stdout
+    assert output.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--fail-on", "headings"), "--fail-on: 'headings' is no measure"),
+        (("--format", "xml"), "format 'xml' is unknown"),
+        (("--max-tokens", 50, "--min-tokens", 60), "chunk_size"),
+    ],
+)
+def test_wrong_options_are_usage_errors(
+    arguments: tuple[object, ...],
+    words: str,
+    command: Callable[..., Ended],
+    crawl: Path,
+    output: Path,
+) -> None:
+    ended = command("docs", crawl, output, *arguments)
+    assert ended.code == ExitCode.USAGE
+    assert words in " ".join(ended.stderr.split())
+    assert not output.exists()
+
+
+def test_a_file_that_is_no_crawl_is_a_failure_with_the_reason(
+    command: Callable[..., Ended], tmp_path: Path, output: Path
+) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text("notes", encoding="utf-8")
+    ended = command("docs", path, output)
+    assert ended.code == ExitCode.FAILURE
+    assert "notes.json: not JSON from the start" in ended.stderr
+
+
+def test_names_in_help_texts_are_those_of_the_library() -> None:
+    assert tuple(FORMATS) == FORMAT_NAMES
+    assert tuple(MEASURES) == MEASURE_NAMES
+
+
+def test_help_teaches_the_thresholds(command: Callable[..., Ended]) -> None:
+    shown = " ".join(command("docs", "--help").stdout.split())
+    assert "NAME[=NUMBER]" in shown
+    assert "lost-headings" in shown
+
+
+# --- with a model -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(
+    command: Callable[..., Ended], openai_server: OpenAIServer, crawl: Path, output: Path
+) -> Callable[..., Ended]:
+    openai_server.answer = "Nine litres."
+    common = ("docs", crawl, output, *SIZES, "--llm", "openai", "--api-base", openai_server.base)
+    return lambda *arguments: command(*common, *arguments)
+
+
+def test_the_model_writes_summaries_of_the_length_asked_for(
+    served: Callable[..., Ended], openai_server: OpenAIServer, output: Path
+) -> None:
+    ended = served("--summary-tokens", 77, "--knowledge-base", "Tea machines")
+    assert ended.code == ExitCode.DONE
+    rows = json.loads(output.read_text(encoding="utf-8"))
+    assert {row["summary"] for row in rows} == {"Nine litres."}
+    bodies = openai_server.asked("chat/completions")
+    assert len(bodies) == len(rows) + 1  # the first asks whether the model is there
+    assert {(body["max_tokens"], body["temperature"]) for body in bodies} == {(77, 0.0)}
+    assert all("Tea machines" in body["messages"][0]["content"] for body in bodies[1:])
+    assert openai_server.asked("embeddings") == []
+
+
+def test_an_embedding_model_is_not_asked_even_where_one_is_configured(
+    served: Callable[..., Ended], openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_NODES_EMBEDDING", "openai")
+    assert served().code == ExitCode.DONE
+    assert openai_server.asked("embeddings") == []
+
+
+def test_without_summaries_no_model_is_asked(
+    served: Callable[..., Ended], openai_server: OpenAIServer
+) -> None:
+    assert served("--no-summaries").code == ExitCode.DONE
+    assert openai_server.requests == []
+
+
+def test_missing_summaries_are_reported_and_resumed(
+    served: Callable[..., Ended], openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docs_command, "_RETRY_SECONDS", 0.0)
+    openai_server.fail(Fault(), times=2)
+    openai_server.fail(FAILING)
+    ended = served("--concurrency", 1, "--fail-on", "failed-summaries")
+    assert ended.code == ExitCode.GATE
+    assert "--resume" in ended.stdout
+    assert served().code == ExitCode.USAGE
+    before = len(openai_server.requests)
+    again = served("--resume", "--fail-on", "failed-summaries")
+    assert again.code == ExitCode.DONE
+    assert "of them from the journal" in again.stdout
+    assert len(openai_server.asked("chat/completions")) - before == 2  # the check and the failed
+
+
+def test_a_refused_key_is_found_before_any_work(
+    served: Callable[..., Ended], openai_server: OpenAIServer, output: Path
+) -> None:
+    openai_server.fail(UNAUTHORIZED, times=9)
+    assert served().code == ExitCode.USAGE
+    assert not output.exists()
+
+
+def test_lines_come_at_the_start_of_a_stage_and_every_few_seconds() -> None:
+    lines: list[str] = []
+    now = [0.0]
+    show = StepLines(lines.append, clock=lambda: now[0])
+    for second in range(7):
+        now[0] = float(second)
+        show(Step("pages", f"{SITE}/{second}", second + 1))
+        show(Step("summaries", "tea-1", second + 1, len(PAGES)))
+    assert lines == [
+        f"pages: 1, {SITE}/0",
+        "summaries: 1/4, tea-1",
+        f"pages: 6, {SITE}/5",
+        "summaries: 6/4, tea-1",
+    ]

@@ -1,0 +1,367 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from crawls import GUIDE, LONG, PAGES, SHORT, SITE, page, write_crawl
+from openai_server import FAILING, Fault, OpenAIServer
+
+from rag_nodes import documentation
+from rag_nodes.documentation import Gate, Options, Step, pages, statistics, workflow
+from rag_nodes.errors import ConfigurationError, FileMissingError, NoPagesError, RagNodesError
+from rag_nodes.models.openai_llm import OpenAIServerLLM
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SMALL = {"max_tokens": 200, "min_tokens": 20}
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    return write_crawl(tmp_path / "crawl.json")
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "chunks.json"
+
+
+def chunks(output: Path) -> list[dict[str, Any]]:
+    written: list[dict[str, Any]] = json.loads(output.read_text(encoding="utf-8"))
+    return written
+
+
+# --- what is written ----------------------------------------------------------------------------
+
+
+def test_a_crawl_becomes_chunks_that_hold_all_of_it(crawl: Path, output: Path) -> None:
+    documentation.run(crawl, output, Options(**SMALL))
+    for name, text in (("guide", GUIDE), ("long", LONG), ("short", SHORT)):
+        own = [row["content"] for row in chunks(output) if row["source_url"] == f"{SITE}/{name}"]
+        assert re.sub(r"\s", "", "".join(own)) == re.sub(r"\s", "", text)
+
+
+def test_the_statistics_are_those_of_an_independent_count(crawl: Path, output: Path) -> None:
+    report = documentation.run(crawl, output, Options(**SMALL))
+    rows = chunks(output)
+    tokens = [count_tokens(row["content"]) for row in rows]
+    figures = report.statistics
+    assert (figures.pages, figures.pages_repeated, figures.urls) == (3, 1, 4)
+    assert figures.page_tokens == sum(map(count_tokens, (GUIDE, LONG, SHORT)))
+    assert figures.chunks == len(rows)
+    assert figures.tokens == sum(tokens)
+    assert (figures.tokens_min, figures.tokens_max) == (min(tokens), max(tokens))
+    assert figures.tokens_mean == pytest.approx(sum(tokens) / len(tokens))
+    assert figures.headings == figures.headings_kept == [3, 2, 1, 0, 0, 0]
+    assert figures.code_blocks == figures.chunks_with_code == 1
+    assert figures.coverage == 100
+    assert figures.summaries == {"extract": len(rows)}
+    assert report.repeated[0].also_at == (f"{SITE}/copy",)
+
+
+def test_the_report_lies_beside_the_output(crawl: Path, output: Path) -> None:
+    report = documentation.run(crawl, output)
+    beside = output.with_name("chunks.json.report.json")
+    assert json.loads(beside.read_text(encoding="utf-8")) == json.loads(
+        json.dumps(report.as_dict())
+    )
+    assert sorted(path.name for path in output.parent.iterdir()) == [
+        "chunks.json",
+        "chunks.json.report.json",
+        "crawl.json",
+    ]
+
+
+def test_two_workers_write_what_one_writes(tmp_path: Path, output: Path) -> None:
+    bad = [*PAGES[:2], page("bad", ""), *PAGES[2:]]
+    crawl = write_crawl(tmp_path / "crawl.json", bad)
+    reports, outputs = [], []
+    for workers in (1, 2):
+        report = documentation.run(crawl, output, Options(workers=workers, **SMALL))
+        reports.append({**report.as_dict(), "seconds": 0})
+        outputs.append(output.read_bytes())
+    assert outputs[0] == outputs[1]
+    assert reports[0] == reports[1]
+
+
+def test_pages_keep_their_order_and_only_a_few_are_under_way() -> None:
+    """The pool, with the processes taken out: what is asked for ahead, and in which order."""
+
+    class Done:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+        def result(self) -> Any:
+            return self.value
+
+    class Pool:
+        def submit(self, function: Any, item: Any) -> Done:
+            return Done(function(item))
+
+    taken: list[int] = []
+
+    def source() -> Iterator[int]:
+        for number in range(20):
+            taken.append(number)
+            yield number
+
+    results = pages._in_order(Pool(), lambda number: number * 10, source(), 3)  # type: ignore[arg-type]
+    assert next(results) == 0
+    assert taken == [0, 1, 2]
+    assert list(results) == [number * 10 for number in range(1, 20)]
+
+
+def test_chunks_that_repeat_are_named_with_the_first(tmp_path: Path, output: Path) -> None:
+    crawl = write_crawl(tmp_path / "crawl.json", [page("a", SHORT), page("b", f"{SHORT}\n\n")])
+    report = documentation.run(crawl, output)
+    [finding] = report.findings
+    first, second = chunks(output)
+    assert (finding.kind, finding.chunk_id) == ("duplicate", second["chunk_id"])
+    assert first["chunk_id"] in finding.detail
+    assert finding.page == f"{SITE}/b"
+
+
+def test_repeated_pages_are_cut_where_that_is_asked_for(crawl: Path, output: Path) -> None:
+    report = documentation.run(crawl, output, Options(keep_duplicates=True))
+    assert report.statistics.pages == 4
+    assert report.statistics.findings["duplicate"] == 1
+
+
+def test_more_findings_than_memory_should_hold_are_only_counted(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statistics, "MOST_FINDINGS", 2)
+    report = documentation.run(crawl, output, Options(max_tokens=64, min_tokens=60))
+    assert len(report.findings) == 2
+    assert sum(report.statistics.findings.values()) > 2
+
+
+def test_summaries_can_be_left_out(crawl: Path, output: Path) -> None:
+    report = documentation.run(crawl, output, Options(summaries=False))
+    assert report.model is None
+    assert report.statistics.summaries == {}
+    assert {row["summary"] for row in chunks(output)} == {None}
+
+
+def test_thresholds_are_reported_and_the_output_is_written(crawl: Path, output: Path) -> None:
+    gates = (Gate("coverage", 100), Gate("too-small", 0))
+    report = documentation.run(crawl, output, Options(fail_on=gates, max_tokens=64, min_tokens=60))
+    assert len(report.crossed) == 1
+    assert report.crossed[0].startswith("too-small: ")
+    assert chunks(output)
+
+
+def test_every_page_and_every_summary_is_a_step(crawl: Path, output: Path) -> None:
+    steps: list[Step] = []
+    report = documentation.run(crawl, output, Options(**SMALL), progress=steps.append)
+    done = {stage: [s.done for s in steps if s.stage == stage] for stage in ("pages", "summaries")}
+    assert done["pages"] == [1, 2, 3]
+    assert done["summaries"] == list(range(1, report.statistics.chunks + 1))
+    assert steps[-1].total == report.statistics.chunks
+
+
+# --- what goes wrong ----------------------------------------------------------------------------
+
+
+def test_a_bad_page_is_reported_and_stops_nothing(tmp_path: Path, output: Path) -> None:
+    bad = [page("a", SHORT), page("gone", "# 404", statusCode=404), page("b", LONG)]
+    report = documentation.run(write_crawl(tmp_path / "crawl.json", bad), output)
+    assert (report.statistics.pages, report.statistics.pages_failed) == (2, 1)
+    [reason] = report.failed_pages
+    assert "data[1].metadata" in reason
+    assert "404" in reason
+
+
+def test_a_crawl_can_be_checked_without_cutting_it(crawl: Path, tmp_path: Path) -> None:
+    assert documentation.validate_input(crawl) == ()
+    bad = write_crawl(tmp_path / "bad.json", [page("a", SHORT), page("b", ""), 7])
+    assert ["data[1].markdown" in str(error) for error in documentation.validate_input(bad)] == [
+        True,
+        False,
+    ]
+    with pytest.raises(FileMissingError):
+        documentation.validate_input(tmp_path / "nowhere.json")
+
+
+def test_a_page_the_parser_fails_on_is_a_failed_page(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = pages.check_page
+
+    def check(document: Any, nodes: Any, **options: Any) -> Any:
+        if document.text == LONG:
+            raise ZeroDivisionError("made to fail")
+        return whole(document, nodes, **options)
+
+    monkeypatch.setattr(pages, "check_page", check)
+    report = documentation.run(crawl, output)
+    [reason] = report.failed_pages
+    assert f"{SITE}/long: unexpected ZeroDivisionError" in reason
+    assert report.statistics.pages == 2
+
+
+def test_a_crawl_without_a_good_page_leaves_the_output_as_it_was(
+    tmp_path: Path, output: Path
+) -> None:
+    output.write_text("before", encoding="utf-8")
+    crawl = write_crawl(tmp_path / "crawl.json", [page("a", ""), 7])
+    with pytest.raises(NoPagesError, match=r"none of its 2 pages.*data\[0\]\.markdown: no text"):
+        documentation.run(crawl, output)
+    assert output.read_text(encoding="utf-8") == "before"
+
+
+def test_a_crawl_that_is_not_there_is_a_missing_file(tmp_path: Path, output: Path) -> None:
+    with pytest.raises(FileMissingError):
+        documentation.run(tmp_path / "nowhere.json", output)
+
+
+@pytest.mark.parametrize("name", ["crawl.json", ".", "nowhere/chunks.json"])
+def test_an_output_that_cannot_be_is_refused_before_any_work(crawl: Path, name: str) -> None:
+    before = crawl.read_bytes()
+    with pytest.raises(ConfigurationError):
+        documentation.run(crawl, crawl.parent / name)
+    assert crawl.read_bytes() == before
+
+
+def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) -> None:
+    crawl = write_crawl(tmp_path / "chunks.json.report.json")
+    with pytest.raises(ConfigurationError, match="would be overwritten"):
+        documentation.run(crawl, tmp_path / "chunks.json")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"format": "xml"},
+        {"workers": 0},
+        {"summary_tokens": 1},
+        {"concurrency": 0},
+        {"requests_per_minute": 0},
+    ],
+)
+def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=str(next(iter(options)))):
+        Options(**options)
+
+
+def test_a_dead_worker_is_said_to_be_one(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from concurrent.futures.process import BrokenProcessPool
+
+    def die(*_: Any) -> Iterator[Any]:
+        raise BrokenProcessPool
+        yield
+
+    monkeypatch.setattr(pages, "_in_order", die)
+    with pytest.raises(RagNodesError, match="fewer --workers"):
+        documentation.run(crawl, output, Options(workers=2))
+    assert not output.exists()
+
+
+def test_large_crawls_use_all_cores_unless_told_otherwise(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[int] = []
+
+    def cut(cutter: Any, found: Any, workers: int) -> Iterator[Any]:
+        used.append(workers)
+        return map(cutter, found)
+
+    monkeypatch.setattr(workflow, "cut_pages", cut)
+    monkeypatch.setattr(workflow.os, "cpu_count", lambda: 5)
+    documentation.run(crawl, output)
+    documentation.run(crawl, output, Options(workers=3))
+    monkeypatch.setattr(workflow, "WORTH_WORKERS", 1)
+    documentation.run(crawl, output)
+    assert used == [1, 3, 5]
+
+
+# --- summaries that cost ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def llm(openai_server: OpenAIServer, no_configuration: Path) -> OpenAIServerLLM:
+    del no_configuration
+    return OpenAIServerLLM(model_name="tea-1", api_base=openai_server.base, retry_seconds=0)
+
+
+def asked(server: OpenAIServer) -> list[str]:
+    return [body["messages"][0]["content"] for body in server.asked("chat/completions")]
+
+
+def test_failed_summaries_keep_the_journal_and_resume_asks_only_for_them(
+    llm: OpenAIServerLLM, openai_server: OpenAIServer, crawl: Path, output: Path
+) -> None:
+    openai_server.fail(Fault(), times=2)
+    openai_server.fail(FAILING, times=2)
+    options: dict[str, Any] = {**SMALL, "concurrency": 1}
+    first = documentation.run(crawl, output, Options(**options), llm=llm)
+    assert first.statistics.summaries["failed"] == 2
+    assert first.journal == f"{output}.summaries.jsonl"
+    assert sum(row["metadata"].get("summary_error") is not None for row in chunks(output)) == 2
+    before = len(asked(openai_server))
+    with pytest.raises(ConfigurationError, match="--resume"):
+        documentation.run(crawl, output, Options(**options), llm=llm)
+    second = documentation.run(crawl, output, Options(resume=True, **options), llm=llm)
+    assert len(asked(openai_server)) == before + 2
+    assert second.reused == second.statistics.chunks - 2
+    assert second.journal is None
+    assert not output.with_name("chunks.json.summaries.jsonl").exists()
+
+
+class Holding(OpenAIServer):
+    """Tells when the request that is held has arrived."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = threading.Event()
+
+    def hold(self) -> None:
+        self.reached.set()
+        super().hold()
+
+
+def test_a_killed_run_resumes_without_paying_twice(
+    crawl: Path, output: Path, no_configuration: Path
+) -> None:
+    del no_configuration
+    options = {**SMALL, "concurrency": 1}
+    script = (
+        "import sys\n"
+        "from rag_nodes import documentation\n"
+        "from rag_nodes.models.openai_llm import OpenAIServerLLM\n"
+        "llm = OpenAIServerLLM(model_name='tea-1', api_base=sys.argv[3])\n"
+        f"options = documentation.Options(**{options})\n"
+        "documentation.run(sys.argv[1], sys.argv[2], options, llm=llm)\n"
+    )
+    with Holding() as server:
+        server.fail(Fault(), times=4)
+        server.fail(Fault(body="slow"))
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(crawl), str(output), server.base]
+        )
+        assert server.reached.wait(timeout=120)
+        process.kill()
+        process.wait()
+        paid = asked(server)[:4]
+        assert not output.exists()
+        server.reset()
+
+        llm = OpenAIServerLLM(model_name="tea-1", api_base=server.base)
+        report = documentation.run(crawl, output, Options(resume=True, **options), llm=llm)
+        assert report.reused == 4
+        assert len(asked(server)) == report.statistics.chunks - 4
+        assert not set(asked(server)) & set(paid)
+        resumed = output.read_bytes()
+
+        documentation.run(crawl, output, Options(**options), llm=llm)
+        assert output.read_bytes() == resumed
