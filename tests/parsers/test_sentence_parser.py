@@ -226,3 +226,9 @@ def test_pages_and_headings_are_known_of_every_node() -> None:
     nodes = parse(parser, text, page_starts=[0, text.index("##")])
     assert nodes[-1].metadata[keys.HEADING_PATH] == ["Top", "Below"]
     assert [node.metadata[keys.PAGE_START] for node in nodes] == [1, 1, 1, 2, 2, 2]
+
+
+def test_a_numbered_heading_is_one_sentence() -> None:
+    parser = SentenceNodeParser(chunk_size=1, chunk_overlap=0)
+    text = "## 2. Installation\n\nChoose a place. Mount it."
+    assert parser.split_text(text) == ["## 2. Installation", "Choose a place.", "Mount it."]

@@ -180,6 +180,8 @@ class Packer:
         return list(map(Span, *self._bounds_of(block)))
 
     def _bounds(self, block: Block) -> _Bounds:
+        if block.kind is Kind.HEADING:  # one thought, whatever full stops are in it
+            return _Bounds([block.start], [block.end])
         if block.kind in _BY_LINE:
             spans = _lines(self.text, block.start, block.end)
         else:
