@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from rag_nodes.store.fusion import fuse
+import pytest
+
+from rag_nodes.store.fusion import FUSIONS, fuse
 
 
 def test_both_rankings_have_a_say_whatever_their_scale() -> None:
@@ -29,3 +31,30 @@ def test_nothing_found_gives_nothing() -> None:
     assert fuse({}, {}) == []
     assert fuse(None, {}) == []
     assert fuse(None, None) == []
+
+
+def test_rank_fusion_sums_reciprocal_ranks_whatever_the_scores() -> None:
+    dense = {"a": 0.9, "b": 0.8, "c": 0.1}
+    sparse = {"b": 500.0, "c": 1.0}
+    fused = dict(fuse(dense, sparse, "rank"))
+    assert fused["a"] == 1 / 61
+    assert fused["b"] == 1 / 62 + 1 / 61
+    assert fused["c"] == 1 / 63 + 1 / 62
+    assert [node for node, _ in fuse(dense, sparse, "rank")] == ["b", "c", "a"]
+
+
+def test_distribution_fusion_scales_each_ranking_to_its_own_spread() -> None:
+    dense = {"a": 0.9, "b": 0.5, "c": 0.1}
+    sparse = {"b": 12.0, "d": 4.0}
+    fused = dict(fuse(dense, sparse, "distribution"))
+    assert fused["b"] == pytest.approx(0.5 + 4 / 6)
+    assert fused["d"] == pytest.approx(2 / 6)
+    assert fused["a"] > fused["c"] > 0
+    louder = fuse(dense, {node: score * 9 for node, score in sparse.items()}, "distribution")
+    assert dict(louder) == pytest.approx(fused)
+
+
+def test_every_method_keeps_the_scores_of_a_ranking_alone() -> None:
+    for method in FUSIONS:
+        assert fuse({"a": 0.2, "b": 0.4}, None, method) == [("b", 0.4), ("a", 0.2)]
+        assert fuse({}, {}, method) == []

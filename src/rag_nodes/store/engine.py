@@ -26,6 +26,7 @@ from rag_nodes.errors import (
     StoreLockedError,
 )
 from rag_nodes.store.faults import damaged, shown, translated
+from rag_nodes.store.local_index import LocalIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -57,6 +58,7 @@ class Engine:
         guard: hold it to make several calls one step; does nothing for servers.
         users: open stores that share the connection.
         noted: collections whose size was warned about.
+        indexes: what `index` has read, with the number of writes before that.
     """
 
     location: str
@@ -66,6 +68,7 @@ class Engine:
     guard: AbstractContextManager[Any] = field(default_factory=nullcontext)
     users: int = 1
     noted: set[str] = field(default_factory=set)
+    indexes: dict[str, tuple[int, LocalIndex]] = field(default_factory=dict)
 
     @contextmanager
     def calls(self, collection: str = "") -> Iterator[None]:
@@ -92,6 +95,18 @@ class Engine:
                 points,
             )
 
+    def index(self, collection: str, dense: str, sparse: str) -> LocalIndex:
+        """The vectors of an embedded collection as arrays, read again after anything was written.
+
+        Hold `calls` around it.
+        """
+        writes = self.client.writes
+        known = self.indexes.get(collection)
+        if known is None or known[0] != writes:
+            known = writes, LocalIndex.read(self.client, collection, dense, sparse)
+            self.indexes[collection] = known
+        return known[1]
+
     def tune(self, collection: str) -> None:
         """Make writing to a folder fast: one disk flush per checkpoint instead of one per point.
 
@@ -109,12 +124,34 @@ class Engine:
                 connection.execute("PRAGMA synchronous=NORMAL")
 
 
+_READING = frozenset(
+    {
+        "close",
+        "collection_exists",
+        "count",
+        "get_collection",
+        "get_collections",
+        "query_points",
+        "retrieve",
+        "scroll",
+    }
+)
+"""Methods that change nothing; every other one counts as a write."""
+
+
 class LockedClient:
-    """A Qdrant client whose every method runs under one lock."""
+    """A Qdrant client whose every method runs under one lock.
+
+    Attributes:
+        unlocked: the client.
+        lock: which to hold for several calls.
+        writes: calls so far that may have changed something.
+    """
 
     def __init__(self, client: QdrantClient, lock: threading.RLock) -> None:
         self.unlocked = client
         self.lock = lock
+        self.writes = 0
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """The method `name` of the client, under the lock."""
@@ -125,6 +162,7 @@ class LockedClient:
 
         def locked(*args: Any, **kwargs: Any) -> Any:
             with self.lock:
+                self.writes += name not in _READING
                 return method(*args, **kwargs)
 
         return locked

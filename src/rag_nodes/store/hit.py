@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
+
+Origin = Literal["search", "neighbour", "parent"]
+"""Found itself, or read from the store because it stands next to or above one that was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,8 @@ class Hit:
         score: what the ranking used; only comparable within one result.
         similarity: cosine similarity of question and node in [-1, 1]; None without a dense search.
         keyword_score: BM25 score, 0 or more; None without a sparse search.
+        origin: how it came into the result; what was not searched for has the score of the hit
+            that brought it along.
     """
 
     node: TextNode
@@ -26,6 +31,7 @@ class Hit:
     score: float
     similarity: float | None = None
     keyword_score: float | None = None
+    origin: Origin = "search"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
@@ -34,6 +40,7 @@ class Hit:
             "score": self.score,
             "similarity": self.similarity,
             "keyword_score": self.keyword_score,
+            "origin": self.origin,
             "node_id": self.node.node_id,
             "text": self.node.text,
             "start": self.node.start_char_idx,

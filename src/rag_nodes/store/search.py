@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import ConfigurationError, DimensionError
-from rag_nodes.store.catalogue import DOCUMENT_ID
 from rag_nodes.store.faults import missing
-from rag_nodes.store.fusion import fuse
+from rag_nodes.store.filters import Filter, conditions
+from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 from rag_nodes.store.hit import Hit
 from rag_nodes.store.sparse import query_vectors
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from qdrant_client.http import models as rest
 
     from rag_nodes.store.engine import Engine
+    from rag_nodes.store.store import Store
 
 SearchMode = Literal["hybrid", "dense", "sparse"]
 """By meaning and words, by meaning only, or by words only."""
@@ -36,15 +37,20 @@ class Query:
         text: the question; needed unless the mode is "dense".
         mode: which rankings to use.
         document_ids: search only these documents; None for all.
+        filter: search only chunks that pass it; None for all.
+        fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
 
     Raises:
-        ConfigurationError: the mode is unknown, or needs a vector or text that is missing.
+        ConfigurationError: mode or fusion is unknown, or the mode needs a vector or text that is
+            missing.
     """
 
     vector: Sequence[float] | None
     text: str | None
     mode: SearchMode = "hybrid"
     document_ids: Sequence[str] | None = None
+    filter: Filter | None = None
+    fusion: Fusion = "score"
 
     def __post_init__(self) -> None:
         """Check that the mode has what it needs."""
@@ -52,23 +58,46 @@ class Query:
             raise ConfigurationError(
                 f"unknown search mode {self.mode!r}; choose hybrid, dense or sparse"
             )
+        if self.fusion not in FUSIONS:
+            raise ConfigurationError(
+                f"unknown fusion {self.fusion!r}; choose {', '.join(FUSIONS[:-1])} or {FUSIONS[-1]}"
+            )
         if self.mode != "sparse" and self.vector is None:
             raise ConfigurationError(f"search mode {self.mode!r} needs the question's embedding")
         if self.mode != "dense" and self.text is None:
             raise ConfigurationError(f"search mode {self.mode!r} needs the question's text")
 
 
+def find(store: Store, collection: str, query: Query, limit: int) -> list[Hit]:
+    """The best `limit` chunks of an open store: `Store.search` with every option of a query."""
+    engine = store._engine  # noqa: SLF001 - the store's own package
+    return search(engine, collection, query, limit)
+
+
+def fetch(store: Store, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+    """The stored nodes with these ids, without embeddings; ids that are not there are left out.
+
+    Raises:
+        StoreError: see `rag_nodes.store.faults`.
+    """
+    engine = store._engine  # noqa: SLF001 - the store's own package
+    with engine.calls(collection):
+        return _nodes(engine, collection, list(node_ids))
+
+
 def search(engine: Engine, collection: str, query: Query, limit: int) -> list[Hit]:
     """The best `limit` chunks, see `Store.search`."""
     if limit < 1:
         raise ConfigurationError(f"the number of chunks to find must be at least 1, not {limit}")
+    kind = _Embedded if engine.embedded else _Served
     with engine.calls(collection):
-        searcher = _Searcher(engine, collection, query, limit)
+        searcher = kind(engine, collection, query, limit)
         dense = searcher.similarities() if query.mode != "sparse" else None
         sparse = searcher.word_scores() if query.mode != "dense" else None
         if dense is not None and sparse is not None:
             searcher.complete(dense, sparse)
-        best = fuse(dense, sparse)[:limit]
+    best = fuse(dense, sparse, query.fusion)[:limit]
+    with engine.calls(collection):
         nodes = _nodes(engine, collection, [node_id for node_id, _ in best])
     return [
         Hit(
@@ -84,28 +113,84 @@ def search(engine: Engine, collection: str, query: Query, limit: int) -> list[Hi
     ]
 
 
-def documents_filter(document_ids: Sequence[str]) -> rest.Filter:
+def documents_filter(document_ids: Sequence[str]) -> rest.Filter | None:
     """Only chunks of these documents."""
-    from qdrant_client.http import models as rest
-
-    chosen = rest.MatchAny(any=list(document_ids))
-    return rest.Filter(must=[rest.FieldCondition(key=DOCUMENT_ID, match=chosen)])
+    return conditions(Filter(document_ids=document_ids))
 
 
 class _Searcher:
-    """The Qdrant calls of one search, with what they share."""
+    """What searching needs wherever the vectors are."""
 
-    def __init__(self, engine: Engine, collection: str, query: Query, limit: int) -> None:
+    def __init__(self, engine: Engine, collection: str, query: Query) -> None:
         from rag_nodes.store.vectors import DENSE, SPARSE
 
         self.dense_name, self.sparse_name = DENSE, SPARSE
         self.engine = engine
         self.collection = collection
         self.query = query
-        self.points = self._checked_points()
-        self.depth = max(limit, self.points if engine.embedded else SERVER_DEPTH)
-        ids = query.document_ids
-        self.scope = documents_filter(ids) if ids is not None else None
+        self._check_collection()
+        self.scope = conditions((query.filter or Filter()).within(query.document_ids))
+
+    def _check_collection(self) -> None:
+        """Find out that the collection is there and that the question's vector fits it."""
+        if not self.engine.client.collection_exists(self.collection):
+            raise missing(self.engine.location, self.collection)
+        info = self.engine.client.get_collection(self.collection)
+        vector = self.query.vector
+        expected = int(info.config.params.vectors[self.dense_name].size)
+        if self.query.mode != "sparse" and vector is not None and len(vector) != expected:
+            raise DimensionError(
+                f"{self.engine.location}: collection {self.collection!r} holds vectors of length "
+                f"{expected}, the question's has {len(vector)}; ask with the embedding model it "
+                "was ingested with"
+            )
+
+
+class _Embedded(_Searcher):
+    """Scores of every chunk in this process; there is nothing to complete."""
+
+    def __init__(self, engine: Engine, collection: str, query: Query, _limit: int) -> None:
+        super().__init__(engine, collection, query)
+        self.index = engine.index(collection, self.dense_name, self.sparse_name)
+        self.allowed = self._allowed()
+
+    def similarities(self) -> dict[str, float]:
+        """Cosine similarity of every chunk."""
+        scores = self.index.similarities(list(self.query.vector or ())).tolist()
+        return self._kept(scores)
+
+    def word_scores(self) -> dict[str, float]:
+        """BM25 score of every chunk that shares a word with the question."""
+        (numbers,), _ = query_vectors([self.query.text or ""])
+        scores = self._kept(self.index.word_scores(numbers).tolist())
+        return {node_id: score for node_id, score in scores.items() if score > 0}
+
+    def complete(self, dense: dict[str, float], sparse: dict[str, float]) -> None:
+        """Do nothing: both rankings hold every chunk."""
+
+    def _kept(self, scores: list[float]) -> dict[str, float]:
+        pairs = zip(self.index.ids, scores, strict=True)
+        return {one: score for one, score in pairs if self.allowed is None or one in self.allowed}
+
+    def _allowed(self) -> set[str] | None:
+        """Ids of the chunks the search is limited to; None for all."""
+        if self.scope is None:
+            return None
+        found, _ = self.engine.client.scroll(
+            self.collection,
+            scroll_filter=self.scope,
+            limit=max(1, len(self.index.ids)),
+            with_payload=False,
+        )
+        return {str(point.id) for point in found}
+
+
+class _Served(_Searcher):
+    """Scores from a server, which ranks to some depth."""
+
+    def __init__(self, engine: Engine, collection: str, query: Query, limit: int) -> None:
+        super().__init__(engine, collection, query)
+        self.depth = max(limit, SERVER_DEPTH)
 
     def similarities(self, node_ids: Sequence[str] | None = None) -> dict[str, float]:
         """Cosine similarities of the nearest chunks, or of the given ones."""
@@ -157,21 +242,6 @@ class _Searcher:
             with_vectors=False,
         )
         return {str(point.id): float(point.score) for point in found.points}
-
-    def _checked_points(self) -> int:
-        """Chunks in the collection, once it is clear that the question's vector fits it."""
-        if not self.engine.client.collection_exists(self.collection):
-            raise missing(self.engine.location, self.collection)
-        info = self.engine.client.get_collection(self.collection)
-        vector = self.query.vector
-        expected = int(info.config.params.vectors[self.dense_name].size)
-        if self.query.mode != "sparse" and vector is not None and len(vector) != expected:
-            raise DimensionError(
-                f"{self.engine.location}: collection {self.collection!r} holds vectors of length "
-                f"{expected}, the question's has {len(vector)}; ask with the embedding model it "
-                "was ingested with"
-            )
-        return int(info.points_count or 0)
 
 
 def _nodes(engine: Engine, collection: str, node_ids: list[str]) -> dict[str, TextNode]:

@@ -1,0 +1,90 @@
+"""Scores of embedded collections are those Qdrant itself gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from qdrant_client.http import models as rest
+
+from rag_nodes.store import local_index, open_store
+from rag_nodes.store.local_index import LocalIndex
+from rag_nodes.store.sparse import query_vectors
+from rag_nodes.store.vectors import DENSE, SPARSE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store import Store
+
+TEXTS = ("the red fox runs", "a red house", "the fox, the fox and the hound", "nothing of it", "—")
+QUESTION = "which red fox"
+VECTOR = [0.3, -0.4, 0.8]
+
+
+@pytest.fixture
+def filled(collection: str, make_node: Callable[..., TextNode]) -> Iterator[Store]:
+    with open_store(":memory:") as store:
+        nodes = [make_node(text, [1.0, n - 2.0, n * 0.5]) for n, text in enumerate(TEXTS)]
+        store.vector_store(collection).add(list(nodes))
+        yield store
+
+
+def by_qdrant(store: Store, collection: str, vector: object, name: str) -> dict[str, float]:
+    client = store._engine.client
+    found = client.query_points(collection, query=vector, using=name, limit=100)
+    return {str(point.id): point.score for point in found.points}
+
+
+def by_index(index: LocalIndex, scores: object) -> dict[str, float]:
+    return dict(zip(index.ids, map(float, scores), strict=True))  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("way", ["memory of the client", "public interface"])
+def test_scores_are_those_of_qdrant(
+    filled: Store, collection: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if way == "public interface":
+        monkeypatch.setattr(local_index, "_peeked", lambda *_: None)
+    index = LocalIndex.read(filled._engine.client, collection, DENSE, SPARSE)
+    dense = by_index(index, index.similarities(VECTOR))
+    assert dense == pytest.approx(by_qdrant(filled, collection, VECTOR, DENSE), abs=1e-6)
+    (numbers,), (values,) = query_vectors([QUESTION])
+    words = rest.SparseVector(indices=numbers, values=values)
+    expected = by_qdrant(filled, collection, words, SPARSE)
+    found = {
+        one: score for one, score in by_index(index, index.word_scores(numbers)).items() if score
+    }
+    assert len(found) == 3
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_vectors_are_where_the_shortcut_looks_for_them(filled: Store, collection: str) -> None:
+    found = local_index._peeked(filled._engine.client, collection, DENSE, SPARSE)
+    assert found is not None
+    assert len(found[0]) == len(TEXTS)
+
+
+def test_what_is_written_or_deleted_is_seen_by_the_next_search(
+    filled: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    def texts() -> set[str]:
+        hits = filled.search(collection, vector=VECTOR, text="fox", limit=100)
+        return {hit.node.text for hit in hits}
+
+    assert texts() == set(TEXTS)
+    added = make_node("a late fox", [1.0, 0.0, 0.0], document="doc-2")
+    filled.vector_store(collection).add([added])
+    assert texts() == {*TEXTS, "a late fox"}
+    filled.vector_store(collection).delete("doc-1")
+    assert texts() == {"a late fox"}
+
+
+def test_a_question_of_unknown_words_or_no_direction_scores_nothing(
+    filled: Store, collection: str
+) -> None:
+    index = LocalIndex.read(filled._engine.client, collection, DENSE, SPARSE)
+    assert not index.word_scores(query_vectors(["zebra"])[0][0]).any()
+    assert not index.similarities([0.0, 0.0, 0.0]).any()
