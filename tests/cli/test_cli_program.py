@@ -262,4 +262,11 @@ def test_the_app_gets_settings_address_and_documents(
     ended = command("app", manual, "--port", "8080", "--top-k", "4")
     assert ended.code == 0
     assert called.pop("settings").top_k == 4
-    assert called == {"host": "127.0.0.1", "port": 8080, "documents": [manual]}
+    assert called == {
+        "host": "127.0.0.1",
+        "port": 8080,
+        "documents": [manual],
+        "access": None,
+        "mcp": False,
+        "local_models": False,
+    }

@@ -8,7 +8,6 @@ import pytest
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.store.filters import Filter, conditions
-from rag_nodes.store.search import Query, fetch, find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,8 +45,10 @@ def filled(store: Store, collection: str, make_node: MakeNode) -> Store:
 
 
 def found(store: Store, collection: str, wanted: Filter, **options: object) -> set[str]:
-    query = Query(vector=[1.0, 0.0, 0.5], text="pump", filter=wanted, **options)
-    return {hit.node.text.split()[1] for hit in find(store, collection, query, 10)}
+    hits = store.search(
+        collection, vector=[1.0, 0.0, 0.5], text="pump", limit=10, filter=wanted, **options
+    )
+    return {hit.node.text.split()[1] for hit in hits}
 
 
 @pytest.mark.parametrize(
@@ -90,12 +91,11 @@ def test_every_fusion_finds_the_same_chunks(filled: Store, collection: str) -> N
 
 
 def test_nodes_are_read_by_id_and_missing_ones_left_out(filled: Store, collection: str) -> None:
-    query = Query(vector=None, text="three", mode="sparse")
-    [hit] = find(filled, collection, query, 1)
+    [hit] = filled.search(collection, vector=None, text="three", limit=1, mode="sparse")
     absent = "00000000-0000-0000-0000-000000000000"
-    nodes = fetch(filled, collection, [hit.node.node_id, absent])
+    nodes = filled.fetch(collection, [hit.node.node_id, absent])
     assert [node.text for node in nodes.values()] == ["pump three"]
-    assert fetch(filled, collection, []) == {}
+    assert filled.fetch(collection, []) == {}
 
 
 def test_a_filter_without_conditions_is_none() -> None:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag_nodes.cli.answering import Filters, Mode, RetrievalOnly, query_options
 from rag_nodes.cli.options import MODEL_SETTINGS, Changes, OneParser, ShownChunks, takes
-from rag_nodes.cli.render_answer import answer_view
+from rag_nodes.cli.render_answer import answer_view, evidence_view, header_of
 from rag_nodes.cli.render_text import counted
 from rag_nodes.cli.selection import select
-from rag_nodes.cli.session import Session, context_budget
+from rag_nodes.cli.session import Session
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
 if TYPE_CHECKING:
+    from rag_nodes.query import RagNodesQueryEngine
     from rag_nodes.store import Store
 
 _IN_MEMORY = ":memory:"
@@ -27,6 +29,10 @@ def ask(
     parser: OneParser = "heading",
     changes: Changes = None,
     chunks: ShownChunks = 3,
+    *,
+    mode: Mode = None,
+    filters: Filters = None,
+    retrieval_only: RetrievalOnly = False,
 ) -> None:
     """Answer a question from stored documents, with citations.
 
@@ -44,27 +50,37 @@ def ask(
             f"{settings.store}: there is no store here; check --store, or ingest documents first"
         )
     with session.activity("Loading parsers and models"):
-        from rag_nodes.query import ask as ask_engine
+        from rag_nodes.query import RagNodesQueryEngine
         from rag_nodes.store import parser_collection
 
+        options = query_options(session, mode=mode, filters=filters, retrieval_only=retrieval_only)
         models = session.models(settings)
         ((label, made),) = selection.build(models).items()
     collection = parser_collection(settings.corpus, made, models.embedding_name)
     with session.store(settings) as store, _contents_named(session, store):
-        answer = ask_engine(
-            question,
-            store=store,
-            collection=collection,
-            models=models,
-            parser_name=label,
-            budget=context_budget(settings),
-            top_k=settings.top_k,
+        engine = RagNodesQueryEngine(
+            store=store, collection=collection, models=models, parser_name=label, options=options
         )
+        if session.output.is_terminal and not session.as_json:
+            _show_growing(session, engine, question, chunks)
+            return
+        answer = engine.answer(question)
     if session.as_json:
         about = {"parser": label, "collection": collection, "models": models.describe()}
         session.emit({**about, **answer.as_dict()})
     else:
         session.show(*answer_view(answer, models.describe(), session.output.width, shown=chunks))
+
+
+def _show_growing(
+    session: Session, engine: "RagNodesQueryEngine", question: str, chunks: int
+) -> None:
+    """The answer word by word as it arrives, then what is behind it."""
+    from rag_nodes.cli.streaming import streamed_answer
+
+    session.show(header_of(question, engine.models.describe()))
+    answer = streamed_answer(engine.stream(question), session.output)
+    session.show(*evidence_view(answer, session.output.width, shown=chunks))
 
 
 @contextmanager

@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag_nodes.cli.answering import Filters, Mode, RetrievalOnly, query_options
 from rag_nodes.cli.failures import ExitCode, conclude
 from rag_nodes.cli.options import MODEL_SETTINGS, Changes, Parsers, ShownChunks, takes
 from rag_nodes.cli.progress import shown_progress
 from rag_nodes.cli.render_comparison import comparison_view, header_view, times_view
 from rag_nodes.cli.render_ingest import files_view
 from rag_nodes.cli.selection import select
-from rag_nodes.cli.session import Session, context_budget
+from rag_nodes.cli.session import Session
 
 if TYPE_CHECKING:
-    from rag_nodes.compare import Comparison
+    from rag_nodes.compare import Comparison, ComparisonReport
     from rag_nodes.pipeline import IngestReport
 
 _DEFAULTS = {"store": ":memory:"}
@@ -22,7 +23,7 @@ _DEFAULTS = {"store": ":memory:"}
 
 
 @takes("store", "corpus", "budget", "top_k", *MODEL_SETTINGS, defaults=_DEFAULTS)
-def compare(
+def compare(  # noqa: PLR0913 - one per option of the command
     session: Session,
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
@@ -31,6 +32,10 @@ def compare(
     parser: Parsers = None,
     changes: Changes = None,
     chunks: ShownChunks = 3,
+    *,
+    mode: Mode = None,
+    filters: Filters = None,
+    retrieval_only: RetrievalOnly = False,
 ) -> None:
     """Ask the same question of the same documents cut in different ways.
 
@@ -41,6 +46,7 @@ def compare(
     with session.activity("Loading parsers and models"):
         from rag_nodes.compare import Comparison
 
+        options = query_options(session, mode=mode, filters=filters, retrieval_only=retrieval_only)
         models = session.models(settings)
         parsers = selection.build(models)
     with (
@@ -50,8 +56,7 @@ def compare(
             models=models,
             parsers=parsers,
             corpus=settings.corpus,
-            budget=context_budget(settings),
-            top_k=settings.top_k,
+            options=options,
         ) as comparison,
     ):
         _announce(session, comparison, ask)
@@ -59,8 +64,7 @@ def compare(
             ingested = comparison.ingest(paths, progress=progress)
         if len(ingested.failed) == len(ingested.files):
             raise typer.Exit(_nothing_to_ask(session, ingested))
-        with session.activity("Asking"):
-            report = comparison.ask(ask, document_ids=_documents_of(ingested, settings.store))
+        report = _asked(session, comparison, ask, _documents_of(ingested, settings.store))
     if session.as_json:
         session.emit(report.as_dict())
     else:
@@ -69,6 +73,19 @@ def compare(
         session.show(times_view(ingested.seconds, report.seconds))
     errors = {column.name: column.statistics.error or column.error for column in report.columns}
     raise typer.Exit(conclude(session, report.files, errors))
+
+
+def _asked(
+    session: Session, comparison: "Comparison", question: str, documents: list[str] | None
+) -> "ComparisonReport":
+    """Every parser's answer; on a terminal they can be watched as they grow."""
+    if session.output.is_terminal and not session.as_json:
+        from rag_nodes.cli.streaming import streamed_report
+
+        stream = comparison.stream(question, document_ids=documents)
+        return streamed_report(stream, comparison.parsers, session.output)
+    with session.activity("Asking"):
+        return comparison.ask(question, document_ids=documents)
 
 
 def _announce(session: Session, comparison: "Comparison", question: str) -> None:

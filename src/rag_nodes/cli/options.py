@@ -169,7 +169,8 @@ def show_settings(session: Session) -> None:
     """Print the settings in effect, keys masked: as TOML, or as JSON under `--json`."""
     from rag_nodes.cli.render_settings import settings_as_toml
 
-    values = session.settings().masked()
+    settings = session.settings()
+    values = {**settings.masked(), "answers": settings.answering()}
     if session.as_json:
         session.emit({"settings": values})
     else:

@@ -27,6 +27,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     compare: (
         'rag-nodes compare report.pdf --ask "Who approves a change?"',
         'rag-nodes compare a.md --ask "How?" -p heading -p fixed:chunk_size=500',
+        'rag-nodes compare report.pdf --ask "Who approves?" --filter page=3-9 --mode sparse',
         'rag-nodes compare docs/ --ask "What does it cost?" --json > result.json',
     ),
     ingest: (
@@ -35,6 +36,8 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     ask: (
         'rag-nodes ask "Who approves a change?" --parser heading',
+        'rag-nodes ask "Who approves?" --filter file=report.pdf --filter heading=Approval',
+        'rag-nodes ask "Who approves a change?" --retrieval-only --top-k 5',
         'rag-nodes ask "Who approves a change?" -p heading --corpus contracts --json',
     ),
     chunk: (

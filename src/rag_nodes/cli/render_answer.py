@@ -40,6 +40,8 @@ KINDS = {
 CHUNK_FACTS = "similarity · page · tokens"
 """What the numbers on a chunk's line are."""
 
+_STAGES = ("embed", "retrieve", "answer")
+"""Stages whose times add up; others are parts of them."""
 _RAGGED = 12
 """Characters two lines lose because words are not cut."""
 _MARK = re.compile(r"\[Sources? \d[^\]]*\]")
@@ -54,21 +56,56 @@ def answer_view(answer: Answer, models: str, width: int, *, shown: int) -> Itera
         width: characters of the terminal.
         shown: chunks to show.
     """
-    took = seconds(sum(answer.seconds.values()))
+    yield header_of(answer.question, models)
+    yield label("Answer")
+    if answer.kind != "retrieval":
+        yield answer_text(answer)
+    yield from evidence_view(answer, width, shown=shown)
+
+
+def header_of(question: str, models: str) -> RenderableType:
+    """What is asked and which models run, with a line below."""
+    return Group(facts([("Question", question), ("Models", models)]), Text(""))
+
+
+def evidence_view(answer: Answer, width: int, *, shown: int) -> Iterator[RenderableType]:
+    """What is behind an answer: who made it of what, what it cites, and the chunks found.
+
+    Args:
+        answer: whose text is shown already.
+        width: characters of the terminal.
+        shown: chunks to show.
+    """
+    took = seconds(sum(answer.seconds[stage] for stage in _STAGES if stage in answer.seconds))
     context = (
         f"{counted(answer.context_tokens, 'token')} in {counted(len(answer.sources), 'source')}"
     )
-    yield facts([("Question", answer.question), ("Models", models), ("Context", context)])
-    yield Text("")
-    yield label("Answer", f"{answer_kind(answer)} · {took}")
-    yield answer_text(answer)
-    yield Text("")
-    yield label("Sources")
-    yield citations(answer)
+    yield plain(f"{answer_kind(answer)} · {context} · {took}", "dim")
+    yield from remarks(answer)
+    if answer.kind != "retrieval":
+        yield Text("")
+        yield label("Sources")
+        yield citations(answer)
     if shown:
         yield Text("")
         yield label("Chunks", CHUNK_FACTS)
         yield chunks(answer, shown, width)
+
+
+def remarks(answer: Answer) -> Iterator[RenderableType]:
+    """What a reader should know: more was searched, something did not fit, what it cost."""
+    if answer.widened:
+        yield plain("asks for steps, so more was retrieved", "dim")
+    if answer.left_out:
+        tokens = counted(answer.left_out_tokens, "token")
+        yield plain(f"{counted(answer.left_out, 'chunk')} ({tokens}) did not fit", "dim")
+    if answer.tokens_in:
+        about = "about " if answer.tokens_estimated else ""
+        cost = "price unknown" if answer.cost is None else f"${answer.cost:.4f}"
+        yield plain(
+            f"{about}{answer.tokens_in:,} tokens read, {answer.tokens_out:,} written · {cost}",
+            "dim",
+        )
 
 
 def answer_text(answer: Answer) -> Text:
@@ -86,12 +123,13 @@ def answer_kind(answer: Answer) -> str:
 
 
 def citations(answer: Answer) -> RenderableType:
-    """`[1] file, p. 14, A > B`, each place once."""
+    """`[1] file, p. 14, A > B, characters 120-180`, each place once."""
     if not answer.citations:
         return plain("no source cited", "dim")
     grid = _numbered()
-    for citation in _distinct(answer.citations):
-        grid.add_row(f"[{citation.number}]", plain(place(citation)))
+    for same in _by_place(answer.citations):
+        where = [place(same[0]), _offsets(same)]
+        grid.add_row(f"[{same[0].number}]", plain(", ".join(part for part in where if part)))
     if answer.unknown_sources:
         numbers = ", ".join(map(str, answer.unknown_sources))
         grid.add_row("!", plain(f"cites sources that do not exist: {numbers}", "yellow"))
@@ -153,10 +191,20 @@ def _facts_of(hit: Hit, number: int | None) -> Text:
     return facts
 
 
-def _distinct(cited: Iterable[Citation]) -> list[Citation]:
-    """An extract cites every sentence; the same place needs one line only."""
-    places = {(c.number, c.source, c.page, c.page_end, c.heading_path): c for c in cited}
+def _by_place(cited: Iterable[Citation]) -> list[list[Citation]]:
+    """An extract cites every sentence; those of the same place share a line."""
+    places: dict[tuple[object, ...], list[Citation]] = {}
+    for one in cited:
+        key = (one.number, one.source, one.page, one.page_end, one.heading_path)
+        places.setdefault(key, []).append(one)
     return list(places.values())
+
+
+def _offsets(cited: Iterable[Citation]) -> str:
+    """Where in the document's text the cited passages are."""
+    known = dict.fromkeys((one.start, one.end) for one in cited if one.start is not None)
+    ranges = ", ".join(f"{start}-{end}" for start, end in known)
+    return f"characters {ranges}" if ranges else ""
 
 
 def _numbered() -> Table:

@@ -19,6 +19,7 @@ from rag_nodes.cli.render_answer import (
     chunks,
     citations,
     label,
+    remarks,
 )
 from rag_nodes.cli.render_text import (
     COLOURS,
@@ -32,7 +33,7 @@ from rag_nodes.cli.render_text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console, RenderableType
 
@@ -77,6 +78,27 @@ def header_view(
     return facts([("Question", question), ("Models", models), ("Context", f"{context} per parser")])
 
 
+def growing_view(texts: Mapping[str, Text], console: Console) -> RenderableType:
+    """Answers that are not complete yet, by parser, as much as the screen holds.
+
+    Args:
+        texts: what has arrived, by the parser's label.
+        console: decides the layout.
+    """
+    styled = list(zip(texts.items(), _colours(len(texts)), strict=True))
+    across = columns_across(len(styled), console)
+    rows = []
+    for first in range(0, len(styled), across):
+        row = _empty_row(len(styled[first : first + across]))
+        pieces = (
+            Group(Text(one_line(name), style=f"bold {colour}"), text)
+            for (name, text), colour in styled[first : first + across]
+        )
+        row.add_row(*pieces)
+        rows.append(row)
+    return Group(*rows)
+
+
 def times_view(ingesting: float, answering: float) -> RenderableType:
     """How long it took."""
     return plain(
@@ -104,14 +126,19 @@ def _colours(count: int) -> list[str]:
 
 def _row(styled: Sequence[tuple[Column, str]], width: int, shown: int) -> Table:
     """Parsers as columns, whose answers, sources and chunks start on the same line."""
-    made = Table(box=box.ROUNDED, border_style="dim", expand=True, show_header=False)
-    for _ in styled:
-        made.add_column(ratio=1, overflow="fold")
+    made = _empty_row(len(styled))
     made.add_row(*(_title(column, colour) for column, colour in styled), end_section=True)
     contents = [_contents(column, width, shown) for column, _ in styled]
     made.add_row(*(Group(*parts["answer"]) for parts in contents), end_section=True)
     made.add_row(*(Group(*parts["sources"]) for parts in contents), end_section=True)
     made.add_row(*(Group(*parts["chunks"]) for parts in contents))
+    return made
+
+
+def _empty_row(columns: int) -> Table:
+    made = Table(box=box.ROUNDED, border_style="dim", expand=True, show_header=False)
+    for _ in range(columns):
+        made.add_column(ratio=1, overflow="fold")
     return made
 
 
@@ -138,13 +165,15 @@ def _contents(column: Column, width: int, shown: int) -> dict[str, list[Renderab
     answer = column.answer
     if answer is None:
         return {"answer": problems, "sources": [], "chunks": []}
+    written = answer.kind != "retrieval"
     return {
         "answer": [
             *problems,
             label("Answer", answer_kind(answer)),
-            answer_text(answer),
+            *([answer_text(answer)] if written else []),
+            *remarks(answer),
         ],
-        "sources": [label("Sources"), citations(answer)],
+        "sources": [label("Sources"), citations(answer)] if written else [],
         "chunks": [
             label("Chunks", CHUNK_FACTS),
             chunks(answer, shown, width),

@@ -2,5 +2,14 @@
 
 from rag_nodes.compare.comparison import Comparison, compare
 from rag_nodes.compare.report import SCHEMA_VERSION, Column, ComparisonReport
+from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
 
-__all__ = ["SCHEMA_VERSION", "Column", "Comparison", "ComparisonReport", "compare"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "AsyncComparisonStream",
+    "Column",
+    "Comparison",
+    "ComparisonReport",
+    "ComparisonStream",
+    "compare",
+]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
+from rag_nodes.compare.columns import as_failure, column_of, engine_of
 from rag_nodes.compare.report import Column, ComparisonReport
-from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
-from rag_nodes.models import map_model_error
-from rag_nodes.parsers import PRESETS
+from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, ingest, ingest_documents
-from rag_nodes.query import RagNodesQueryEngine
+from rag_nodes.query import QueryOptions, QuestionVectors
+from rag_nodes.query.preparing import check_question
+from rag_nodes.query.question_vectors import QuestionVector
 from rag_nodes.store import parser_collection
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress
     from rag_nodes.store import Store
-
-logger = logging.getLogger(__name__)
 
 
 class Comparison:
@@ -43,6 +42,7 @@ class Comparison:
         budget: context tokens per parser; None for a plain `top_k`.
         top_k: chunks per parser; None for as many as fit the budget.
         prompt: template with `{context}` and `{question}`; None for the default.
+        options: more to choose, the same for every parser; wins over `budget` and `top_k`.
 
     Raises:
         ConfigurationError: no parser, or two parsers of equal configuration.
@@ -58,6 +58,7 @@ class Comparison:
         budget: int | None = 1500,
         top_k: int | None = None,
         prompt: str | None = None,
+        options: QueryOptions | None = None,
     ) -> None:
         if not parsers:
             raise ConfigurationError("nothing to compare: name at least one parser")
@@ -65,10 +66,12 @@ class Comparison:
         self.models = models
         self.parsers = dict(parsers)
         self.corpus = corpus
-        self.budget = budget
-        self.top_k = top_k
+        self.options = options or QueryOptions(budget=budget, top_k=top_k)
+        self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
+        self.budget = self.options.budget
+        self.top_k = self.options.top_k
         self.prompt = prompt
-        self._statistics: dict[str, ParserOutcome] = {}
+        self.statistics: dict[str, ParserOutcome] = {}
         self._files: tuple[FileOutcome, ...] = ()
 
     def __enter__(self) -> Self:
@@ -81,7 +84,7 @@ class Comparison:
 
     def close(self) -> None:
         """Forget what was ingested; the store stays open, it belongs to the caller."""
-        self._statistics = {}
+        self.statistics = {}
         self._files = ()
 
     def ingest(
@@ -134,10 +137,9 @@ class Comparison:
             ModelError: the question could not be embedded, so no parser can answer.
             ConfigurationError: the question is blank.
         """
+        check_question(question)
         started = time.perf_counter()
-        if not question.strip():
-            raise ConfigurationError("the question is empty: type what you want to know")
-        vector = self._embedded(question)
+        vector = self.question_vector(question)
         embedded = time.perf_counter() - started
 
         def column(name: str) -> Column:
@@ -145,91 +147,80 @@ class Comparison:
 
         with ThreadPoolExecutor(max_workers=len(self.parsers)) as pool:
             columns = tuple(pool.map(column, self.parsers))
+        return self.report(question, columns, time.perf_counter() - started)
+
+    def stream(
+        self, question: str, *, document_ids: Sequence[str] | None = None
+    ) -> ComparisonStream:
+        """Answer a question with every parser, and see all of them grow (S0-10).
+
+        Args:
+            question: in the user's words.
+            document_ids: search only these documents; None for all.
+
+        Returns:
+            Pairs of a parser's name and an event, in order of arrival; see `ComparisonStream`.
+
+        Raises:
+            ConfigurationError: the question is blank.
+        """
+        check_question(question)
+        return ComparisonStream(self, question, document_ids)
+
+    def astream(
+        self, question: str, *, document_ids: Sequence[str] | None = None
+    ) -> AsyncComparisonStream:
+        """Like `stream`, for `async with` and `async for`."""
+        return AsyncComparisonStream(self.stream(question, document_ids=document_ids))
+
+    def question_vector(self, question: str) -> QuestionVector:
+        """The question's embedding for all parsers, remembered or fresh.
+
+        Raises:
+            ModelError: the embedding model failed.
+        """
+        return self.vectors.get(self.models, question, mode=self.options.mode)
+
+    def report(
+        self, question: str, columns: tuple[Column, ...], seconds: float
+    ) -> ComparisonReport:
+        """One question's columns with what is known about all of them."""
         return ComparisonReport(
             question=question,
             corpus=self.corpus,
             models=self.models.describe(),
             files=self._files,
             columns=columns,
-            seconds=time.perf_counter() - started,
+            seconds=seconds,
         )
 
     def collection(self, name: str) -> str:
         """The collection that holds the chunks of the parser called `name`."""
         return parser_collection(self.corpus, self.parsers[name], self.models.embedding_name)
 
-    def _embedded(self, question: str) -> list[float]:
-        try:
-            return self.models.embedding.get_query_embedding(question)
-        except RagNodesError:
-            raise
-        except Exception as error:
-            # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
-            name = self.models.embedding_name
-            raise map_model_error(error, model=name, api_base=None) from error
-
     def _remember(self, report: IngestReport) -> IngestReport:
         self._files = report.files
-        self._statistics = {outcome.parser: outcome for outcome in report.columns}
+        self.statistics = {outcome.parser: outcome for outcome in report.columns}
         return report
 
     def _column(
         self,
         name: str,
         question: str,
-        vector: list[float],
+        vector: QuestionVector,
         embedded: float,
         document_ids: Sequence[str] | None,
     ) -> Column:
         started = time.perf_counter()
         answer, failure = None, None
         try:
-            self._require_chunks(name)
-            engine = RagNodesQueryEngine(
-                store=self.store,
-                collection=self.collection(name),
-                models=self.models,
-                parser_name=name,
-                budget=self.budget,
-                top_k=self.top_k,
-                document_ids=document_ids,
-                prompt=self.prompt,
-            )
+            engine = engine_of(self, name, document_ids)
             answer = engine.answer(question, question_vector=vector)
-        except RagNodesError as error:
-            failure = str(error)
         except Exception as error:  # noqa: BLE001 - one column must never take the others down
-            failure = f"{type(error).__name__}: {error}"
-        if failure:
-            logger.warning("%s: %s", name, failure)
-        seconds = {**answer.seconds, "embed": embedded} if answer else {}
-        return Column(
-            name=name,
-            title=_title(name),
-            parser=_configuration(self.parsers[name]),
-            statistics=self._statistics_of(name),
-            answer=answer,
-            error=failure,
-            seconds={**seconds, "total": embedded + time.perf_counter() - started},
-        )
-
-    def _require_chunks(self, name: str) -> None:
-        """Say why ingestion left a parser without a single chunk, rather than find none."""
-        known = self._statistics.get(name)
-        if known and known.error and not known.chunks:
-            raise StoreError(known.error)
-
-    def _statistics_of(self, name: str) -> ParserOutcome:
-        """The chunks of this run; without one, at least how many are stored."""
-        known = self._statistics.get(name)
-        if known is not None:
-            return known
-        collection = self.collection(name)
-        try:
-            chunks = self.store.count(collection)
-        except RagNodesError as error:
-            return ParserOutcome(name, collection, error=str(error))
-        return ParserOutcome(name, collection, chunks=chunks, unchanged=chunks)
+            failure = str(as_failure(name, error))
+        total = embedded + time.perf_counter() - started
+        seconds = {"embed": embedded, "total": total} if answer else {"total": total}
+        return column_of(self, name, answer, failure, seconds)
 
 
 def compare(  # noqa: PLR0913 - options of one call, most with defaults
@@ -250,18 +241,3 @@ def compare(  # noqa: PLR0913 - options of one call, most with defaults
     ) as comparison:
         comparison.ingest(paths, progress=progress)
         return comparison.ask(question)
-
-
-def _title(name: str) -> str:
-    preset = PRESETS.get(name)
-    return preset.title if preset else name
-
-
-def _configuration(parser: SpanNodeParser) -> dict[str, Any]:
-    """The parser's plain options; models and callbacks, which could hold a key, are left out."""
-    options = {
-        field: getattr(parser, field)
-        for field in type(parser).model_fields
-        if isinstance(getattr(parser, field), str | int | float | bool)
-    }
-    return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options}

@@ -22,6 +22,7 @@ from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_ca
 from pydantic import Field, PrivateAttr, SecretStr
 
 from rag_nodes.errors import ModelResponseError
+from rag_nodes.models.chat_facts import billed, known_window
 from rag_nodes.models.connection import Connection, client_faults
 from rag_nodes.settings import OPENAI_API_BASE
 from rag_nodes.text.tokens import encodable
@@ -49,7 +50,8 @@ class OpenAIServerLLM(CustomLLM):
         api_base: None for OpenAI itself.
         temperature: 0 to 2.
         max_tokens: longest answer, in the model's tokens.
-        context_window: tokens of prompt and answer together; LlamaIndex packs prompts by it.
+        context_window: tokens of prompt and answer together, prompts are packed by it (S4-20);
+            None for what is known of the model, or a cautious guess.
         timeout: seconds without a sign of life.
         retry_seconds: seconds after which a failing request is not tried again.
 
@@ -62,11 +64,12 @@ class OpenAIServerLLM(CustomLLM):
     api_base: str | None = None
     temperature: float = Field(default=0.2, ge=0, le=2)
     max_tokens: int = Field(default=1024, ge=1)
-    context_window: int = Field(default=16_384, ge=1)
+    context_window: int | None = Field(default=None, ge=1)
     timeout: float = Field(default=60.0, gt=0)
     retry_seconds: float = Field(default=10.0, ge=0)
     _connection: Connection = PrivateAttr()
     _parameters: dict[str, Any] = PrivateAttr()
+    _stream_options: dict[str, Any] = PrivateAttr()
 
     def __init__(self, *, api_key: SecretStr | None = None, **values: Any) -> None:
         super().__init__(**values)
@@ -81,6 +84,8 @@ class OpenAIServerLLM(CustomLLM):
         # OpenAI's newer models know only the first name, most compatible servers the second.
         limit = "max_completion_tokens" if at_openai else "max_tokens"
         self._parameters = {"temperature": self.temperature, limit: self.max_tokens}
+        # Other servers may refuse a request for figures they do not know; tokens are counted then.
+        self._stream_options = {"stream_options": {"include_usage": True}} if at_openai else {}
 
     @classmethod
     def class_name(cls) -> str:
@@ -91,7 +96,7 @@ class OpenAIServerLLM(CustomLLM):
     def metadata(self) -> LLMMetadata:
         """What LlamaIndex wants to know about the model."""
         return LLMMetadata(
-            context_window=self.context_window,
+            context_window=self.context_window or known_window(self.model_name),
             num_output=self.max_tokens,
             is_chat_model=True,
             model_name=self.model_name,
@@ -169,16 +174,18 @@ class OpenAIServerLLM(CustomLLM):
             raise self._connection.mapped(error) from None
         if not text.strip():
             raise self._nothing(choice.finish_reason)
-        return _answer(text, delta=None, raw=response, reason=choice.finish_reason)
+        facts = {"finish_reason": choice.finish_reason, **billed(response)}
+        return _answer(text, delta=None, raw=response, facts=facts)
 
     def _stream(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Each piece with everything before it; complete only if the server says it finished."""
         text, reason = "", None
-        for piece, ended in self._pieces(messages, kwargs):
+        for piece, ended, tokens in self._pieces(messages, kwargs):
             reason = ended or reason
-            if piece:
+            if piece or (tokens and text):
                 text += piece
-                yield _answer(text, delta=piece, raw=None, reason=reason)
+                facts = {"finish_reason": reason, **tokens}
+                yield _answer(text, delta=piece, raw=None, facts=facts)
         if reason is None and text:
             raise ModelResponseError(
                 f"{self._here}: the answer was cut off after {len(text)} characters; try again"
@@ -188,15 +195,17 @@ class OpenAIServerLLM(CustomLLM):
 
     def _pieces(
         self, messages: Sequence[ChatMessage], extra: dict[str, Any]
-    ) -> Iterator[tuple[str, str | None]]:
-        """Text and finish reason of each event."""
-        events = self._connection.call(self._sender(messages, {**extra, "stream": True}))
+    ) -> Iterator[tuple[str, str | None, dict[str, int]]]:
+        """Text, finish reason and tokens billed of each event."""
+        options = {"stream": True, **self._stream_options}
+        events = self._connection.call(self._sender(messages, {**options, **extra}))
         try:
             with events:
                 for event in events:
                     # The last event of a stream may carry figures and no choice.
-                    for choice in event.choices[:1]:
-                        yield choice.delta.content or "", choice.finish_reason
+                    choice = event.choices[0] if event.choices else None
+                    text = (choice.delta.content or "") if choice else ""
+                    yield text, choice.finish_reason if choice else None, billed(event)
         except client_faults() as error:
             raise self._connection.mapped(error) from None
 
@@ -253,12 +262,12 @@ def _user(prompt: str) -> list[ChatMessage]:
     return [ChatMessage(role=MessageRole.USER, content=prompt)]
 
 
-def _answer(text: str, *, delta: str | None, raw: Any, reason: str | None) -> ChatResponse:
+def _answer(text: str, *, delta: str | None, raw: Any, facts: dict[str, Any]) -> ChatResponse:
     return ChatResponse(
         message=ChatMessage(role=MessageRole.ASSISTANT, content=text),
         delta=delta,
         raw=raw,
-        additional_kwargs={"finish_reason": reason},
+        additional_kwargs=facts,
     )
 
 

@@ -8,7 +8,7 @@ A package offers a parser with three lines in its `pyproject.toml`:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
@@ -68,7 +68,7 @@ def load_plugin(
         ConfigurationError: the name is taken (by us or by another package), or the plugin cannot
             be imported or is no parser; the message names the package.
     """
-    claims = find_plugins().get(name) or []
+    claims: Sequence[Plugin] = find_plugins().get(name) or []
     if not claims:
         return None
     first, *others = claims

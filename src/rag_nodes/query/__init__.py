@@ -3,20 +3,47 @@
 `RagNodesRetriever` and `RagNodesQueryEngine` are LlamaIndex's retriever and query engine.
 """
 
+from rag_nodes.query.chat import RagNodesChat
 from rag_nodes.query.engine import RagNodesQueryEngine, ask
+from rag_nodes.query.events import (
+    Cancelled,
+    CitationSeen,
+    Delta,
+    Event,
+    Failed,
+    Finished,
+    Retrieved,
+    UnknownSource,
+)
+from rag_nodes.query.options import QUERY_PRESETS, QueryOptions
+from rag_nodes.query.question_vectors import QuestionVectors
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.types import Answer, Citation, Hit, Source
+from rag_nodes.store.filters import Filter
 
 QueryEngine = RagNodesQueryEngine
 """Short name of the engine."""
 
 __all__ = [
+    "QUERY_PRESETS",
     "Answer",
+    "Cancelled",
     "Citation",
+    "CitationSeen",
+    "Delta",
+    "Event",
+    "Failed",
+    "Filter",
+    "Finished",
     "Hit",
     "QueryEngine",
+    "QueryOptions",
+    "QuestionVectors",
+    "RagNodesChat",
     "RagNodesQueryEngine",
     "RagNodesRetriever",
+    "Retrieved",
     "Source",
+    "UnknownSource",
     "ask",
 ]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.errors import ModelResponseError, RagNodesError
 from rag_nodes.models import map_model_error
 from rag_nodes.query.citations import cite_passage, cite_sources, cited_numbers
-from rag_nodes.query.prompt import fill
+from rag_nodes.query.usage import Usage
 
 if TYPE_CHECKING:
-    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+    from llama_index.core.base.llms.types import ChatMessage
 
     from rag_nodes.models import Models
     from rag_nodes.query.packing import Packed
@@ -20,20 +20,36 @@ NOTHING_FOUND = "No passage was found for this question."
 """Answer where retrieval came back empty."""
 NOTHING_ANSWERS = "No sentence in the retrieved passages answers this question."
 """Offline answer where no sentence shares enough with the question."""
+BETWEEN_EXTRACTS = "\n\n"
+"""Between the quoted sentences of an offline answer."""
 
 
 class Written(NamedTuple):
-    """The text of an answer and its evidence; fields as in `Answer`."""
+    """The text of an answer and its evidence; fields as in `Answer`.
 
-    text: str
+    Attributes:
+        pieces: the text in the parts it is shown in, each citation's piece at its place.
+    """
+
+    pieces: tuple[str, ...]
     kind: str
     citations: tuple[Citation, ...] = ()
     unknown_sources: tuple[int, ...] = ()
+    usage: Usage = Usage()
+
+    @property
+    def text(self) -> str:
+        """The whole answer."""
+        return "".join(self.pieces)
 
 
-def nothing_found() -> Written:
-    """The answer to a question without hits."""
-    return Written(NOTHING_FOUND, "nothing")
+def without_llm(question: str, packed: Packed, *, retrieval_only: bool) -> Written:
+    """The answer that needs no LLM: nothing found, nothing asked for, or extracts."""
+    if not packed.sources:
+        return Written((NOTHING_FOUND,), "nothing")
+    if retrieval_only:
+        return Written((), "retrieval")
+    return extracted(question, packed)
 
 
 def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
@@ -51,41 +67,43 @@ def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
     numbered = _in_rank_order(packed)
     extracts = extract(question, [hit.node.text for _, hit in numbered], limit=sentences)
     if not extracts:
-        return Written(NOTHING_ANSWERS, "nothing")
-    parts, citations = [], []
+        return Written((NOTHING_ANSWERS,), "nothing")
+    pieces: list[str] = []
+    citations: list[Citation] = []
     for found in extracts:
         number, hit = numbered[found.passage]
         citation = cite_passage(number, hit, found.start, found.end)
+        before = BETWEEN_EXTRACTS if citations else ""
         citations.append(citation)
-        parts.append(f"{' '.join(citation.quote.split())} [Source {number}]")
-    return Written("\n\n".join(parts), "extract", tuple(citations))
+        pieces.append(f"{before}{' '.join(citation.quote.split())} [Source {number}]")
+    return Written(tuple(pieces), "extract", tuple(citations))
 
 
-def messages(question: str, packed: Packed, prompt: str) -> list[ChatMessage]:
+def messages(prompt: str) -> list[ChatMessage]:
     """What the LLM is sent."""
     from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-    return [ChatMessage(role=MessageRole.USER, content=fill(prompt, packed.sources, question))]
+    return [ChatMessage(role=MessageRole.USER, content=prompt)]
 
 
-def generated(response: ChatResponse, packed: Packed, models: Models) -> Written:
+def generated(text: str, packed: Packed, models: Models, usage: Usage) -> Written:
     """An LLM's answer with its citations resolved (S4-17).
 
     Raises:
         ModelResponseError: the answer is empty.
     """
-    text = (response.message.content or "").strip()
-    if not text:
+    stripped = text.strip()
+    if not stripped:
         raise ModelResponseError(
             f"{models.answer_name}: the model answered with nothing; ask again, or raise the "
             "limit of output tokens"
         )
-    cited = cited_numbers(text, (source.number for source in packed.sources))
+    cited = cited_numbers(stripped, (source.number for source in packed.sources))
     citations = cite_sources(cited.known, packed.sources)
-    return Written(text, "generated", citations, cited.unknown)
+    return Written((stripped,), "generated", citations, cited.unknown, usage)
 
 
-def translated(error: Exception, models: Models) -> Exception:
+def translated(error: Exception, models: Models) -> RagNodesError:
     """An LLM's exception as one of ours."""
     if isinstance(error, RagNodesError):
         return error

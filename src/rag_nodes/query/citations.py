@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _BRACKETS = re.compile(r"\[([^\[\]\n]{1,120})\](?!\()")
 """Text in square brackets that is not a link (`[1](url)`)."""
+_UNFINISHED = re.compile(r"\[[^\[\]\n]{0,120}\]?")
+"""The beginning of such a bracket, or all of it where what follows is not known yet."""
 _INDEXED = re.compile(r"[A-Za-z0-9_]")
 """Before bare brackets this means an index, as in `row[1]`."""
 _NAMED = re.compile(r"\s*sources?\b\s*(?P<rest>.*)", re.IGNORECASE)
@@ -59,12 +61,54 @@ def cited_numbers(answer: str, given: Iterable[int]) -> Cited:
         answer: as the model wrote it.
         given: numbers of the sources the model was given.
     """
-    numbers = dict.fromkeys(_mentions(answer))
+    reader = CitationReader()
+    numbers = [*reader.read(answer), *reader.end()]
     available = set(given)
     return Cited(
         known=tuple(number for number in numbers if number in available),
         unknown=tuple(number for number in numbers if number not in available),
     )
+
+
+class CitationReader:
+    """Finds the source numbers of an answer that arrives in pieces, wherever it is split.
+
+    A bracket counts once the character behind it is known: `[1](url)` is a link. What cannot be
+    part of a citation any more is forgotten, so the cost does not grow with the answer.
+    """
+
+    def __init__(self) -> None:
+        self._open = ""
+        self._seen: set[int] = set()
+
+    def read(self, piece: str) -> list[int]:
+        """The numbers that became certain with this piece and were not named before, in order."""
+        self._open += piece
+        return self._new(at_end=False)
+
+    def end(self) -> list[int]:
+        """The numbers in a bracket that was the very end of the answer."""
+        return self._new(at_end=True)
+
+    def _new(self, *, at_end: bool) -> list[int]:
+        done, found = 0, list[int]()
+        for match in _BRACKETS.finditer(self._open):
+            if match.end() == len(self._open) and not at_end:
+                break
+            done = match.end()
+            before = self._open[max(0, match.start() - 1) : match.start()]
+            found.extend(_mentioned(match[1], before))
+        self._forget(done)
+        fresh = [number for number in dict.fromkeys(found) if number not in self._seen]
+        self._seen.update(fresh)
+        return fresh
+
+    def _forget(self, done: int) -> None:
+        """Keep the last bracket if it may still become a citation, and the character before."""
+        start = self._open.rfind("[", done)
+        if start < 0 or not _UNFINISHED.fullmatch(self._open, start):
+            start = len(self._open)
+        self._open = self._open[max(0, start - 1) :]
 
 
 def cite_sources(numbers: Iterable[int], sources: Sequence[Source]) -> tuple[Citation, ...]:
@@ -104,15 +148,18 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
     )
 
 
-def _mentions(answer: str) -> Iterator[int]:
-    for match in _BRACKETS.finditer(answer):
-        named = _NAMED.fullmatch(match[1])
-        if named:
-            yield from _listed(named["rest"])
-        elif _NUMBERS_ONLY.fullmatch(match[1]) and not _INDEXED.match(
-            answer[max(0, match.start() - 1) : match.start()]
-        ):
-            yield from _listed(match[1])
+def _mentioned(inside: str, before: str) -> Iterator[int]:
+    """The source numbers of one bracket.
+
+    Args:
+        inside: what stands in it.
+        before: the character in front of it, if any.
+    """
+    named = _NAMED.fullmatch(inside)
+    if named:
+        yield from _listed(named["rest"])
+    elif _NUMBERS_ONLY.fullmatch(inside) and not _INDEXED.match(before):
+        yield from _listed(inside)
 
 
 def _listed(text: str) -> Iterator[int]:

@@ -1,47 +1,46 @@
-"""LlamaIndex's query engine: question in, cited answer out, sync and async."""
+"""LlamaIndex's query engine: question in, cited answer out, whole or streamed, sync and async."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.response.schema import Response
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.query.answering import (
-    Written,
-    extracted,
-    generated,
-    messages,
-    nothing_found,
-    translated,
-)
-from rag_nodes.query.packing import Packed, pack
-from rag_nodes.query.retriever import CANDIDATES, RagNodesRetriever, scored
+from rag_nodes.query.answering import Written, generated, messages, translated, without_llm
+from rag_nodes.query.options import DEFAULT_TOP_K, QueryOptions
+from rag_nodes.query.preparing import Preparation, Prepared, check_question
+from rag_nodes.query.responses import astreaming_response, response_of, streaming_response
+from rag_nodes.query.retriever import RagNodesRetriever
+from rag_nodes.query.streaming import GrowingAnswer, retrieved, whole
 from rag_nodes.query.types import Answer
+from rag_nodes.query.usage import usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncGenerator, Generator, Sequence
 
+    from llama_index.core.base.llms.types import ChatResponse
+    from llama_index.core.base.response.schema import RESPONSE_TYPE
     from llama_index.core.prompts.mixin import PromptMixinType
-    from llama_index.core.schema import QueryBundle
+    from llama_index.core.schema import NodeWithScore, QueryBundle
 
     from rag_nodes.models import Models
+    from rag_nodes.query.events import Event
+    from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
     from rag_nodes.store import SearchMode, Store
 
-DEFAULT_TOP_K = 5
-"""Chunks per question where neither a budget nor a number is given (S0-27)."""
+    Vector = Sequence[float] | QuestionVector
+
+__all__ = ["DEFAULT_TOP_K", "RagNodesQueryEngine", "ask"]
 
 
 class RagNodesQueryEngine(BaseQueryEngine):
     """Answers from one collection, with citations down to the characters.
 
     `query` and `aquery` give LlamaIndex's `Response`, whose metadata holds the whole answer as
-    plain data under "answer"; `answer` and `aanswer` give the `Answer` itself.
+    plain data under "answer"; `answer` and `aanswer` give the `Answer` itself, `stream` and
+    `astream` the events of its making.
 
     Args:
         store: where the chunks are.
@@ -55,6 +54,9 @@ class RagNodesQueryEngine(BaseQueryEngine):
         document_ids: search only these documents; None for all.
         prompt: template with `{context}` and `{question}`; None for that of `models`.
         similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all.
+        options: more to choose; wins over `budget`, `top_k`, `mode` and `similarity_cutoff`.
+        vectors: embeddings of questions, where several engines share them; None for its own.
+        streaming: `query` and `aquery` give LlamaIndex's streaming responses.
 
     Raises:
         ConfigurationError: budget or top_k is below 1.
@@ -73,26 +75,34 @@ class RagNodesQueryEngine(BaseQueryEngine):
         document_ids: Sequence[str] | None = None,
         prompt: str | None = None,
         similarity_cutoff: float | None = None,
+        options: QueryOptions | None = None,
+        vectors: QuestionVectors | None = None,
+        streaming: bool = False,
     ) -> None:
         super().__init__(callback_manager=None)
-        for option, value in (("budget", budget), ("top_k", top_k)):
-            if value is not None and value < 1:
-                raise ConfigurationError(f"{option} must be at least 1, not {value}")
+        self.options = options or QueryOptions(
+            budget=budget, top_k=top_k, mode=mode, similarity_cutoff=similarity_cutoff
+        )
         self.models = models
         self.parser_name = parser_name
-        self.budget = budget
         self.prompt = prompt or models.prompt
+        self.streaming = streaming
         self.retriever = RagNodesRetriever(
             store=store,
             collection=collection,
             models=models,
-            top_k=top_k or (CANDIDATES if budget is not None else DEFAULT_TOP_K),
-            mode=mode,
             document_ids=document_ids,
-            similarity_cutoff=similarity_cutoff,
+            options=self.options,
+            vectors=vectors,
         )
+        self._preparation = Preparation(self.retriever, self.prompt)
 
-    def answer(self, question: str, *, question_vector: Sequence[float] | None = None) -> Answer:
+    @property
+    def budget(self) -> int | None:
+        """Context tokens; None for no limit."""
+        return self.options.budget
+
+    def answer(self, question: str, *, question_vector: Vector | None = None) -> Answer:
         """Answer a question.
 
         Args:
@@ -100,59 +110,123 @@ class RagNodesQueryEngine(BaseQueryEngine):
             question_vector: its embedding, where several engines share one; None to embed here.
 
         Raises:
-            ConfigurationError: the question is blank.
+            ConfigurationError: the question is blank, or the model's window has no room for it.
             CollectionMissingError: nothing was ingested for this parser and embedding model.
             ModelError: a model failed.
             StoreError: the store failed.
         """
-        clock = _Clock()
-        _check(question)
-        with clock("embed"):
-            vector = question_vector or self.retriever.embed(question)
-        with clock("retrieve"):
-            packed = pack(self.retriever.hits(question, vector), self.budget)
-        with clock("answer"):
-            written = self._written(question, packed)
-        return self._assembled(question, packed, written, clock)
+        check_question(question)
+        prepared = self._preparation.run(question, question_vector)
+        with prepared.clock("answer"):
+            written = self._written(prepared)
+        return self._assembled(prepared, written)
 
-    async def aanswer(
-        self, question: str, *, question_vector: Sequence[float] | None = None
-    ) -> Answer:
+    async def aanswer(self, question: str, *, question_vector: Vector | None = None) -> Answer:
         """Like `answer`, without blocking the event loop."""
-        clock = _Clock()
-        _check(question)
-        with clock("embed"):
-            vector = question_vector or await self.retriever.aembed(question)
-        with clock("retrieve"):
-            hits = await asyncio.to_thread(self.retriever.hits, question, vector)
-            packed = await asyncio.to_thread(pack, hits, self.budget)
-        with clock("answer"):
-            written = await self._awritten(question, packed)
-        return self._assembled(question, packed, written, clock)
+        check_question(question)
+        prepared = await self._preparation.arun(question, question_vector)
+        with prepared.clock("answer"):
+            written = await self._awritten(prepared)
+        return self._assembled(prepared, written)
 
-    def _written(self, question: str, packed: Packed) -> Written:
-        llm = self.models.llm
-        if llm is None or not packed.sources:
-            return extracted(question, packed) if packed.sources else nothing_found()
+    def stream(self, question: str, *, question_vector: Vector | None = None) -> Generator[Event]:
+        """What happens while the answer grows; close it to end the request to the model.
+
+        The first event is `Retrieved`, the last `Finished`, or `Failed` where the model fails.
+
+        Raises:
+            ConfigurationError: the question is blank.
+            RagNodesError: while iterating: as `answer`, for what fails before the LLM is asked.
+        """
+        check_question(question)
+        return self._events(question, question_vector)
+
+    def astream(
+        self, question: str, *, question_vector: Vector | None = None
+    ) -> AsyncGenerator[Event]:
+        """Like `stream`, without blocking the event loop."""
+        check_question(question)
+        return self._aevents(question, question_vector)
+
+    def _events(self, question: str, vector: Vector | None) -> Generator[Event]:
+        prepared = self._preparation.run(question, vector)
+        yield retrieved(prepared)
+        if not prepared.prompt:
+            with prepared.clock("answer"):
+                written = self._without_llm(prepared)
+            yield from whole(prepared, written, self._assembled)
+            return
+        growing = self._growing(prepared)
         try:
-            response = llm.chat(messages(question, packed, self.prompt))
+            with closing(self._llm.stream_chat(messages(prepared.prompt))) as pieces:
+                for piece in pieces:
+                    yield from growing.grow(piece)
+        except Exception as error:  # noqa: BLE001 - any LlamaIndex LLM, each with its own errors
+            yield growing.failed(error)
+            return
+        yield from growing.end()
+
+    async def _aevents(self, question: str, vector: Vector | None) -> AsyncGenerator[Event]:
+        prepared = await self._preparation.arun(question, vector)
+        yield retrieved(prepared)
+        if not prepared.prompt:
+            with prepared.clock("answer"):
+                written = await asyncio.to_thread(self._without_llm, prepared)
+            for event in whole(prepared, written, self._assembled):
+                yield event
+            return
+        growing = self._growing(prepared)
+        try:
+            pieces = await self._llm.astream_chat(messages(prepared.prompt))
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    for event in growing.grow(piece):
+                        yield event
+        except Exception as error:  # noqa: BLE001 - any LlamaIndex LLM, each with its own errors
+            yield growing.failed(error)
+            return
+        for event in growing.end():
+            yield event
+
+    @property
+    def _llm(self) -> Any:
+        return self.models.llm
+
+    def _growing(self, prepared: Prepared) -> GrowingAnswer:
+        return GrowingAnswer(prepared, self.models, self.options.prices, self._assembled)
+
+    def _without_llm(self, prepared: Prepared) -> Written:
+        only = self.options.retrieval_only
+        return without_llm(prepared.question, prepared.packed, retrieval_only=only)
+
+    def _written(self, prepared: Prepared) -> Written:
+        if not prepared.prompt:
+            return self._without_llm(prepared)
+        try:
+            response = self._llm.chat(messages(prepared.prompt))
         except Exception as error:
             raise translated(error, self.models) from error
-        return generated(response, packed, self.models)
+        return self._generated(prepared, response)
 
-    async def _awritten(self, question: str, packed: Packed) -> Written:
-        llm = self.models.llm
-        if llm is None or not packed.sources:
-            return await asyncio.to_thread(self._written, question, packed)
+    async def _awritten(self, prepared: Prepared) -> Written:
+        if not prepared.prompt:
+            return await asyncio.to_thread(self._without_llm, prepared)
         try:
-            response = await llm.achat(messages(question, packed, self.prompt))
+            response = await self._llm.achat(messages(prepared.prompt))
         except Exception as error:
             raise translated(error, self.models) from error
-        return generated(response, packed, self.models)
+        return self._generated(prepared, response)
 
-    def _assembled(self, question: str, packed: Packed, written: Written, clock: _Clock) -> Answer:
+    def _generated(self, prepared: Prepared, response: ChatResponse) -> Written:
+        text = response.message.content or ""
+        name, prices = self.models.answer_name, self.options.prices
+        usage = usage_of(response, prepared.prompt, text, model=name, prices=prices)
+        return generated(text, prepared.packed, self.models, usage)
+
+    def _assembled(self, prepared: Prepared, written: Written) -> Answer:
+        packed = prepared.packed
         return Answer(
-            question=question,
+            question=prepared.question,
             text=written.text,
             kind=written.kind,
             citations=written.citations,
@@ -160,19 +234,32 @@ class RagNodesQueryEngine(BaseQueryEngine):
             hits=packed.hits,
             sources=packed.sources,
             left_out=packed.left_out,
+            left_out_tokens=packed.left_out_tokens,
             context_tokens=packed.tokens,
-            seconds=dict(clock.seconds),
+            budget=prepared.budget,
+            seconds=dict(prepared.clock.seconds),
             embedding_model=self.models.embedding_name,
             answer_model=self.models.answer_name,
+            widened=prepared.widened,
+            cached=prepared.cached,
+            **written.usage._asdict(),
         )
 
-    def _query(self, query_bundle: QueryBundle) -> Response:
-        vector = query_bundle.embedding
-        return _response(self.answer(query_bundle.query_str, question_vector=vector))
+    def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        question, vector = query_bundle.query_str, query_bundle.embedding
+        if self.streaming:
+            return streaming_response(self.stream(question, question_vector=vector))
+        return response_of(self.answer(question, question_vector=vector))
 
-    async def _aquery(self, query_bundle: QueryBundle) -> Response:
-        vector = query_bundle.embedding
-        return _response(await self.aanswer(query_bundle.query_str, question_vector=vector))
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        question, vector = query_bundle.query_str, query_bundle.embedding
+        if self.streaming:
+            return await astreaming_response(self.astream(question, question_vector=vector))
+        return response_of(await self.aanswer(question, question_vector=vector))
+
+    def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        """The hits alone, for LlamaIndex components that ask an engine for them."""
+        return self.retriever.retrieve(query_bundle)
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {}
@@ -182,31 +269,3 @@ def ask(question: str, *, store: Store, collection: str, models: Models, **optio
     """Answer one question; `options` are those of `RagNodesQueryEngine`."""
     engine = RagNodesQueryEngine(store=store, collection=collection, models=models, **options)
     return engine.answer(question)
-
-
-class _Clock:
-    """Wall-clock seconds per stage."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = defaultdict(float)
-
-    @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[stage] += time.perf_counter() - started
-
-
-def _check(question: str) -> None:
-    if not question.strip():
-        raise ConfigurationError("the question is empty: type what you want to know")
-
-
-def _response(answer: Answer) -> Response:
-    return Response(
-        response=answer.text,
-        source_nodes=scored(answer.hits),
-        metadata={"answer": answer.as_dict()},
-    )

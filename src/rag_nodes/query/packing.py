@@ -41,15 +41,17 @@ class Packed:
         sources: numbered blocks made of the hits that fit.
         left_out: hits that did not fit.
         tokens: tokens of all sources together.
+        left_out_tokens: tokens of the hits that did not fit.
     """
 
     hits: tuple[Hit, ...]
     sources: tuple[Source, ...]
     left_out: int
     tokens: int
+    left_out_tokens: int = 0
 
 
-def pack(hits: Sequence[Hit], budget: int | None) -> Packed:
+def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -> Packed:
     """Choose whole chunks in rank order until the budget is full, and merge them per page.
 
     A chunk that does not fit is skipped for the next ones, a few times, so that every parser
@@ -59,20 +61,25 @@ def pack(hits: Sequence[Hit], budget: int | None) -> Packed:
     Args:
         hits: in rank order.
         budget: context tokens; None for all hits.
+        all_wanted: a number of chunks was asked for, so those that do not fit are left out and
+            not just beyond the budget.
     """
     chosen = list(hits) if budget is None else _fitting(hits, budget)
-    ranks = [hit.rank for hit in chosen]
-    considered = tuple(hit for hit in hits if hit.rank <= max(ranks, default=0))
+    last = max((hit.rank for hit in chosen), default=0)
+    considered = tuple(hit for hit in hits if all_wanted or hit.rank <= last)
     sources = merge(chosen)
     # Gaps between merged chunks take tokens too.
     while budget is not None and len(chosen) > 1 and _tokens(sources) > budget:
         chosen.pop()
         sources = merge(chosen)
+    used = {hit.rank for hit in chosen}
+    left_out = [hit for hit in considered if hit.rank not in used]
     return Packed(
         hits=considered,
         sources=sources,
-        left_out=len(considered) - len(chosen),
+        left_out=len(left_out),
         tokens=_tokens(sources),
+        left_out_tokens=sum(count_tokens(hit.node.text) for hit in left_out),
     )
 
 

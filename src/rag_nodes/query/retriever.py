@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from rag_nodes.errors import RagNodesError
-from rag_nodes.models import map_model_error
+from rag_nodes.query.expansion import expanded
+from rag_nodes.query.options import CANDIDATES, QueryOptions
+from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_nodes.models import Models
     from rag_nodes.store import Hit, SearchMode, Store
-
-CANDIDATES = 50
-"""Chunks retrieved where a token budget decides how many are used."""
 
 
 class RagNodesRetriever(BaseRetriever):
@@ -32,9 +31,11 @@ class RagNodesRetriever(BaseRetriever):
         mode: "hybrid", "dense" or "sparse".
         document_ids: search only these documents; None for all.
         similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all (C9).
+        options: more to choose; wins over `top_k`, `mode` and `similarity_cutoff` where given.
+        vectors: embeddings of questions, where several retrievers share them; None for its own.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options of one retriever, all but three with defaults
         self,
         *,
         store: Store,
@@ -44,57 +45,74 @@ class RagNodesRetriever(BaseRetriever):
         mode: SearchMode = "hybrid",
         document_ids: Sequence[str] | None = None,
         similarity_cutoff: float | None = None,
+        options: QueryOptions | None = None,
+        vectors: QuestionVectors | None = None,
     ) -> None:
         super().__init__()
         self.store = store
         self.collection = collection
         self.models = models
-        self.top_k = top_k
-        self.mode = mode
         self.document_ids = document_ids
-        self.similarity_cutoff = similarity_cutoff
+        self.options = options or QueryOptions(
+            top_k=top_k, mode=mode, similarity_cutoff=similarity_cutoff
+        )
+        self.vectors = vectors or QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
 
-    def embed(self, question: str) -> list[float] | None:
-        """Vector of a question; None where the mode needs none.
+    @property
+    def top_k(self) -> int:
+        """Chunks per question."""
+        return self.options.chunks(widened=False)
+
+    def question_vector(self, question: str) -> QuestionVector:
+        """The question's embedding, remembered or fresh; none where the mode needs none.
 
         Raises:
             ModelError: the embedding model failed.
         """
-        if self.mode == "sparse":
-            return None
-        try:
-            return self.models.embedding.get_query_embedding(question)
-        except Exception as error:
-            raise self._translated(error) from error
+        return self.vectors.get(self.models, question, mode=self.options.mode)
+
+    async def aquestion_vector(self, question: str) -> QuestionVector:
+        """Like `question_vector`, without blocking the event loop."""
+        return await self.vectors.aget(self.models, question, mode=self.options.mode)
+
+    def embed(self, question: str) -> list[float] | None:
+        """Only the vector of `question_vector`."""
+        return self.question_vector(question).vector
 
     async def aembed(self, question: str) -> list[float] | None:
-        """Like `embed`, without blocking the event loop."""
-        if self.mode == "sparse":
-            return None
-        try:
-            return await self.models.embedding.aget_query_embedding(question)
-        except Exception as error:
-            raise self._translated(error) from error
+        """Only the vector of `aquestion_vector`."""
+        return (await self.aquestion_vector(question)).vector
 
-    def hits(self, question: str, vector: Sequence[float] | None) -> list[Hit]:
+    def hits(
+        self, question: str, vector: Sequence[float] | None, *, limit: int | None = None
+    ) -> list[Hit]:
         """The best chunks for a question that is embedded already.
+
+        Args:
+            question: in the user's words.
+            vector: its embedding; None where the mode needs none.
+            limit: chunks at most, before they are expanded; None for `top_k`.
 
         Raises:
             CollectionMissingError: nothing was ingested.
             DimensionError: the vector is not from the model the chunks were embedded with.
         """
+        options, wanted = self.options, limit or self.top_k
         found = self.store.search(
             self.collection,
             vector=vector,
             text=question,
-            limit=self.top_k,
-            mode=self.mode,
+            limit=max(wanted, CANDIDATES) if options.rerank else wanted,
+            mode=options.mode,
             document_ids=self.document_ids,
+            filter=options.filter,
+            fusion=options.fusion,
         )
-        cutoff = self.similarity_cutoff
-        if cutoff is None:
-            return found
-        return [hit for hit in found if hit.similarity is None or hit.similarity >= cutoff]
+        if options.similarity_cutoff is not None:
+            found = _similar(found, options.similarity_cutoff)
+        if options.rerank:
+            found = _reranked(found, question, options)
+        return expanded(found, self.store, self.collection, options.expand, limit=wanted)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         question = query_bundle.query_str
@@ -105,12 +123,28 @@ class RagNodesRetriever(BaseRetriever):
         vector = query_bundle.embedding or await self.aembed(question)
         return scored(await asyncio.to_thread(self.hits, question, vector))
 
-    def _translated(self, error: Exception) -> Exception:
-        if isinstance(error, RagNodesError):
-            return error
-        return map_model_error(error, model=self.models.embedding_name, api_base=None)
-
 
 def scored(hits: Sequence[Hit]) -> list[NodeWithScore]:
     """Hits as LlamaIndex passes them on."""
     return [NodeWithScore(node=hit.node, score=hit.score) for hit in hits]
+
+
+def _similar(hits: Sequence[Hit], cutoff: float) -> list[Hit]:
+    return [hit for hit in hits if hit.similarity is None or hit.similarity >= cutoff]
+
+
+def _reranked(hits: Sequence[Hit], question: str, options: QueryOptions) -> list[Hit]:
+    """The hits in the order the caller's reranker gives them, ranks counted anew."""
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+
+    rerank = options.rerank
+    if isinstance(rerank, BaseNodePostprocessor):
+        by_id = {hit.node.node_id: hit for hit in hits}
+        ordered = [
+            replace(by_id[one.node.node_id], score=float(one.score or 0.0))
+            for one in rerank.postprocess_nodes(scored(hits), query_str=question)
+            if one.node.node_id in by_id
+        ]
+    else:
+        ordered = list(rerank(question, hits)) if rerank else list(hits)
+    return [replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=1)]

@@ -77,9 +77,20 @@ class Answer:
         sources: the numbered blocks that were given to the model.
         left_out: hits that did not fit the token budget.
         context_tokens: tokens of all sources together.
-        seconds: wall-clock time per stage: "embed", "retrieve", "answer".
+        seconds: wall-clock time per stage: "embed", "retrieve", "answer", and "first_token" from
+            asking the model to its first text, where the answer was streamed.
         embedding_model: name of the model that embedded the question.
         answer_model: name of the LLM, or "extractive".
+        left_out_tokens: tokens of those hits.
+        budget: context tokens that were allowed in the end, after widening and fitting to the
+            model's window; None for no limit.
+        widened: the question asks for steps, so more was retrieved (S4-11).
+        cached: the question's embedding came from the cache (S3-13).
+        tokens_in: tokens of the prompt; 0 where no LLM was asked.
+        tokens_out: tokens of the LLM's answer.
+        tokens_estimated: both were counted here because the API did not say.
+        cost: US dollars of the LLM by the price table; 0 where none was asked; None when its
+            price is unknown (S4-21).
     """
 
     question: str
@@ -94,6 +105,14 @@ class Answer:
     seconds: dict[str, float] = field(default_factory=dict)
     embedding_model: str = ""
     answer_model: str = ""
+    left_out_tokens: int = 0
+    budget: int | None = None
+    widened: bool = False
+    cached: bool = False
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_estimated: bool = False
+    cost: float | None = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
@@ -109,4 +128,12 @@ class Answer:
             "seconds": dict(self.seconds),
             "embedding_model": self.embedding_model,
             "answer_model": self.answer_model,
+            "left_out_tokens": self.left_out_tokens,
+            "budget": self.budget,
+            "widened": self.widened,
+            "cached": self.cached,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "tokens_estimated": self.tokens_estimated,
+            "cost": self.cost,
         }

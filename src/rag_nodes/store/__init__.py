@@ -5,6 +5,8 @@ can tell which. Qdrant itself is imported when a store is opened, not before.
 """
 
 from rag_nodes.store.catalogue import Catalogue, StoredNode, is_complete
+from rag_nodes.store.filters import Filter
+from rag_nodes.store.fusion import Fusion
 from rag_nodes.store.hit import Hit
 from rag_nodes.store.names import CollectionInfo, collection_name, parser_collection
 from rag_nodes.store.search import SearchMode
@@ -13,6 +15,8 @@ from rag_nodes.store.store import Store, open_store
 __all__ = [
     "Catalogue",
     "CollectionInfo",
+    "Filter",
+    "Fusion",
     "Hit",
     "SearchMode",
     "Store",

@@ -7,7 +7,6 @@ every call, and async calls run on a thread under that same lock.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 import warnings
@@ -27,12 +26,11 @@ from rag_nodes.errors import (
 )
 from rag_nodes.store.faults import damaged, shown, translated
 from rag_nodes.store.local_index import LocalIndex
+from rag_nodes.store.locking import AsyncBridge, LockedClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
-
-    from qdrant_client import QdrantClient
 
 logger = logging.getLogger(__name__)
 
@@ -122,66 +120,6 @@ class Engine:
             with self.guard:
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA synchronous=NORMAL")
-
-
-_READING = frozenset(
-    {
-        "close",
-        "collection_exists",
-        "count",
-        "get_collection",
-        "get_collections",
-        "query_points",
-        "retrieve",
-        "scroll",
-    }
-)
-"""Methods that change nothing; every other one counts as a write."""
-
-
-class LockedClient:
-    """A Qdrant client whose every method runs under one lock.
-
-    Attributes:
-        unlocked: the client.
-        lock: which to hold for several calls.
-        writes: calls so far that may have changed something.
-    """
-
-    def __init__(self, client: QdrantClient, lock: threading.RLock) -> None:
-        self.unlocked = client
-        self.lock = lock
-        self.writes = 0
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """The method `name` of the client, under the lock."""
-        if name.startswith("_"):
-            # Private attributes would hand out the unlocked inner client.
-            raise AttributeError(name)
-        method = getattr(self.unlocked, name)
-
-        def locked(*args: Any, **kwargs: Any) -> Any:
-            with self.lock:
-                self.writes += name not in _READING
-                return method(*args, **kwargs)
-
-        return locked
-
-
-class AsyncBridge:
-    """The async face of a locked client: every call runs on a thread, the event loop stays free."""
-
-    def __init__(self, client: LockedClient) -> None:
-        self.client = client
-
-    def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
-        """The method `name` of the client, as a coroutine function."""
-        method = getattr(self.client, name)
-
-        async def bridged(*args: Any, **kwargs: Any) -> Any:
-            return await asyncio.to_thread(method, *args, **kwargs)
-
-        return bridged
 
 
 _folders: dict[Path, Engine] = {}

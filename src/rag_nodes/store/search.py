@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from qdrant_client.http import models as rest
 
     from rag_nodes.store.engine import Engine
-    from rag_nodes.store.store import Store
 
 SearchMode = Literal["hybrid", "dense", "sparse"]
 """By meaning and words, by meaning only, or by words only."""
@@ -68,23 +67,6 @@ class Query:
             raise ConfigurationError(f"search mode {self.mode!r} needs the question's text")
 
 
-def find(store: Store, collection: str, query: Query, limit: int) -> list[Hit]:
-    """The best `limit` chunks of an open store: `Store.search` with every option of a query."""
-    engine = store._engine  # noqa: SLF001 - the store's own package
-    return search(engine, collection, query, limit)
-
-
-def fetch(store: Store, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
-    """The stored nodes with these ids, without embeddings; ids that are not there are left out.
-
-    Raises:
-        StoreError: see `rag_nodes.store.faults`.
-    """
-    engine = store._engine  # noqa: SLF001 - the store's own package
-    with engine.calls(collection):
-        return _nodes(engine, collection, list(node_ids))
-
-
 def search(engine: Engine, collection: str, query: Query, limit: int) -> list[Hit]:
     """The best `limit` chunks, see `Store.search`."""
     if limit < 1:
@@ -98,7 +80,7 @@ def search(engine: Engine, collection: str, query: Query, limit: int) -> list[Hi
             searcher.complete(dense, sparse)
     best = fuse(dense, sparse, query.fusion)[:limit]
     with engine.calls(collection):
-        nodes = _nodes(engine, collection, [node_id for node_id, _ in best])
+        nodes = nodes_of(engine, collection, [node_id for node_id, _ in best])
     return [
         Hit(
             node=nodes[node_id],
@@ -244,7 +226,7 @@ class _Served(_Searcher):
         return {str(point.id): float(point.score) for point in found.points}
 
 
-def _nodes(engine: Engine, collection: str, node_ids: list[str]) -> dict[str, TextNode]:
+def nodes_of(engine: Engine, collection: str, node_ids: list[str]) -> dict[str, TextNode]:
     """The stored nodes by id, as they were written."""
     from llama_index.core.schema import TextNode
     from llama_index.core.vector_stores.utils import metadata_dict_to_node

@@ -9,13 +9,17 @@ from rag_nodes.store.catalogue import PAYLOAD_KEYS, Catalogue
 from rag_nodes.store.engine import MEMORY, connect, disconnect
 from rag_nodes.store.faults import missing
 from rag_nodes.store.names import CollectionInfo, described
-from rag_nodes.store.search import Query, SearchMode, documents_filter, search
+from rag_nodes.store.search import Query, SearchMode, documents_filter, nodes_of, search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from llama_index.core.schema import TextNode
+
     from rag_nodes.store.engine import Engine
+    from rag_nodes.store.filters import Filter
+    from rag_nodes.store.fusion import Fusion
     from rag_nodes.store.hit import Hit
     from rag_nodes.store.vectors import HybridVectorStore
 
@@ -156,6 +160,8 @@ class Store:
         limit: int,
         mode: SearchMode = "hybrid",
         document_ids: Sequence[str] | None = None,
+        filter: Filter | None = None,  # noqa: A002 -- the word every vector store uses
+        fusion: Fusion = "score",
     ) -> list[Hit]:
         """The best chunks for a question, each with its cosine similarity and BM25 score.
 
@@ -164,16 +170,27 @@ class Store:
             vector: embedding of the question; needed unless the mode is "sparse".
             text: the question; needed unless the mode is "dense".
             limit: how many at most.
-            mode: "hybrid" adds the z-scores of both rankings, see `rag_nodes.store.fusion`.
+            mode: "hybrid" joins both rankings.
             document_ids: search only these documents; None for all.
+            filter: search only chunks that pass it; None for all.
+            fusion: how both rankings are joined, see `rag_nodes.store.fusion`.
 
         Raises:
             CollectionMissingError: nothing was ingested under this name.
             ConfigurationError: the mode needs a vector or text that was not given.
             DimensionError: the vector's length is not that of the collection.
         """
-        query = Query(vector=vector, text=text, mode=mode, document_ids=document_ids)
+        query = Query(vector, text, mode, document_ids, filter, fusion)
         return search(self._engine, collection, query, limit)
+
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        """The stored nodes with these ids, without embeddings; unknown ids are left out.
+
+        Raises:
+            StoreError: see `rag_nodes.store.faults`.
+        """
+        with self._engine.calls(collection):
+            return nodes_of(self._engine, collection, list(node_ids))
 
     def _chunks(
         self, collection: str, document_id: str | None = None

@@ -17,6 +17,7 @@ from dotenv import dotenv_values
 from pydantic import (
     BeforeValidator,
     Field,
+    PrivateAttr,
     SecretStr,
     ValidationError,
     field_validator,
@@ -30,6 +31,7 @@ from pydantic_settings import (
 )
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.settings.answers import TABLE, AnswerSettings, read_answers
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -139,6 +141,7 @@ class Settings(BaseSettings):
     """Cosine above which a chunk is shown as a fair match (S0-16, C9)."""
     prompt: str = DEFAULT_PROMPT
     """Template for the LLM with {context} and {question}; literal braces are doubled."""
+    _answers: AnswerSettings = PrivateAttr()
 
     def __init__(self, **values: Any) -> None:
         _refuse_unknown_variables(type(self))
@@ -147,6 +150,7 @@ class Settings(BaseSettings):
         except ValidationError as error:
             # The cause is dropped on purpose: its chain may show what was typed into a key.
             raise ConfigurationError(_readable(error, type(self))) from None
+        self._answers = read_answers(SETTINGS_FILE)
 
     @classmethod
     def settings_customise_sources(
@@ -200,6 +204,10 @@ class Settings(BaseSettings):
             raise ValueError("medium_similarity must not exceed high_similarity")
         return self
 
+    def answering(self) -> dict[str, Any]:
+        """The table `[answers]` of `rag_nodes.toml` as arguments of `QueryOptions`."""
+        return self._answers.chosen()
+
     def masked(self) -> dict[str, Any]:
         """Plain data for `--print-config`: keys read `****` where set, None where not."""
         values = self.model_dump()
@@ -236,6 +244,7 @@ class _SettingsFile(TomlConfigSettingsSource):
             super().__init__(settings_cls)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             raise ConfigurationError(f"{SETTINGS_FILE}: cannot be read: {error}") from error
+        self.init_kwargs.pop(TABLE, None)  # read by `read_answers`
         for name in _SECRETS:
             if name in self.toml_data:
                 raise ConfigurationError(

@@ -1,0 +1,61 @@
+"""Which retrieved text several parsers found, and which only one of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from rag_nodes.text.spans import Span, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rag_nodes.query import Hit
+
+_MOST = 0.5
+"""Share of a chunk's characters another parser must have found to have found it too."""
+
+
+def found_also_by(columns: Mapping[str, Sequence[Hit]]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """For every hit the other parsers that found most of the same text of the same document.
+
+    Args:
+        columns: the hits of each parser.
+
+    Returns:
+        Names of parsers by parser and node id. A hit whose place in its document is unknown is
+        left out.
+    """
+    places = {name: _places(hits) for name, hits in columns.items()}
+    return {
+        (name, hit.node.node_id): tuple(
+            other
+            for other, found in places.items()
+            if other != name and _covered(span, found.get(document, ())) >= _MOST * span.length
+        )
+        for name, hits in columns.items()
+        for hit in hits
+        if (place := _place(hit))
+        for document, span in [place]
+    }
+
+
+def _place(hit: Hit) -> tuple[str, Span] | None:
+    node = hit.node
+    if node.start_char_idx is None or node.end_char_idx is None:
+        return None
+    return node.ref_doc_id or "", Span(node.start_char_idx, node.end_char_idx)
+
+
+def _places(hits: Sequence[Hit]) -> dict[str, list[Span]]:
+    """Per document the spans that were found, disjoint."""
+    found: dict[str, list[Span]] = defaultdict(list)
+    for hit in hits:
+        if place := _place(hit):
+            found[place[0]].append(place[1])
+    return {document: merge(spans) for document, spans in found.items()}
+
+
+def _covered(span: Span, others: Sequence[Span]) -> int:
+    """Characters of `span` that disjoint spans hold."""
+    return sum(span.overlap(other) for other in others)

@@ -1,0 +1,212 @@
+"""Every parser's answer as it grows, in order of arrival, each stoppable on its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import closing
+from queue import SimpleQueue
+from threading import Lock, RLock, Thread
+from typing import TYPE_CHECKING, Self
+
+from rag_nodes.compare.columns import as_failure, column_of, engine_of
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.query.events import Cancelled, Delta, Event, Failed, Finished, Last
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.compare.comparison import Comparison
+    from rag_nodes.compare.report import Column, ComparisonReport
+    from rag_nodes.query.question_vectors import QuestionVector
+
+    Named = tuple[str, Event]
+
+
+class ComparisonStream:
+    """Pairs of a parser's name and an event, in order of arrival.
+
+    Work starts at once, one thread per parser; the first one there embeds the question for all.
+    Each parser ends with exactly one of `Finished`, `Failed` and `Cancelled`. Leaving a `with`
+    block, or `close`, stops what still runs at its next event.
+
+    Args:
+        comparison: what to ask.
+        question: not blank.
+        document_ids: search only these documents; None for all.
+    """
+
+    def __init__(
+        self, comparison: Comparison, question: str, document_ids: Sequence[str] | None
+    ) -> None:
+        self._comparison = comparison
+        self._question = question
+        self._document_ids = document_ids
+        self._started = time.perf_counter()
+        self._queue: SimpleQueue[Named | None] = SimpleQueue()
+        self._lock = RLock()
+        self._texts: dict[str, list[str]] = {name: [] for name in comparison.parsers}
+        self._ends: dict[str, tuple[Event, float]] = {}
+        self._waiting = set(comparison.parsers)
+        self._closed = False
+        self._embedding = Lock()
+        self._embedded: tuple[QuestionVector, float] | None = None
+        self._embedding_failed: Exception | None = None
+        for name in comparison.parsers:
+            Thread(target=self._run, args=(name,), name=f"ask {name}", daemon=True).start()
+
+    def __enter__(self) -> Self:
+        """The stream itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop what still runs."""
+        self.close()
+
+    def __iter__(self) -> Self:
+        """The stream itself; it can be read once."""
+        return self
+
+    def __next__(self) -> Named:
+        """The next event of any parser, waiting for it."""
+        named = self.take()
+        if named is None:
+            raise StopIteration
+        return named
+
+    def take(self) -> Named | None:
+        """The next event of any parser, waiting for it; None after the last one."""
+        if not self._waiting or self._closed:
+            return None
+        named = self._queue.get()
+        if named is not None and isinstance(named[1], Last):
+            self._waiting.discard(named[0])
+        return named
+
+    def cancel(self, name: str) -> None:
+        """End one parser's answer with `Cancelled`; the others go on. Safe from any thread.
+
+        A parser that has ended already stays as it is.
+
+        Raises:
+            ConfigurationError: there is no parser of that name.
+        """
+        if name not in self._texts:
+            known = ", ".join(self._texts)
+            raise ConfigurationError(f"no parser {name!r} in this comparison; there are: {known}")
+        with self._lock:
+            self._put(name, Cancelled("".join(self._texts[name])))
+
+    def close(self) -> None:
+        """Stop all that still runs, without further events."""
+        with self._lock:
+            self._closed = True
+        self._queue.put(None)
+
+    def report(self) -> ComparisonReport:
+        """All columns as `Comparison.ask` gives them; a cancelled one has that as its error.
+
+        Raises:
+            ConfigurationError: some parser has not ended yet.
+        """
+        running = [name for name in self._texts if name not in self._ends]
+        if running:
+            raise ConfigurationError(
+                f"{', '.join(running)} not answered yet; read the stream to its end first"
+            )
+        columns = tuple(self._column(name) for name in self._texts)
+        last = max(ended for _, ended in self._ends.values())
+        return self._comparison.report(self._question, columns, last - self._started)
+
+    def _column(self, name: str) -> Column:
+        event, ended = self._ends[name]
+        answer = event.answer if isinstance(event, Finished) else None
+        error = str(event.error) if isinstance(event, Failed) else None
+        if isinstance(event, Cancelled):
+            error = "cancelled before it had answered"
+        seconds = {"total": ended - self._started}
+        if answer and self._embedded:
+            seconds["embed"] = self._embedded[1]
+        return column_of(self._comparison, name, answer, error, seconds)
+
+    def _run(self, name: str) -> None:
+        """One parser's thread."""
+        try:
+            engine = engine_of(self._comparison, name, self._document_ids)
+            with closing(engine.stream(self._question, question_vector=self._vector())) as events:
+                for event in events:
+                    if isinstance(event, Failed):
+                        as_failure(name, event.error)
+                    if not self._put(name, event):
+                        return
+        except Exception as error:  # noqa: BLE001 - one column must never take the others down
+            self._put(name, Failed(as_failure(name, error), "".join(self._texts[name])))
+
+    def _vector(self) -> QuestionVector:
+        """The question's vector: embedded by the first thread, waited for by the others."""
+        with self._embedding:
+            if self._embedding_failed is not None:
+                raise self._embedding_failed
+            if self._embedded is None:
+                started = time.perf_counter()
+                try:
+                    vector = self._comparison.question_vector(self._question)
+                except Exception as error:
+                    self._embedding_failed = error
+                    raise
+                self._embedded = (vector, time.perf_counter() - started)
+            return self._embedded[0]
+
+    def _put(self, name: str, event: Event) -> bool:
+        """Pass an event on; False where nobody wants more of this parser."""
+        with self._lock:
+            if self._closed or name in self._ends:
+                return False
+            if isinstance(event, Delta):
+                self._texts[name].append(event.text)
+            if isinstance(event, Last):
+                self._ends[name] = (event, time.perf_counter())
+            self._queue.put((name, event))
+            return True
+
+
+class AsyncComparisonStream:
+    """A `ComparisonStream` for `async with` and `async for`; the event loop stays free.
+
+    Args:
+        events: the stream to read; it starts at once.
+    """
+
+    def __init__(self, events: ComparisonStream) -> None:
+        self._events = events
+
+    async def __aenter__(self) -> Self:
+        """The stream itself."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop what still runs."""
+        self._events.close()
+
+    def __aiter__(self) -> Self:
+        """The stream itself; it can be read once."""
+        return self
+
+    async def __anext__(self) -> Named:
+        """The next event of any parser; cancelling the wait ends the stream."""
+        try:
+            named = await asyncio.to_thread(self._events.take)
+        except asyncio.CancelledError:
+            self._events.close()
+            raise
+        if named is None:
+            raise StopAsyncIteration
+        return named
+
+    def cancel(self, name: str) -> None:
+        """See `ComparisonStream.cancel`."""
+        self._events.cancel(name)
+
+    def report(self) -> ComparisonReport:
+        """See `ComparisonStream.report`."""
+        return self._events.report()

@@ -1,0 +1,108 @@
+"""How questions are answered, as one plain value that several engines share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.query.steps import STEP_WORDS
+
+if TYPE_CHECKING:
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+
+    from rag_nodes.store import Hit, SearchMode
+    from rag_nodes.store.filters import Filter
+    from rag_nodes.store.fusion import Fusion
+
+Expand = Literal["none", "neighbours", "parent"]
+"""Nothing, the chunks before and after each hit, or the parent instead of its children."""
+
+CANDIDATES = 50
+"""Chunks retrieved where a token budget decides how many are used."""
+DEFAULT_TOP_K = 5
+"""Chunks per question where neither a budget nor a number is given (S0-27)."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """How questions are answered.
+
+    Attributes:
+        budget: context tokens, the same for every parser; None for no limit.
+        top_k: chunks per question; None for as many as fit the budget, or `DEFAULT_TOP_K`.
+        mode: "hybrid", "dense" or "sparse".
+        fusion: how a hybrid search joins its rankings: "score", "distribution" or "rank".
+        filter: search only chunks that pass it; None for all.
+        similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all (C9).
+        expand: read around what was found: "neighbours" adds the chunks before and after,
+            "parent" takes a child's parent instead, where the parser makes families.
+        rerank: puts the candidates into a better order: called with question and hits, or a
+            LlamaIndex postprocessor; None to keep the order of the search.
+        step_words: words that ask for steps, whole and in any language; () for none (S4-12).
+        step_factor: budget and `top_k` are multiplied by it for such questions (S4-11).
+        context_window: tokens of prompt and answer together; None for what the model says.
+        prices: US dollars per million tokens read and written, by model name; they win over
+            the built-in table.
+        cache_ttl_hours: how long a question's embedding is remembered; 0 for not at all (S3-13).
+        retrieval_only: show what would be read and answer nothing.
+
+    Raises:
+        ConfigurationError: a number is out of range, or a choice unknown.
+
+    Example:
+        >>> QueryOptions(budget=None).chunks(widened=False)
+        5
+    """
+
+    budget: int | None = 1500
+    top_k: int | None = None
+    mode: SearchMode = "hybrid"
+    fusion: Fusion = "score"
+    filter: Filter | None = None
+    similarity_cutoff: float | None = None
+    expand: Expand = "none"
+    rerank: Callable[[str, Sequence[Hit]], Sequence[Hit]] | BaseNodePostprocessor | None = None
+    step_words: tuple[str, ...] = STEP_WORDS
+    step_factor: float = 2.0
+    context_window: int | None = None
+    prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    cache_ttl_hours: float = 24.0
+    retrieval_only: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work before anything is asked; the store checks mode and fusion."""
+        for name in ("budget", "top_k", "context_window"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigurationError(f"{name} must be at least 1, not {value}")
+        if self.step_factor < 1:
+            raise ConfigurationError(f"step_factor must be at least 1, not {self.step_factor}")
+        if self.cache_ttl_hours < 0:
+            raise ConfigurationError(f"cache_ttl_hours must not be below 0: {self.cache_ttl_hours}")
+        if self.expand not in {"none", "neighbours", "parent"}:
+            raise ConfigurationError(
+                f"unknown expand {self.expand!r}; choose none, neighbours or parent"
+            )
+
+    def chunks(self, *, widened: bool) -> int:
+        """Chunks to retrieve at most; a budget alone takes as many candidates as may fit it."""
+        wanted = self.top_k or (CANDIDATES if self.budget is not None else DEFAULT_TOP_K)
+        return round(wanted * self.step_factor) if widened else wanted
+
+    def tokens(self, *, widened: bool) -> int | None:
+        """Context tokens; None for no limit."""
+        if self.budget is None or not widened:
+            return self.budget
+        return round(self.budget * self.step_factor)
+
+
+QUERY_PRESETS: dict[str, QueryOptions] = {
+    "compare": QueryOptions(),
+    "workbench": QueryOptions(budget=None, top_k=5),
+    "crawl": QueryOptions(budget=None, top_k=3, similarity_cutoff=0.3),
+    "pdf-qa": QueryOptions(budget=None, top_k=10, similarity_cutoff=0.2, step_factor=5.0),
+}
+"""The same budget for every parser, or the numbers of chunks of the source documents (S0-27; S3-10
+and S3-11; S4-10, S4-11 and S4-13). Their cutoffs are meant for neural embeddings."""

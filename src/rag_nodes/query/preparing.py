@@ -1,0 +1,153 @@
+"""Question to packed sources: everything before a model writes, for all ways of answering."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.query.packing import Packed, pack
+from rag_nodes.query.prompt import fill
+from rag_nodes.query.question_vectors import QuestionVector
+from rag_nodes.query.steps import asks_for_steps
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rag_nodes.models import Models
+    from rag_nodes.query.options import QueryOptions
+    from rag_nodes.query.retriever import RagNodesRetriever
+
+_MARGIN = 0.05
+"""Share of the window kept free: a model's own tokenizer counts a little differently."""
+
+
+class Clock:
+    """Wall-clock seconds per stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def __call__(self, stage: str) -> Iterator[None]:
+        """Add the time of the block to a stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] += time.perf_counter() - started
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A question with what will be read for it.
+
+    Attributes:
+        question: in the user's words.
+        packed: what fits.
+        prompt: what the LLM will read; "" where none is asked.
+        budget: context tokens in the end; None for no limit.
+        widened: the question asks for steps.
+        cached: the question's embedding was known.
+        clock: has timed the stages so far.
+    """
+
+    question: str
+    packed: Packed
+    prompt: str
+    budget: int | None
+    widened: bool
+    cached: bool
+    clock: Clock
+
+
+class Preparation:
+    """Embeds, retrieves and packs, the same way for sync and async.
+
+    Args:
+        retriever: over the collection.
+        prompt: the template.
+    """
+
+    def __init__(self, retriever: RagNodesRetriever, prompt: str) -> None:
+        self.retriever = retriever
+        self.template = prompt
+
+    @property
+    def _options(self) -> QueryOptions:
+        return self.retriever.options
+
+    def run(self, question: str, vector: Sequence[float] | QuestionVector | None) -> Prepared:
+        """Prepare a question; a vector that is given saves embedding it."""
+        clock = Clock()
+        with clock("embed"):
+            embedded = _given(vector) or self.retriever.question_vector(question)
+        return self._read(question, embedded, clock)
+
+    async def arun(
+        self, question: str, vector: Sequence[float] | QuestionVector | None
+    ) -> Prepared:
+        """Like `run`, without blocking the event loop."""
+        clock = Clock()
+        with clock("embed"):
+            embedded = _given(vector) or await self.retriever.aquestion_vector(question)
+        return await asyncio.to_thread(self._read, question, embedded, clock)
+
+    def _read(self, question: str, embedded: QuestionVector, clock: Clock) -> Prepared:
+        options = self._options
+        widened = asks_for_steps(question, options.step_words)
+        budget = options.tokens(widened=widened)
+        with clock("retrieve"):
+            hits = self.retriever.hits(
+                question, embedded.vector, limit=options.chunks(widened=widened)
+            )
+            packed, prompt = pack(hits, budget), ""
+            models = self.retriever.models
+            if models.llm is not None and packed.sources and not options.retrieval_only:
+                room = _room(models, options)
+                prompt = fill(self.template, packed.sources, question)
+                while (over := count_tokens(prompt) - room) > 0:
+                    budget = packed.tokens - over
+                    if budget < 1:
+                        raise _no_room(models, room)
+                    packed = pack(hits, budget, all_wanted=options.budget is None)
+                    prompt = fill(self.template, packed.sources, question)
+        return Prepared(question, packed, prompt, budget, widened, embedded.cached, clock)
+
+
+def check_question(question: str) -> None:
+    """Refuse a question that asks nothing.
+
+    Raises:
+        ConfigurationError: it is blank.
+    """
+    if not question.strip():
+        raise ConfigurationError("the question is empty: type what you want to know")
+
+
+def _given(vector: Sequence[float] | QuestionVector | None) -> QuestionVector | None:
+    if isinstance(vector, QuestionVector):
+        return vector
+    return QuestionVector(list(vector)) if vector else None
+
+
+def _room(models: Models, options: QueryOptions) -> int:
+    """Tokens the whole prompt may take: the window without the longest answer (S4-20)."""
+    about = models.llm.metadata if models.llm is not None else None
+    if about is None:
+        return 0
+    window = options.context_window or about.context_window
+    return int(window * (1 - _MARGIN)) - max(about.num_output, 0)
+
+
+def _no_room(models: Models, room: int) -> ConfigurationError:
+    return ConfigurationError(
+        f"{models.answer_name}: {max(room, 0)} tokens are left for prompt and question, and they "
+        "take all of it; raise context_window if the model has more, lower max_output_tokens, or "
+        "shorten the prompt"
+    )

@@ -1,0 +1,230 @@
+"""`rag-nodes ask`: modes, filters, retrieval alone, and answers that grow on a terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from rag_nodes.cli.answering import search_filter
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.session import Session
+from rag_nodes.cli.streaming import GrowingText, streamed_answer
+from rag_nodes.errors import ConfigurationError, ModelResponseError
+from rag_nodes.query import Delta, Failed, Filter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Ended
+    from openai_server import OpenAIServer
+
+HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
+SAND = "When must the sand filter be rinsed backwards?"
+STORED = ("-p", "fixed", "--store", "kept")
+
+
+@pytest.fixture
+def handbook(command: Callable[..., Ended]) -> Callable[..., Ended]:
+    """Asks the handbook, which is stored already."""
+    assert command("ingest", HANDBOOK, *STORED, "-q").code == 0
+    return lambda question, *options: command("ask", question, *STORED, *options)
+
+
+def terminal(width: int = 80) -> Console:
+    return Console(
+        file=io.StringIO(), force_terminal=True, width=width, markup=False, color_system=None
+    )
+
+
+def shown(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+# --- what is searched ---------------------------------------------------------------------------
+
+
+def test_citations_say_file_page_and_characters(handbook: Callable[..., Ended]) -> None:
+    cited = handbook(SAND, "--json").json["citations"][0]
+    assert f"handbook.pdf, p. {cited['page']}" in handbook(SAND).stdout
+    assert f"characters {cited['start']}-{cited['end']}" in handbook(SAND).stdout
+
+
+@pytest.mark.parametrize(
+    ("mode", "scores"),
+    [
+        ("dense", {"similarity": True, "keyword_score": False}),
+        ("sparse", {"similarity": False, "keyword_score": True}),
+        ("hybrid", {"similarity": True, "keyword_score": True}),
+    ],
+)
+def test_the_mode_decides_which_scores_there_are(
+    handbook: Callable[..., Ended], mode: str, scores: dict[str, bool]
+) -> None:
+    hit = handbook(SAND, "--mode", mode, "--json").json["hits"][0]
+    assert {name: hit[name] is not None for name in scores} == scores
+
+
+def test_an_unknown_mode_is_a_usage_error(handbook: Callable[..., Ended]) -> None:
+    assert handbook(SAND, "--mode", "psychic").code == ExitCode.USAGE
+
+
+def test_a_page_filter_finds_chunks_of_those_pages_only(handbook: Callable[..., Ended]) -> None:
+    hits = handbook(SAND, "--filter", "page=3-4", "--json").json["hits"]
+    pages = [(hit["metadata"]["page_start"], hit["metadata"]["page_end"]) for hit in hits]
+    assert pages
+    assert all(first <= 4 and last >= 3 for first, last in pages)
+
+
+def test_a_filter_that_nothing_passes_answers_that_nothing_was_found(
+    handbook: Callable[..., Ended],
+) -> None:
+    ended = handbook(SAND, "-f", "file=other.pdf", "--json")
+    assert (ended.code, ended.json["kind"], ended.json["hits"]) == (0, "nothing", [])
+
+
+@pytest.mark.parametrize(
+    "text", ["page=x", "page=9-3", "page=0", "colour=red", "file=", "heading", "page=3-"]
+)
+def test_a_filter_that_makes_no_sense_is_refused(handbook: Callable[..., Ended], text: str) -> None:
+    ended = handbook(SAND, "--filter", text, "-q")
+    assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
+    assert "page" in ended.stderr
+
+
+def test_filters_add_up_and_each_is_given_once() -> None:
+    both = search_filter(["file=a=b.pdf", "page=3", "heading= Water supply "])
+    assert both == Filter(file_name="a=b.pdf", pages=(3, 3), heading="Water supply")
+    assert search_filter([]) is None
+    with pytest.raises(ConfigurationError, match="page is given twice"):
+        search_filter(["page=3", "page=4"])
+
+
+def test_retrieval_only_shows_chunks_and_no_answer(handbook: Callable[..., Ended]) -> None:
+    ended = handbook(SAND, "--retrieval-only")
+    assert ended.code == 0
+    assert "retrieval only" in ended.stdout
+    assert "[Source" not in ended.stdout
+    assert "more than 2.4 bar" not in ended.stdout.split("Chunks")[0]
+    answer = handbook(SAND, "--retrieval-only", "--json").json
+    assert (answer["kind"], answer["citations"]) == ("retrieval", [])
+    assert answer["hits"]
+
+
+def test_a_limit_given_as_a_flag_also_holds_for_questions_about_steps(
+    handbook: Callable[..., Ended],
+) -> None:
+    steps = "How is the sand filter rinsed, step by step?"
+    assert len(handbook(steps, "--top-k", "2", "--json").json["hits"]) == 2
+    assert handbook(steps, "--budget", "300", "--json").json["context_tokens"] <= 300
+    assert handbook(steps, "--json").json["widened"]
+    assert "asks for steps" in handbook(steps).stdout
+
+
+def test_the_settings_file_decides_the_mode_where_no_flag_does(
+    handbook: Callable[..., Ended],
+) -> None:
+    Path("rag_nodes.toml").write_text('[answers]\nmode = "sparse"\n', encoding="utf-8")
+    assert handbook(SAND, "--json").json["hits"][0]["similarity"] is None
+    assert handbook(SAND, "--mode", "dense", "--json").json["hits"][0]["similarity"] is not None
+
+
+def test_off_a_terminal_nothing_moves(handbook: Callable[..., Ended]) -> None:
+    ended = handbook(SAND)
+    assert not {"\r", "\x1b", "\x08"} & set(ended.stdout + ended.stderr)
+
+
+# --- growing on a terminal ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Console:
+    """Makes the next runs believe that stdout is a terminal."""
+    console = terminal(100)
+    made = Session.__init__
+
+    def with_terminal(session: Session, **values: object) -> None:
+        made(session, **values)  # type: ignore[arg-type]
+        session.output = console
+
+    monkeypatch.setattr(Session, "__init__", with_terminal)
+    return console
+
+
+def test_an_offline_answer_on_a_terminal_is_complete(
+    handbook: Callable[..., Ended], on_terminal: Console
+) -> None:
+    assert handbook(SAND).code == 0
+    text = shown(on_terminal)
+    assert "more than 2.4 bar" in " ".join(text.split())
+    assert text.index("Question") < text.index("Answer") < text.index("Sources")
+    assert "handbook.pdf, p. 2" in text
+
+
+def test_a_stream_that_breaks_keeps_what_arrived_and_fails(
+    command: Callable[..., Ended],
+    manual: Path,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+    on_terminal: Console,
+) -> None:
+    from openai_server import Fault
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234")
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    monkeypatch.setenv("RAG_NODES_RETRY_SECONDS", "0")
+    assert command("ingest", manual, "-p", "heading", "--store", "kept", "-q").code == 0
+    question = ("ask", "What is answered?", "-p", "heading", "--store", "kept", "-q")
+    before = len(openai_server.requests)
+    assert command(*question).code == 0
+    assert "The documents answer this [Source 1]." in shown(on_terminal)
+    assert openai_server.requests[-1].body["stream"]
+    openai_server.faults.extend([Fault()] * (len(openai_server.requests) - before - 1))
+    openai_server.fail(Fault(body="cut"))
+    ended = command(*question)
+    assert ended.code == ExitCode.FAILURE
+    assert shown(on_terminal).endswith("Answer\nThe documents answer\n")
+    assert "sk-canary" not in ended.stderr + shown(on_terminal)
+
+
+def test_what_arrived_stays_visible_when_the_answer_breaks_off() -> None:
+    console = terminal()
+    broken = [Delta("Nine lit"), Delta("res and"), Failed(ModelResponseError("cut"), "")]
+    with pytest.raises(ModelResponseError, match="cut"):
+        streamed_answer(broken, console)
+    assert "Nine litres and\n" in shown(console)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+def test_words_stay_whole_at_the_border_however_they_arrive(size: int) -> None:
+    text = "The tank holds nine litres of water, fill it.\n\nNever use sand."
+    console = terminal(width=20)
+    growing = GrowingText(console)
+    for start in range(0, len(text), size):
+        growing.add(text[start : start + size])
+    growing.end()
+    lines = shown(console).split("\n")
+    assert all(len(line) <= 20 for line in map(str.rstrip, lines))
+    assert " ".join(shown(console).split()) == " ".join(text.split())
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+def test_no_control_character_reaches_the_terminal_however_it_is_split(size: int) -> None:
+    text = "nine \x1b[31mlitres\x1b[0m \x1b]0;own ed\x07 \x9b2J of\r\u202e water \x08\x00"
+    console = terminal()
+    growing = GrowingText(console)
+    for start in range(0, len(text), size):
+        growing.add(text[start : start + size])
+    growing.end()
+    assert not set("\x1b\x9b\x07\x08\x00\r\u202e") & set(shown(console))
+    assert "nine litres" in shown(console) or size < 1000
+
+
+def test_text_without_blanks_does_not_wait_for_its_end() -> None:
+    console = terminal()
+    GrowingText(console).add("水" * 200)
+    assert "水" in shown(console)

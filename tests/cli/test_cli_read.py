@@ -1,0 +1,122 @@
+"""`read` on small files; the command is wired here until the program lists it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pymupdf
+import pytest
+
+from rag_nodes.cli import program
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.read import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Ended
+
+
+@pytest.fixture(autouse=True)
+def wired(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(program._EXAMPLES, read, ("rag-nodes read report.pdf",))
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    document = pymupdf.open()
+    for number in range(1, 4):
+        page = document.new_page()
+        page.insert_text((50, 80), f"{number} Chapter of tea", fontsize=20)
+        page.insert_text((50, 120), f"Tea number {number} is kept in the larder.", fontsize=10)
+    document.set_toc([[1, f"{number} Chapter of tea", number] for number in range(1, 4)])
+    document.save(tmp_path / "report.pdf")
+    return tmp_path / "report.pdf"
+
+
+def test_the_report_says_what_was_understood(
+    command: Callable[..., Ended], manual: Path, report: Path
+) -> None:
+    ended = command("read", report, manual)
+    assert ended.code == ExitCode.DONE
+    assert "1 Chapter of tea  p. 1\n" in ended.stdout
+    assert "3 Chapter of tea  p. 3\n" in ended.stdout
+    assert "\n  Tea machine\n    Water\n    Cleaning\n" in ended.stdout
+    assert "Pages     none" in ended.stdout
+
+
+def test_tables_and_links_are_counted(command: Callable[..., Ended], tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(
+        "| a | b |\n|---|---|\n| 1 | 2 |\n\n[Tea](http://tea.example) [again](http://tea.example)\n",
+        encoding="utf-8",
+    )
+    (row,) = command("read", path, "--json").json["documents"]
+    assert row["tables"] == 1
+    assert [link["text"] for link in row["links"]] == ["Tea", "again"]
+    assert "Links     2, to 1 address\n" in command("read", path).stdout
+
+
+def test_markdown_is_the_text_as_it_is(command: Callable[..., Ended], manual: Path) -> None:
+    ended = command("read", manual, "--markdown", "--quiet")
+    assert ended.stdout == manual.read_text(encoding="utf-8")
+
+
+def test_pages_choose_a_part(command: Callable[..., Ended], report: Path) -> None:
+    text = command("read", report, "--markdown", "--pages", "2-3").stdout
+    assert "Tea number 1" not in text
+    assert text.index("Tea number 2") < text.index("Tea number 3")
+    (row,) = command("read", report, "--pages", "2", "--json").json["documents"]
+    assert [(heading["text"], heading["page"]) for heading in row["headings"]] == [
+        ("2 Chapter of tea", 2)
+    ]
+
+
+@pytest.mark.parametrize("pages", ["0", "5-3", "a", "1-", "-2"])
+def test_a_range_that_is_none_is_refused(
+    command: Callable[..., Ended], report: Path, pages: str
+) -> None:
+    ended = command("read", report, f"--pages={pages}")
+    assert ended.code == ExitCode.USAGE
+    assert "3-5" in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["report", "manual"])
+def test_pages_a_document_has_not_are_named(
+    command: Callable[..., Ended], name: str, request: pytest.FixtureRequest
+) -> None:
+    ended = command("read", request.getfixturevalue(name), "--pages", "4")
+    assert ended.code == ExitCode.FAILURE
+    assert "no such page" in ended.stderr
+
+
+def test_some_failures_give_code_3_and_all_give_code_1(
+    command: Callable[..., Ended], manual: Path, corrupt: Path
+) -> None:
+    ended = command("read", manual, corrupt, "--json")
+    assert ended.code == ExitCode.PARTIAL
+    assert [row["error"] is None for row in ended.json["documents"]] == [True, False]
+    assert "corrupt.pdf" in ended.stderr
+    assert command("read", corrupt).code == ExitCode.FAILURE
+
+
+def test_what_a_terminal_would_act_on_is_not_shown(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    path = tmp_path / "a.md"
+    text = "# Tea \x1b[31mred\x1b[0m\n\n\x1b]0;title\x07text\n" + "tea " * 200
+    path.write_text(text, encoding="utf-8")
+    assert "\x1b" not in command("read", path).stdout
+    assert "\x1b" in command("read", path, "--markdown").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "word"), [(("--json", "--markdown"), "exclude"), (("--layout", "x"), "onnx")]
+)
+def test_options_that_make_no_sense_are_refused(
+    command: Callable[..., Ended], manual: Path, options: tuple[str, ...], word: str
+) -> None:
+    ended = command("read", manual, *options)
+    assert ended.code == ExitCode.USAGE
+    assert word in ended.stderr

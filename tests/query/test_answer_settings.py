@@ -1,0 +1,75 @@
+"""The table `[answers]` of `rag_nodes.toml`, and what it makes of an engine's options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.query import QUERY_PRESETS, QueryOptions
+from rag_nodes.query.options import CANDIDATES
+from rag_nodes.query.steps import STEP_WORDS
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_without_a_table_the_library_decides(no_configuration: Path) -> None:
+    assert not list(no_configuration.iterdir())
+    assert QueryOptions(**Settings().answering()) == QueryOptions()
+
+
+def test_the_table_becomes_the_options_of_an_engine(no_configuration: Path) -> None:
+    (no_configuration / "rag_nodes.toml").write_text(
+        "top_k = 4\n[answers]\nmode = 'dense'\nstep_words = ['passaggi']\nstep_factor = 3\n"
+        "context_window = 4096\ncache_ttl_hours = 0\n[answers.prices]\n'my-model' = [1, 2.5]\n"
+    )
+    settings = Settings()
+    assert settings.top_k == 4
+    options = QueryOptions(**settings.answering(), top_k=settings.top_k)
+    assert options.mode == "dense"
+    assert options.step_words == ("passaggi",)
+    assert options.prices == {"my-model": (1.0, 2.5)}
+    assert (options.step_factor, options.context_window, options.cache_ttl_hours) == (3, 4096, 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("mode = 'psychic'", "answers.mode"),
+        ("colour = 'red'", "answers.colour"),
+        ("step_factor = 0.5", "answers.step_factor"),
+        ("prices = {m = [1]}", "answers.prices.m"),
+        ("prices = {m = [-1, 0]}", "answers.prices.m.0"),
+    ],
+)
+def test_a_mistake_in_the_table_is_named(no_configuration: Path, line: str, words: str) -> None:
+    (no_configuration / "rag_nodes.toml").write_text(f"[answers]\n{line}\n")
+    with pytest.raises(ConfigurationError, match=rf"rag_nodes\.toml: {words}"):
+        Settings()
+
+
+def test_the_presets_retrieve_what_their_source_says() -> None:
+    chunks = {name: (one.budget, one.chunks(widened=False)) for name, one in QUERY_PRESETS.items()}
+    assert chunks == {
+        "compare": (1500, CANDIDATES),
+        "workbench": (None, 5),
+        "crawl": (None, 3),
+        "pdf-qa": (None, 10),
+    }
+    assert QUERY_PRESETS["pdf-qa"].chunks(widened=True) == 50
+
+
+def test_impossible_options_are_refused() -> None:
+    for options, words in (
+        ({"budget": 0}, "budget"),
+        ({"context_window": 0}, "context_window"),
+        ({"step_factor": 0.9}, "step_factor"),
+        ({"cache_ttl_hours": -1}, "cache_ttl_hours"),
+        ({"expand": "sideways"}, "neighbours or parent"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            QueryOptions(**options)
+    assert "schritte" in STEP_WORDS

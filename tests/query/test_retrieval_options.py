@@ -1,0 +1,175 @@
+"""Filters, rerankers and expansion on a real embedded store, through the retriever and engine."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core import Document
+from llama_index.core.postprocessor import SimilarityPostprocessor
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
+
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query import Filter, Hit, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.models import Models
+    from rag_nodes.store import Store
+
+QUESTION = "What starts the generator?"
+
+
+def retriever(store: Store, collection: str, models: Models, **options: Any) -> RagNodesRetriever:
+    return RagNodesRetriever(
+        store=store, collection=collection, models=models, options=QueryOptions(**options)
+    )
+
+
+def hits(store: Store, collection: str, models: Models, **options: Any) -> list[Hit]:
+    one = retriever(store, collection, models, **options)
+    return one.hits(QUESTION, one.embed(QUESTION))
+
+
+def test_a_filter_holds_for_the_whole_answer(
+    store: Store, collection: str, offline: Models
+) -> None:
+    options = QueryOptions(filter=Filter(file_name="plant.pdf", pages=(1, 1)))
+    engine = RagNodesQueryEngine(
+        store=store, collection=collection, models=offline, options=options
+    )
+    answer = engine.answer("What about the generator and the pump?")
+    assert answer.hits
+    assert {hit.node.metadata["page_start"] for hit in answer.hits} == {1}
+
+
+def test_a_reranker_decides_the_order_and_sees_more_than_is_shown(
+    store: Store, collection: str, offline: Models
+) -> None:
+    seen: list[int] = []
+
+    def last_first(question: str, found: Sequence[Hit]) -> Sequence[Hit]:
+        assert question == QUESTION
+        seen.append(len(found))
+        return found[::-1]
+
+    plain = hits(store, collection, offline, top_k=50)
+    turned = hits(store, collection, offline, top_k=2, rerank=last_first)
+    assert seen == [len(plain)] != [2]
+    assert [hit.node.node_id for hit in turned] == [hit.node.node_id for hit in plain[:-3:-1]]
+    assert [hit.rank for hit in turned] == [1, 2]
+
+
+def test_a_llama_index_postprocessor_is_a_reranker(
+    store: Store, collection: str, offline: Models
+) -> None:
+    class Longest(BaseNodePostprocessor):
+        def _postprocess_nodes(
+            self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+        ) -> list[NodeWithScore]:
+            assert query_bundle is not None
+            for node in nodes:
+                node.score = float(len(node.node.get_content()))
+            return sorted(nodes, key=lambda node: -(node.score or 0))
+
+    found = hits(store, collection, offline, top_k=3, rerank=Longest())
+    lengths = [len(hit.node.text) for hit in found]
+    assert lengths == sorted(lengths, reverse=True)
+    assert [hit.score for hit in found] == lengths
+    nothing = SimilarityPostprocessor(similarity_cutoff=99.0)
+    assert hits(store, collection, offline, rerank=nothing) == []
+
+
+def test_neighbours_come_behind_the_hit_they_stand_next_to(
+    store: Store, collection: str, offline: Models, document: Document
+) -> None:
+    [alone] = hits(store, collection, offline, top_k=1)
+    widened = hits(store, collection, offline, top_k=1, expand="neighbours")
+    assert widened[0].node.node_id == alone.node.node_id
+    assert [hit.rank for hit in widened] == list(range(1, len(widened) + 1))
+    assert [hit.origin for hit in widened] == ["search"] + ["neighbour"] * (len(widened) - 1)
+    around = {hit.node.node_id for hit in widened[1:]}
+    relations = alone.node.relationships
+    assert around == {
+        relations[one].node_id
+        for one in (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
+        if one in relations
+    }
+    for hit in widened:
+        node = hit.node
+        assert document.text[node.start_char_idx : node.end_char_idx] == node.text
+
+
+def test_a_neighbour_that_was_found_itself_is_there_once_as_found(
+    store: Store, collection: str, offline: Models
+) -> None:
+    widened = hits(store, collection, offline, top_k=50, expand="neighbours")
+    ids = [hit.node.node_id for hit in widened]
+    assert len(ids) == len(set(ids)) == store.count(collection)
+    assert {hit.origin for hit in widened} == {"search"}
+
+
+@pytest.fixture
+def family(store: Store, offline: Models, document: Document) -> str:
+    """Children of about a sentence, parents of a section."""
+    parser = get_parser(
+        "parent-child",
+        parent_options={"chunk_size": 60, "min_chunk_size": 0},
+        child_options={"chunk_size": 14, "chunk_overlap": 0, "whole_document_below": 0},
+    )
+    return ingest_documents([document], {"f": parser}, store, models=offline).columns[0].collection
+
+
+def test_a_parent_is_read_in_the_place_of_its_children(
+    store: Store, family: str, offline: Models
+) -> None:
+    plain = hits(store, family, offline, top_k=5)
+    parents = hits(store, family, offline, top_k=5, expand="parent")
+    assert any(NodeRelationship.PARENT in hit.node.relationships for hit in plain)
+    assert not any(NodeRelationship.PARENT in hit.node.relationships for hit in parents)
+    assert "battery starts the generator" in parents[0].node.text
+    assert len({hit.node.node_id for hit in parents}) == len(parents) <= len(plain)
+
+
+def test_children_whose_parent_is_not_stored_bring_all_of_its_children(
+    store: Store, family: str, offline: Models
+) -> None:
+    everything = hits(store, family, offline, top_k=50)
+    parents = [h.node for h in everything if NodeRelationship.CHILD in h.node.relationships]
+    store.delete(family, [node.node_id for node in parents])
+    [child] = hits(store, family, offline, top_k=1)
+    siblings = hits(store, family, offline, top_k=1, expand="parent")
+    parent_id = child.node.relationships[NodeRelationship.PARENT].node_id
+    [parent] = [node for node in parents if node.node_id == parent_id]
+    expected = {info.node_id for info in parent.relationships[NodeRelationship.CHILD]}
+    assert len(expected) > 1
+    assert {hit.node.node_id for hit in siblings} == expected
+
+
+def test_a_parser_without_families_has_no_parents_to_read(
+    store: Store, collection: str, offline: Models
+) -> None:
+    plain = hits(store, collection, offline, top_k=3)
+    assert hits(store, collection, offline, top_k=3, expand="parent") == plain
+
+
+def test_retrieval_only_shows_what_would_be_read(
+    store: Store, collection: str, with_llm: Any
+) -> None:
+    models = with_llm("should not be asked")
+    engine = RagNodesQueryEngine(
+        store=store,
+        collection=collection,
+        models=models,
+        options=QueryOptions(retrieval_only=True),
+    )
+    answer = engine.answer(QUESTION)
+    assert (answer.kind, answer.text, answer.citations) == ("retrieval", "", ())
+    assert answer.sources
+    assert models.llm.prompts == []
+    assert [type(event).__name__ for event in engine.stream(QUESTION)] == ["Retrieved", "Finished"]
+    assert json.dumps(answer.as_dict())

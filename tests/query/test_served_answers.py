@@ -1,0 +1,230 @@
+"""Answers through an OpenAI-compatible server: streams, faults, tokens billed, and the key."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import openai_server as stub
+import pytest
+from openai_server import FAILING, LIMITED, UNAUTHORIZED, Fault, OpenAIServer
+
+from rag_nodes.errors import (
+    CredentialsError,
+    DimensionError,
+    ModelResponseError,
+    RagNodesError,
+    RateLimitedError,
+)
+from rag_nodes.models import Models, choose_models
+from rag_nodes.models.chat_facts import SMALLEST_WINDOW, billed, known_window
+from rag_nodes.models.openai_llm import OpenAIServerLLM
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query import (
+    CitationSeen,
+    Delta,
+    Event,
+    Failed,
+    Finished,
+    QueryOptions,
+    RagNodesChat,
+    RagNodesQueryEngine,
+    Retrieved,
+)
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from llama_index.core import Document
+
+    from rag_nodes.store import Store
+
+KEY = "sk-canary-40cc"
+QUESTION = "What starts the generator?"
+pytestmark = pytest.mark.usefixtures("no_configuration")
+
+
+@pytest.fixture
+def models(openai_server: OpenAIServer) -> Models:
+    settings = Settings(
+        embedding="openai",
+        llm="openai",
+        llm_model="a-model",
+        api_key=KEY,
+        api_base=openai_server.base,
+        retry_seconds=2,
+    )
+    return choose_models(settings)
+
+
+@pytest.fixture
+def engine(store: Store, models: Models, document: Document) -> RagNodesQueryEngine:
+    parser = get_parser("fixed", chunk_size=90, chunk_overlap=0)
+    report = ingest_documents([document], {"fixed": parser}, store, models=models)
+    made = RagNodesQueryEngine(
+        store=store,
+        collection=report.columns[0].collection,
+        models=models,
+        options=QueryOptions(prices={"a-model": (1.0, 2.0)}),
+    )
+    made.retriever.embed(QUESTION)  # remembered, so that faults meet the chat model
+    return made
+
+
+async def streamed(engine: RagNodesQueryEngine, *, wait: bool) -> list[Event]:
+    if wait:
+        return [event async for event in engine.astream(QUESTION)]
+    return list(engine.stream(QUESTION))
+
+
+@pytest.mark.parametrize("wait", [False, True])
+async def test_a_stream_tells_of_text_and_citations_as_they_arrive(
+    engine: RagNodesQueryEngine, openai_server: OpenAIServer, *, wait: bool
+) -> None:
+    events = await streamed(engine, wait=wait)
+    assert isinstance(events[0], Retrieved)
+    texts = [event.text for event in events if isinstance(event, Delta)]
+    assert len(texts) > 3
+    assert "".join(texts) == openai_server.answer
+    assert sum(isinstance(event, CitationSeen) for event in events) == 1
+    assert isinstance(events[-1], Finished)
+    assert events[-1].answer.citations[0].number == 1
+    assert events[-1].answer.tokens_estimated, "this server does not say what it billed"
+
+
+@pytest.mark.parametrize("wait", [False, True])
+@pytest.mark.parametrize(
+    ("fault", "error", "text"),
+    [
+        (Fault(body="cut"), ModelResponseError, "The documents answer"),
+        (Fault(body="unfinished"), ModelResponseError, stub.ANSWER),
+        (Fault(body="empty"), ModelResponseError, ""),
+        (Fault(body="html"), ModelResponseError, ""),
+        (UNAUTHORIZED, CredentialsError, ""),
+        (Fault(429, headers={"retry-after": "60"}), RateLimitedError, ""),
+    ],
+)
+async def test_a_stream_that_fails_ends_in_one_of_our_errors_with_what_had_arrived(
+    engine: RagNodesQueryEngine,
+    openai_server: OpenAIServer,
+    fault: Fault,
+    error: type[Exception],
+    text: str,
+    *,
+    wait: bool,
+) -> None:
+    openai_server.fail(fault)
+    last = (await streamed(engine, wait=wait))[-1]
+    assert isinstance(last, Failed)
+    assert isinstance(last.error, error)
+    assert last.text == text
+    assert KEY not in str(last.error)
+
+
+def test_a_server_that_asks_for_a_moment_gets_it(
+    engine: RagNodesQueryEngine, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(Fault(429, headers={"retry-after": "0.05"}))
+    assert isinstance(list(engine.stream(QUESTION))[-1], Finished)
+    assert len(openai_server.asked("chat/completions")) == 2
+
+
+def test_a_question_embedded_in_another_length_is_refused(
+    engine: RagNodesQueryEngine, openai_server: OpenAIServer
+) -> None:
+    openai_server.dimension = 32
+    with pytest.raises(DimensionError):
+        list(engine.stream("Another question?"))
+
+
+def test_leaving_a_stream_early_leaves_the_engine_working(
+    engine: RagNodesQueryEngine, openai_server: OpenAIServer
+) -> None:
+    events = engine.stream(QUESTION)
+    assert isinstance(next(events), Retrieved)
+    assert isinstance(next(events), Delta)
+    events.close()
+    assert engine.answer(QUESTION).text == openai_server.answer
+
+
+def test_what_the_server_bills_is_believed(
+    engine: RagNodesQueryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = engine.answer(QUESTION)
+    assert (whole.tokens_in, whole.tokens_out, whole.tokens_estimated) == (1, 1, False)
+    assert whole.cost == pytest.approx(3e-6)
+    original = stub._events
+
+    async def with_usage(server: OpenAIServer, fault: Fault) -> AsyncIterator[str]:
+        async for event in original(server, fault):
+            if "[DONE]" in event:
+                usage = {"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42}
+                facts = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+                yield f"data: {json.dumps({**facts, 'choices': [], 'usage': usage})}\n\n"
+            yield event
+
+    monkeypatch.setattr(stub, "_events", with_usage)
+    last = list(engine.stream(QUESTION))[-1]
+    assert isinstance(last, Finished)
+    assert (last.answer.tokens_in, last.answer.tokens_out) == (40, 2)
+    assert not last.answer.tokens_estimated
+
+
+def test_only_openai_itself_is_asked_for_figures_in_a_stream(
+    engine: RagNodesQueryEngine, openai_server: OpenAIServer
+) -> None:
+    list(engine.stream(QUESTION))
+    assert "stream_options" not in openai_server.asked("chat/completions")[-1]
+    own = OpenAIServerLLM(model_name="gpt-4o-mini")
+    assert own._stream_options == {"stream_options": {"include_usage": True}}
+
+
+def test_the_window_of_a_model_is_known_or_guessed_with_care() -> None:
+    assert known_window("gpt-4o-mini-2024-07-18") == known_window("gpt-4o") == 128_000
+    assert known_window("gpt-4-0613") == 8192
+    assert known_window("gpt-40") == known_window("") == SMALLEST_WINDOW
+    assert OpenAIServerLLM(model_name="llama3").metadata.context_window == SMALLEST_WINDOW
+    assert OpenAIServerLLM(context_window=99).metadata.context_window == 99
+
+
+def test_figures_that_are_none_are_none() -> None:
+    class Response:
+        usage: Any = None
+
+    assert billed(Response()) == billed(object()) == {}
+
+
+@pytest.mark.parametrize(
+    "fault", [None, UNAUTHORIZED, FAILING, LIMITED, Fault(body="cut"), Fault(body="garbage")]
+)
+def test_the_key_is_in_no_event_error_log_or_export(
+    engine: RagNodesQueryEngine,
+    openai_server: OpenAIServer,
+    caplog: pytest.LogCaptureFixture,
+    fault: Fault | None,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    seen: list[object] = []
+    if fault:
+        echo = Fault(fault.status, fault.code, f"refused {KEY}", body=fault.body)
+        openai_server.fail(echo, times=20)
+    for event in engine.stream(QUESTION):
+        seen.append(event)
+        if isinstance(event, Finished):
+            seen += [event.answer.as_dict(), pickle.dumps(event.answer)]
+        if isinstance(event, Failed):
+            seen.append("".join(traceback.format_exception(event.error)))
+    try:
+        answer = engine.answer(QUESTION)
+        seen += [answer, json.dumps(answer.as_dict())]
+    except RagNodesError as error:
+        seen.append("".join(traceback.format_exception(error)))
+    chat = RagNodesChat(engine)
+    seen += [vars(engine), vars(engine.retriever), engine.options, vars(chat), engine.models]
+    assert len(openai_server.requests) > 2
+    assert KEY not in "\n".join([*map(repr, seen), caplog.text])

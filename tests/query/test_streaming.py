@@ -1,0 +1,273 @@
+"""Answers as they grow: what arrives, in which order, and what happens when it breaks off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
+from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
+from llama_index.core.llms import CustomLLM, LLMMetadata
+from pydantic import PrivateAttr
+
+from rag_nodes.errors import (
+    CollectionMissingError,
+    ConfigurationError,
+    ModelConnectionError,
+    ModelResponseError,
+)
+from rag_nodes.models import Models
+from rag_nodes.query import (
+    CitationSeen,
+    Delta,
+    Event,
+    Failed,
+    Finished,
+    RagNodesQueryEngine,
+    Retrieved,
+    UnknownSource,
+)
+from rag_nodes.query.citations import CitationReader, cited_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+
+    from rag_nodes.store import Store
+
+QUESTION = "What starts the generator?"
+
+
+class StreamingLLM(CustomLLM):
+    """Streams the pieces it is given; an exception among them is raised at its place."""
+
+    _pieces: list[str | Exception] = PrivateAttr()
+    _facts: dict[str, Any] = PrivateAttr()
+    _closed: int = PrivateAttr(default=0)
+
+    def __init__(self, pieces: Sequence[str | Exception], **facts: Any) -> None:
+        super().__init__()
+        self._pieces = list(pieces)
+        self._facts = facts
+
+    @property
+    def closed(self) -> int:
+        return self._closed
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="streaming")
+
+    def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> Iterator[ChatResponse]:
+        del messages
+        return self._stream()
+
+    async def astream_chat(
+        self, messages: Sequence[ChatMessage], **_: Any
+    ) -> AsyncIterator[ChatResponse]:
+        del messages
+
+        async def pieces() -> AsyncIterator[ChatResponse]:
+            for piece in self._stream():
+                yield piece
+
+        return pieces()
+
+    def complete(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    def stream_complete(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    def _stream(self) -> Iterator[ChatResponse]:
+        text = ""
+        try:
+            for piece in self._pieces:
+                if isinstance(piece, Exception):
+                    raise piece
+                text += piece
+                message = ChatMessage(role=MessageRole.ASSISTANT, content=text)
+                yield ChatResponse(message=message, delta=piece, additional_kwargs=self._facts)
+        finally:
+            self._closed += 1
+
+
+@pytest.fixture
+def streamed(store: Store, collection: str, offline: Models) -> Any:
+    """Makes an engine whose LLM streams the given pieces."""
+
+    def make(*pieces: str | Exception, facts: dict[str, Any] | None = None, **options: Any) -> Any:
+        models = Models(
+            embedding=offline.embedding,
+            llm=StreamingLLM(pieces, **(facts or {})),
+            embedding_name=offline.embedding_name,
+            answer_name="streaming",
+            offline=False,
+        )
+        return RagNodesQueryEngine(store=store, collection=collection, models=models, **options)
+
+    return make
+
+
+async def both(engine: RagNodesQueryEngine, question: str = QUESTION) -> list[Event]:
+    """The events, after making sure that sync and async tell the same story."""
+    events = list(engine.stream(question))
+    again = [event async for event in engine.astream(question)]
+    assert [type(event) for event in again] == [type(event) for event in events]
+    assert again[:-1] == events[:-1]
+    return events
+
+
+async def test_the_events_of_an_answer_come_in_order(streamed: Any) -> None:
+    events = await both(streamed("A battery ", "does [Sour", "ce 1", "]. And [Source 9]", "."))
+    assert [type(event) for event in events] == [
+        Retrieved,
+        Delta,
+        Delta,
+        Delta,
+        Delta,
+        CitationSeen,
+        Delta,
+        UnknownSource,
+        Finished,
+    ]
+    assert events[5].citation.number == 1
+    assert events[7].number == 9
+    answer = events[-1].answer
+    assert answer.text == "A battery does [Source 1]. And [Source 9]."
+    assert answer.citations == (events[5].citation,)
+    assert answer.unknown_sources == (9,)
+    assert answer.hits == events[0].hits
+    assert set(answer.seconds) == {"embed", "retrieve", "answer", "first_token"}
+    assert answer.seconds["first_token"] <= answer.seconds["answer"]
+
+
+async def test_a_citation_at_the_very_end_is_seen(streamed: Any) -> None:
+    events = await both(streamed("A battery [Source 1]"))
+    assert [type(event) for event in events[-2:]] == [CitationSeen, Finished]
+
+
+async def test_offline_each_sentence_comes_with_its_citation(
+    store: Store, collection: str, offline: Models
+) -> None:
+    engine = RagNodesQueryEngine(store=store, collection=collection, models=offline)
+    events = await both(engine, "What about the pump, water and reactor?")
+    expected = engine.answer("What about the pump, water and reactor?")
+    assert len(expected.citations) > 1
+    assert "".join(event.text for event in events if isinstance(event, Delta)) == expected.text
+    kinds = [type(event) for event in events[1:-1]]
+    assert kinds == [Delta, CitationSeen] * len(expected.citations)
+    assert events[-1].answer.citations == expected.citations
+
+
+async def test_an_answer_that_breaks_off_keeps_what_had_arrived(streamed: Any) -> None:
+    broken = ModelResponseError("the answer was cut off")
+    last = (await both(streamed("A batt", "ery", broken)))[-1]
+    assert last == Failed(broken, "A battery")
+
+
+async def test_foreign_errors_become_ours(streamed: Any) -> None:
+    last = (await both(streamed(ConnectionError("provider's words"))))[-1]
+    assert isinstance(last, Failed)
+    assert isinstance(last.error, ModelConnectionError)
+    assert last.text == ""
+
+
+@pytest.mark.parametrize("pieces", [(), ("",), (" ", "\n")])
+async def test_an_empty_stream_is_a_failure(streamed: Any, pieces: tuple[str, ...]) -> None:
+    last = (await both(streamed(*pieces)))[-1]
+    assert isinstance(last, Failed)
+    assert isinstance(last.error, ModelResponseError)
+
+
+async def test_what_fails_before_the_model_is_asked_is_raised(
+    store: Store, offline: Models
+) -> None:
+    engine = RagNodesQueryEngine(store=store, collection="a.b.c.000000000000", models=offline)
+    with pytest.raises(ConfigurationError, match="question is empty"):
+        engine.stream(" ")
+    with pytest.raises(ConfigurationError, match="question is empty"):
+        engine.astream(" ")
+    with pytest.raises(CollectionMissingError):
+        next(engine.stream(QUESTION))
+    with pytest.raises(CollectionMissingError):
+        await anext(engine.astream(QUESTION))
+
+
+async def test_closing_the_stream_ends_the_request_to_the_model(streamed: Any) -> None:
+    engine = streamed("one ", "two ", "three")
+    events = engine.stream(QUESTION)
+    assert [type(next(events)) for _ in range(2)] == [Retrieved, Delta]
+    assert engine.models.llm.closed == 0
+    events.close()
+    assert engine.models.llm.closed == 1
+    assert list(events) == []
+    later = engine.astream(QUESTION)
+    assert [type(await anext(later)) for _ in range(2)] == [Retrieved, Delta]
+    await later.aclose()
+    assert engine.models.llm.closed == 2
+
+
+async def test_llama_index_gets_its_streaming_responses(streamed: Any) -> None:
+    engine = streamed("A battery ", "does [Source 1].", streaming=True)
+    response = engine.query(QUESTION)
+    assert isinstance(response, StreamingResponse)
+    assert "generator" in response.source_nodes[0].node.get_content()
+    assert list(response.response_gen) == ["A battery ", "does [Source 1]."]
+    assert response.metadata["answer"]["citations"][0]["number"] == 1
+    later = await engine.aquery(QUESTION)
+    assert isinstance(later, AsyncStreamingResponse)
+    assert [text async for text in later.async_response_gen()] == ["A battery ", "does [Source 1]."]
+    assert later.metadata["answer"]["kind"] == "generated"
+
+
+async def test_a_streaming_response_raises_where_the_model_fails(streamed: Any) -> None:
+    engine = streamed("A ", ModelResponseError("cut off"), streaming=True)
+    texts = engine.query(QUESTION).response_gen
+    assert next(texts) == "A "
+    with pytest.raises(ModelResponseError, match="cut off"):
+        next(texts)
+
+
+_PIECES = st.lists(
+    st.sampled_from(
+        [
+            "[Source 1]",
+            "[Sources 1, 2]",
+            "[Source 3 - Page 12]",
+            "[Sources 2-4]",
+            "[1]",
+            "row[1]",
+            "[5](https://x)",
+            "[Source 7](y)",
+            "[",
+            "]",
+            "(",
+            "\n",
+            " ",
+            "[Source",
+            "a",
+            "[" + "x" * 119,
+            "é",
+        ]
+    ),
+    max_size=12,
+).map("".join)
+
+
+@given(text=_PIECES, cuts=st.lists(st.integers(0, 400), max_size=20))
+def test_any_split_of_a_text_gives_the_same_citations(text: str, cuts: list[int]) -> None:
+    ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
+    pieces = [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    reader = CitationReader()
+    numbers = [number for piece in pieces for number in reader.read(piece)] + reader.end()
+    whole = cited_numbers(text, range(100))
+    assert numbers == list(whole.known)
+
+
+def test_the_reader_forgets_what_cannot_matter_any_more() -> None:
+    reader = CitationReader()
+    for _ in range(50):
+        reader.read("[ plain text " * 40)
+    assert len(reader._open) < 200

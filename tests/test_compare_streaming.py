@@ -1,0 +1,280 @@
+"""Several parsers answering at once: order of arrival, one that fails, one that is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from openai_server import FAILING, LIMITED, Fault, OpenAIServer
+
+from rag_nodes.compare import Comparison, ComparisonStream
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import Models, choose_models, get_embedding
+from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.parsers import COMPARED, get_parser
+from rag_nodes.query import (
+    Cancelled,
+    CitationSeen,
+    Delta,
+    Event,
+    Failed,
+    Finished,
+    QueryOptions,
+    RagNodesQueryEngine,
+    Retrieved,
+)
+from rag_nodes.settings import Settings
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KEY = "sk-canary-77aa"
+QUESTION = "What starts the generator?"
+MANUAL = """\
+# Cooling
+
+The pump moves water through the reactor. The pump is checked every forty days.
+
+# Power
+
+The generator makes two megawatts. A spare battery starts the generator when the grid is down.
+"""
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    path = tmp_path / "manual.md"
+    path.write_text(MANUAL)
+    return path
+
+
+def made(models: Models, manual: Path, *names: str) -> Comparison:
+    parsers = {name: get_parser(name) for name in names}
+    comparison = Comparison(store=open_store(":memory:"), models=models, parsers=parsers)
+    assert not comparison.ingest([manual]).failed
+    return comparison
+
+
+@pytest.fixture
+def offline(manual: Path) -> Iterator[Comparison]:
+    models = Models(
+        embedding=get_embedding("lexical"),
+        llm=None,
+        embedding_name="lexical-1024",
+        answer_name="extractive",
+        offline=True,
+    )
+    with made(models, manual, *COMPARED) as comparison:
+        yield comparison
+
+
+@pytest.fixture
+def served(manual: Path, openai_server: OpenAIServer, no_configuration: Path) -> Comparison:
+    """Two parsers whose answers come from the loopback server; `no_configuration` for settings."""
+    assert no_configuration
+    settings = Settings(
+        embedding="lexical",
+        llm="openai",
+        llm_model="a-model",
+        api_key=KEY,
+        api_base=openai_server.base,
+        retry_seconds=0,
+    )
+    return made(choose_models(settings), manual, "fixed", "heading")
+
+
+def by_column(stream: ComparisonStream) -> dict[str, list[Event]]:
+    columns: dict[str, list[Event]] = {}
+    for name, event in stream:
+        columns.setdefault(name, []).append(event)
+    return columns
+
+
+def test_every_column_tells_its_whole_story_and_the_report_is_that_of_ask(
+    offline: Comparison,
+) -> None:
+    with offline.stream(QUESTION) as stream:
+        columns = by_column(stream)
+        report = stream.report()
+    assert columns.keys() == set(COMPARED)
+    for events in columns.values():
+        assert isinstance(events[0], Retrieved)
+        assert isinstance(events[-1], Finished)
+        assert any(isinstance(event, CitationSeen) for event in events)
+    expected = offline.ask(QUESTION)
+    assert [column.name for column in report.columns] == list(COMPARED)
+    for column, other in zip(report.columns, expected.columns, strict=True):
+        assert column.answer.text == other.answer.text
+        assert column.seconds.keys() == other.seconds.keys()
+        assert column.statistics == other.statistics
+    assert json.dumps(report.as_dict())
+
+
+def test_the_question_is_embedded_once_and_remembered(
+    offline: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded = []
+    embed = LexicalEmbedding._get_query_embedding
+
+    def counted(self: LexicalEmbedding, query: str) -> list[float]:
+        embedded.append(query)
+        return embed(self, query)
+
+    monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", counted)
+    with offline.stream(QUESTION) as stream:
+        first = by_column(stream)
+    assert embedded == [QUESTION]
+    assert not any(events[-1].answer.cached for events in first.values())
+    with offline.stream(QUESTION) as stream:
+        second = by_column(stream)
+    assert embedded == [QUESTION]
+    assert all(events[-1].answer.cached for events in second.values())
+
+
+async def test_async_tells_the_same_story(offline: Comparison) -> None:
+    columns: dict[str, list[Event]] = {}
+    async with offline.astream(QUESTION) as stream:
+        async for name, event in stream:
+            columns.setdefault(name, []).append(event)
+        report = stream.report()
+    assert {name: events[-1].answer.text for name, events in columns.items()} == {
+        column.name: column.answer.text for column in report.columns
+    }
+
+
+def test_an_embedding_that_fails_fails_every_column(
+    offline: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> list[float]:
+        raise ConnectionError("nobody there")
+
+    monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", fail)
+    with offline.stream("a question nobody has asked before") as stream:
+        columns = by_column(stream)
+    assert {name: [type(event) for event in events] for name, events in columns.items()} == {
+        name: [Failed] for name in COMPARED
+    }
+
+
+@pytest.mark.parametrize("fault", [FAILING, LIMITED, Fault(body="cut"), Fault(body="empty")])
+def test_a_column_that_fails_says_why_while_the_others_finish(
+    served: Comparison, openai_server: OpenAIServer, fault: Fault
+) -> None:
+    openai_server.fail(fault)
+    with served.stream(QUESTION) as stream:
+        columns = by_column(stream)
+        report = stream.report()
+    ends = sorted(type(events[-1]).__name__ for events in columns.values())
+    assert ends == ["Failed", "Finished"]
+    [failed] = [events[-1] for events in columns.values() if isinstance(events[-1], Failed)]
+    assert failed.text == ("The documents answer" if fault.body == "cut" else "")
+    assert sorted(bool(column.error) for column in report.columns) == [False, True]
+    assert KEY not in repr(columns) + json.dumps(report.as_dict())
+
+
+def test_a_bug_in_one_column_takes_no_other_down(
+    offline: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream_of = RagNodesQueryEngine.stream
+
+    def fail(self: RagNodesQueryEngine, *args: object, **kwargs: object) -> object:
+        if self.parser_name == "fixed":
+            raise ZeroDivisionError("a bug")
+        return stream_of(self, *args, **kwargs)
+
+    monkeypatch.setattr(RagNodesQueryEngine, "stream", fail)
+    with offline.stream(QUESTION) as stream:
+        columns = by_column(stream)
+    assert str(columns["fixed"][-1].error) == "ZeroDivisionError: a bug"
+    assert isinstance(columns["heading"][-1], Finished)
+
+
+def test_one_column_is_cancelled_while_the_other_goes_on(
+    served: Comparison, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(Fault(body="slow"), times=2)  # both models are silent until the reset
+    with served.stream(QUESTION) as stream:
+        retrieved = dict([next(stream), next(stream)])
+        assert {type(event) for event in retrieved.values()} == {Retrieved}
+        stream.cancel("fixed")
+        assert next(stream) == ("fixed", Cancelled(""))
+        openai_server.reset()
+        rest = by_column(stream)
+        stream.cancel("heading")  # too late, and no mistake
+        report = stream.report()
+    assert rest.keys() == {"heading"}
+    assert isinstance(rest["heading"][-1], Finished)
+    assert report.columns[0].error == "cancelled before it had answered"
+    assert report.columns[1].answer is not None
+
+
+def test_a_cancelled_column_keeps_what_had_arrived(
+    offline: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = threading.Event()
+    left: list[str] = []
+
+    def held(self: RagNodesQueryEngine, *_: object, **__: object) -> Iterator[Event]:
+        try:
+            yield Delta("A batt")
+            rest.wait(timeout=60)
+            yield Delta("ery")
+            yield Delta(" does")
+        finally:
+            left.append(self.parser_name)
+
+    monkeypatch.setattr(RagNodesQueryEngine, "stream", held)
+    stream = offline.stream(QUESTION)
+    assert {next(stream) for _ in COMPARED} == {(name, Delta("A batt")) for name in COMPARED}
+    stream.cancel("fixed")
+    assert next(stream) == ("fixed", Cancelled("A batt"))
+    stream.close()
+    rest.set()
+    assert list(stream) == []
+    for thread in threading.enumerate():
+        if thread.name.startswith("ask "):
+            thread.join(timeout=60)
+    assert sorted(left) == sorted(COMPARED), "each answer was closed, and the request with it"
+
+
+def test_mistakes_with_a_stream_are_named(
+    offline: Comparison, served: Comparison, openai_server: OpenAIServer
+) -> None:
+    with pytest.raises(ConfigurationError, match="question is empty"):
+        offline.stream("  ")
+    openai_server.fail(Fault(body="slow"), times=2)
+    with served.stream(QUESTION) as stream:
+        with pytest.raises(ConfigurationError, match="no parser 'semantics'"):
+            stream.cancel("semantics")
+        with pytest.raises(ConfigurationError, match="not answered yet"):
+            stream.report()
+
+
+async def test_giving_up_the_wait_ends_an_async_stream(
+    served: Comparison, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(Fault(body="slow"), times=2)
+    async with served.astream(QUESTION) as stream:
+        assert {type((await anext(stream))[1]) for _ in range(2)} == {Retrieved}
+        stream.cancel("heading")
+        assert await anext(stream) == ("heading", Cancelled(""))
+        waiting = asyncio.create_task(stream.__anext__())
+        await asyncio.sleep(0)  # lets it start to wait
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        with pytest.raises(StopAsyncIteration):
+            await anext(stream)
+
+
+def test_options_hold_for_every_column(offline: Comparison) -> None:
+    offline.options = QueryOptions(retrieval_only=True, mode="sparse", top_k=1)
+    for column in offline.ask(QUESTION).columns:
+        assert column.answer.kind == "retrieval"
+        assert len(column.answer.hits) == 1
+        assert column.answer.hits[0].similarity is None
