@@ -13,7 +13,10 @@
     │   ├── EncryptedFileError
     │   ├── NoTextLayerError          scanned pages, no text in them
     │   ├── NoPagesError
-    │   └── FileTooLargeError
+    │   ├── FileTooLargeError
+    │   │   └── ReadMemoryError       reading it takes more memory than the limit
+    │   ├── ReadTimeoutError          reading it takes longer than the limit
+    │   └── ReaderCrashedError        the process that read it died
     ├── ModelError                    an embedding model or LLM failed
     │   ├── ModelConnectionError
     │   ├── RateLimitedError
@@ -145,6 +148,27 @@ class FileTooLargeError(ReadError):
 
     reason = "the file is over the size limit"
     remedy = "split it or raise the limit"
+
+
+class ReadMemoryError(FileTooLargeError):
+    """Reading the file takes more memory than the limit."""
+
+    reason = "reading it takes more memory than the limit"
+    remedy = "split it or raise Limits.memory_bytes"
+
+
+class ReadTimeoutError(ReadError):
+    """Reading the file takes longer than the limit."""
+
+    reason = "reading it takes longer than the limit"
+    remedy = "split it or raise Limits.seconds"
+
+
+class ReaderCrashedError(ReadError):
+    """The process that read the file died."""
+
+    reason = "the process that read it died"
+    remedy = "the file is damaged or hostile; export or download it again"
 
 
 class ModelError(RagNodesError):

@@ -1,4 +1,4 @@
-"""`read` on small files; the command is wired here until the program lists it."""
+"""`read` on small files."""
 
 from __future__ import annotations
 
@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING
 import pymupdf
 import pytest
 
-from rag_nodes.cli import program
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.read import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Ended
-
-
-@pytest.fixture(autouse=True)
-def wired(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(program._EXAMPLES, read, ("rag-nodes read report.pdf",))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from rag_nodes import errors
 from rag_nodes import metadata as keys
-from rag_nodes.readers import Limits, read, read_all
+from rag_nodes.readers import Limits, read_all
+from rag_nodes.readers import read as read_any
 from rag_nodes.readers.pdf import outline
 from rag_nodes.text.pages import PageMap
 
@@ -25,6 +27,8 @@ SENTENCES = (
     "Nobody has opened the upper window since autumn.",
     "Seven jars of quince jelly wait in the cool larder.",
 )
+read = partial(read_any, isolate=False)
+"""In this process, where tests can replace parts of the reader."""
 Line = tuple[float, str, float, str]
 """y, text, size, font."""
 
@@ -190,6 +194,12 @@ def with_furniture(count: int, header: str = "Annual Report of the Mill") -> lis
         ]
         for n in range(count)
     ]
+
+
+def test_lines_that_are_all_the_text_there_is_are_kept(tmp_path: Path) -> None:
+    pages = [[(100.0, f"Ticket {number}", 10.0, "helv")] for number in range(1, 13)]
+    document = read(make(tmp_path / "a.pdf", pages))
+    assert ["Ticket" in page for page in pages_of(document)] == [True] * 12
 
 
 def test_running_headers_footers_and_page_numbers_are_removed(tmp_path: Path) -> None:

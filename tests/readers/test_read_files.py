@@ -236,7 +236,15 @@ def test_one_bad_file_never_stops_the_rest(tmp_path: Path) -> None:
 
 
 def test_folders_are_walked_in_order_without_hidden_and_foreign_files(tmp_path: Path) -> None:
-    for name in ["b.txt", "a.md", "deep/c.txt", ".hidden.txt", ".git/config.txt", "data.xyz"]:
+    for name in [
+        "b.txt",
+        "a.md",
+        "deep/c.txt",
+        ".hidden.txt",
+        ".git/config.txt",
+        "data.xyz",
+        "package.json",
+    ]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         write(tmp_path / name, name.encode())
     found = [result.path.relative_to(tmp_path).as_posix() for result in read_all([tmp_path])]
@@ -343,7 +351,7 @@ def test_a_crawl_is_a_row_per_page_and_pages_go_by_their_url(
 ) -> None:
     monkeypatch.setitem(COLLECTIONS, ".json", pages)
     path = write(tmp_path / "crawl.json", b"{}")
-    first, bad, third, end = read_all([tmp_path])
+    first, bad, third, end = read_all([path])
     assert [row.path for row in (first, bad, third, end)] == [path] * 4
     assert first.document is not None
     assert first.document.id_ == str(uuid.uuid5(uuid.NAMESPACE_URL, "https://example.org/1"))

@@ -16,6 +16,7 @@ from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.ingest import ingest
 from rag_nodes.cli.options import show_settings
 from rag_nodes.cli.parsers import parsers
+from rag_nodes.cli.read import read
 from rag_nodes.cli.session import Session
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         'rag-nodes ask "Who approves a change?" --retrieval-only --top-k 5',
         'rag-nodes ask "Who approves a change?" -p heading --corpus contracts --json',
     ),
+    read: ("rag-nodes read report.pdf", "rag-nodes read report.pdf --markdown --pages 3-5"),
     chunk: (
         "rag-nodes chunk manual.md --parser heading",
         "rag-nodes chunk report.pdf -p fixed --set chunk_size=500 --full",

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 TITLE_LENGTH = 300
 """Characters of a title or description that are kept; the rest is not a title any more."""
 
+SLOWEST = 256 * 1024
+"""Bytes of a file for which one more second is granted; the slowest readers do twice that."""
+LONGEST = 30 * 24 * 3600.0
+"""Seconds that timers can take, for limits that mean none."""
+
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _BLANKS = re.compile(r"\s+")
 
@@ -33,11 +38,21 @@ class Limits:
         file_bytes: size on disk.
         pages: pages of a PDF.
         characters: characters of text taken from the file.
+        seconds: wall-clock time that one document may take where it is read in a child process;
+            large files get more, see `seconds_for`.
+        memory_bytes: memory that reading may take there, the libraries themselves apart. Linux
+            only; other systems have no limit that holds.
     """
 
     file_bytes: int = 500 * 1024 * 1024
     pages: int = 20_000
     characters: int = 100_000_000
+    seconds: float = 120.0
+    memory_bytes: int = 2 * 1024**3
+
+    def seconds_for(self, size: int) -> float:
+        """Seconds that a file of `size` bytes may take: `seconds`, and one for each 256 KiB."""
+        return min(self.seconds + size / SLOWEST, LONGEST)
 
     def check_bytes(self, path: Path, size: int) -> None:
         """Refuse a file over `file_bytes`; raises FileTooLargeError."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,15 @@ from rag_nodes.errors import (
     MissingExtraError,
     RagNodesError,
     ReadError,
+    ReadMemoryError,
     UnsupportedFileError,
 )
 from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading, build_document
+from rag_nodes.readers.folders import canonical, files_at, is_folder
 from rag_nodes.readers.html import read_html
+from rag_nodes.readers.isolation import needs_child, pool
 from rag_nodes.readers.markdown import read_markdown
-from rag_nodes.readers.pdf import read_pdf
+from rag_nodes.readers.pdf import Layout, read_pdf
 from rag_nodes.readers.plain import read_plain
 from rag_nodes.readers.tabular import read_tabular
 from rag_nodes.readers.word import read_word
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from llama_index.core.schema import Document
+
+    Outcomes = Iterator[Reading | ReadError]
 
 
 def _read_crawl(path: Path, limits: Limits) -> Iterator[Reading | ReadError]:
@@ -58,6 +63,9 @@ COLLECTIONS: dict[str, CollectionReader] = {".json": _read_crawl, ".jsonl": _rea
 
 DEFAULT_LIMITS = Limits()
 
+_KNOWN_TO_CHILDREN = {**SUFFIXES, **COLLECTIONS}
+"""The readers a child process has; one that a program puts in their place runs in the program."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -78,12 +86,21 @@ class ReadResult:
     seconds: float
 
 
-def read(path: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Document:
+def read(
+    path: str | Path,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    isolate: bool = True,
+    layout: Layout | None = None,
+) -> Document:
     """Read one file into one document.
 
     Args:
         path: a file whose suffix is in `SUFFIXES`.
-        limits: how large the file may be.
+        limits: how large the file may be, and what reading it may take.
+        isolate: read in a child process whatever a third-party parser reads, so that a crash, a
+            hang or a bomb is a `ReadError`; see `rag_nodes.readers.isolation`.
+        layout: of a PDF, see `read_pdf`; other files have none.
 
     Returns:
         The full text with `source`, `file_name`, `source_hash` and, where the file has them,
@@ -99,18 +116,26 @@ def read(path: str | Path, *, limits: Limits = DEFAULT_LIMITS) -> Document:
         raise UnsupportedFileError(
             path, "this kind of file holds many documents, not one", "use read_all"
         )
-    outcome = next(readings(path, limits=limits))
+    outcome = next(readings(path, limits=limits, isolate=isolate, layout=layout))
     if isinstance(outcome, ReadError):
         raise outcome
     return build_document(path.resolve(), outcome)
 
 
-def readings(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Reading | ReadError]:
+def readings(
+    path: Path,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    isolate: bool = True,
+    layout: Layout | None = None,
+) -> Iterator[Reading | ReadError]:
     """Read a file of any kind as plain data, without LlamaIndex; `read` and `read_all` use it.
 
     Args:
         path: a file whose suffix is in `SUFFIXES` or `COLLECTIONS`.
-        limits: how large the file, and each document in it, may be.
+        limits: how large the file and each document may be.
+        isolate: see `read`.
+        layout: see `read`.
 
     Yields:
         One reading per document, lazily; an error in place of a document that is bad by itself.
@@ -120,14 +145,16 @@ def readings(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Reading
         MissingExtraError: the file needs an optional dependency that is not installed.
     """
     try:
-        reader = _reader_for(path)
-        _check_size(path, limits)
+        _check_file(path, limits)
+        reader = _reader_for(path, isolate=isolate, layout=layout)
         for outcome in reader(path, limits):
             if isinstance(outcome, Reading):
                 limits.check_characters(path, len(outcome.text))
             yield outcome
     except RagNodesError:
         raise
+    except MemoryError as error:
+        raise ReadMemoryError(path) from error
     except OSError as error:
         reason = f"the system refused to read it: {error.strerror or error}"
         raise ReadError(path, reason, "check the path and its permissions") from error
@@ -137,7 +164,11 @@ def readings(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Reading
 
 
 def read_all(
-    paths: Iterable[str | Path], *, limits: Limits = DEFAULT_LIMITS
+    paths: Iterable[str | Path],
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    isolate: bool = True,
+    layout: Layout | None = None,
 ) -> Iterator[ReadResult]:
     """Read files and folders one after another, a row per document.
 
@@ -147,22 +178,24 @@ def read_all(
     Args:
         paths: files and folders.
         limits: how large each file may be.
+        isolate: see `read`.
+        layout: see `read`.
 
     Yields:
         One result per file, or per page of a crawl, as soon as it is read; a bad file or page is
         a row with its error. A crawl that breaks off gives its good pages, then the error.
     """
     seen: set[Path] = set()
-    for path in (found for given in paths for found in _expand(Path(given))):
-        canonical = _canonical(path)
-        if canonical not in seen:
-            seen.add(canonical)
-            yield from _rows(path, limits)
+    for path in (found for given in paths for found in files_at(Path(given), SUFFIXES)):
+        place = canonical(path)
+        if place not in seen:
+            seen.add(place)
+            yield from _rows(path, partial(readings, limits=limits, isolate=isolate, layout=layout))
 
 
-def _rows(path: Path, limits: Limits) -> Iterator[ReadResult]:
+def _rows(path: Path, read_one: Callable[[Path], Outcomes]) -> Iterator[ReadResult]:
     started = time.perf_counter()
-    for outcome in _outcomes(path, limits):
+    for outcome in _outcomes(path, read_one):
         document = None
         if isinstance(outcome, ReadError):
             _log.info("not read: %s", outcome)
@@ -173,14 +206,14 @@ def _rows(path: Path, limits: Limits) -> Iterator[ReadResult]:
         started = time.perf_counter()
 
 
-def _outcomes(path: Path, limits: Limits) -> Iterator[Reading | ReadError]:
+def _outcomes(path: Path, read_one: Callable[[Path], Outcomes]) -> Outcomes:
     """The readings of a file, with the error that ends it as the last one."""
     try:
-        if _is_folder(path):  # only a folder in which nothing was found gets here
+        if is_folder(path):  # only a folder in which nothing was found gets here
             raise UnsupportedFileError(
                 path, "no file of a supported kind in this folder", f"supported: {_supported()}"
             )
-        yield from readings(path, limits=limits)
+        yield from read_one(path)
     except ReadError as error:
         yield error
     except MissingExtraError as error:
@@ -190,69 +223,33 @@ def _outcomes(path: Path, limits: Limits) -> Iterator[Reading | ReadError]:
         yield failure
 
 
-def _expand(path: Path) -> Iterator[Path]:
-    """Yield the files of a folder, or the path itself."""
-    if not _is_folder(path):
-        yield path
-        return
-    found = False
-    for file in _walk(path):
-        found = True
-        yield file
-    if not found:
-        yield path
+def _reader_for(
+    path: Path, *, isolate: bool, layout: Layout | None
+) -> Callable[[Path, Limits], Iterable[Reading | ReadError]]:
+    suffix = path.suffix.lower()
+    if suffix not in _known():
+        reason = f"no reader for files of type {suffix or '(no suffix)'}"
+        raise UnsupportedFileError(path, reason, f"convert it to one of: {_supported()}")
+    reader = COLLECTIONS.get(suffix) or SUFFIXES[suffix]
+    if isolate and reader is _KNOWN_TO_CHILDREN.get(suffix) and needs_child(path):
+        return partial(pool.stream if suffix in COLLECTIONS else pool.read, layout=layout)
+    if suffix in COLLECTIONS:
+        return COLLECTIONS[suffix]
+    single = partial(read_pdf, layout=layout) if suffix == ".pdf" else SUFFIXES[suffix]
+    return lambda path, limits: (single(path, limits),)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    root = folder.resolve()
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            file = Path(parent, name)
-            if name.startswith(".") or file.suffix.lower() not in _known():
-                continue
-            if file.resolve().is_relative_to(root):
-                yield file
-
-
-def _reader_for(path: Path) -> Callable[[Path, Limits], Iterable[Reading | ReadError]]:
+def _check_file(path: Path, limits: Limits) -> None:
     if path.is_dir():
         raise FileMissingError(path, "this is a folder, not a file", "name a file in it")
     if not path.exists():
         raise FileMissingError(path)
     if not path.is_file():
         raise FileMissingError(path, "this is not a regular file")
-    suffix = path.suffix.lower()
-    if suffix in COLLECTIONS:
-        return COLLECTIONS[suffix]
-    if suffix not in SUFFIXES:
-        reason = f"no reader for files of type {suffix or '(no suffix)'}"
-        raise UnsupportedFileError(path, reason, f"convert it to one of: {_supported()}")
-    single = SUFFIXES[suffix]
-    return lambda path, limits: (single(path, limits),)
-
-
-def _check_size(path: Path, limits: Limits) -> None:
     size = path.stat().st_size
     if size == 0:
         raise EmptyFileError(path)
     limits.check_bytes(path, size)
-
-
-def _is_folder(path: Path) -> bool:
-    """Whether this is a folder; a name that the system cannot take is none."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
-
-
-def _canonical(path: Path) -> Path:
-    """The path without links and dots, or as it is where the system cannot take the name."""
-    try:
-        return path.resolve()
-    except (OSError, ValueError):
-        return path
 
 
 def _known() -> set[str]:

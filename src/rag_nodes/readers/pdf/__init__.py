@@ -9,6 +9,6 @@ pure function of its lines, so extraction can move to a process of its own.
 
 from __future__ import annotations
 
-from rag_nodes.readers.pdf.read import read_pdf
+from rag_nodes.readers.pdf.read import Layout, read_pdf
 
-__all__ = ["read_pdf"]
+__all__ = ["Layout", "read_pdf"]

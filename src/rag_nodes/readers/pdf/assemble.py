@@ -76,7 +76,7 @@ def _attach(
 def _rendered(block: Block) -> str:
     if block.kind == "heading":
         return f"{'#' * block.level} {block.text}"
-    return _escaped(block.text)
+    return block.text if block.kind == "table" else _escaped(block.text)
 
 
 def _escaped(text: str, *, start: int = 0) -> str:

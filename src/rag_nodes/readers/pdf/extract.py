@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import logging
 import re
-import threading
 from collections import Counter
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import (
     CorruptFileError,
     EmptyFileError,
-    EncryptedFileError,
-    MisnamedFileError,
-    MissingExtraError,
-    NoPagesError,
     NoTextLayerError,
+    ReadMemoryError,
 )
+from rag_nodes.readers.pdf.grids import find_grids, with_tables
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, Page
+from rag_nodes.readers.pdf.links import with_links
+from rag_nodes.readers.pdf.opening import first_line, is_out_of_memory, load_pymupdf, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from rag_nodes.readers.base import Limits
+    from rag_nodes.readers.pdf.links import Area
 
 UNMAPPED_SHARE = 0.05
 """Share of characters without a Unicode value above which the reader warns."""
@@ -33,6 +32,8 @@ PAGES_LOOKED_AT = 50
 """Pages searched for images before a document without text is called blank."""
 OUTLINE_ENTRIES = 20_000
 """Bookmarks that are looked at."""
+LINKS = 500
+"""Links of a page that are looked at."""
 NUMBERS_SHOWN = 12
 """Page numbers listed in one warning; the rest are counted."""
 
@@ -40,7 +41,6 @@ _MONOSPACED = 8
 _BOLD = 16
 _BOLD_NAME = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
 _MONO_NAME = re.compile(r"mono|courier|consol|typewriter|cmtt", re.IGNORECASE)
-_CODE = re.compile(r"^code=\d+: ")
 _BLANKS = re.compile(r"[\s\u00a0]+")
 _LEADERS = re.compile(r"(?:[ \u00a0]?[.\u2026\u00b7]){4,}[ \u00a0]*")
 _SYMBOL_BULLETS = str.maketrans(dict.fromkeys("\uf0b7\uf0a7\uf0d8\uf02d\uf0fc\uf076\uf06e", "•"))
@@ -48,8 +48,6 @@ _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 )
 
-_lock = threading.Lock()
-"""MuPDF has process-wide state and is not thread-safe."""
 _log = logging.getLogger(__name__)
 
 
@@ -74,52 +72,10 @@ def extract(path: Path, limits: Limits) -> Extracted:
         NoTextLayerError: its pages are images.
         EmptyFileError: its pages are blank.
         FileTooLargeError: over the limits.
+        ReadMemoryError: no memory is left for a page.
     """
-    pymupdf = _pymupdf()
-    with _lock, _quiet(pymupdf):
-        try:
-            document = pymupdf.open(str(path), filetype="pdf")
-        except Exception as error:
-            raise CorruptFileError(path, f"the file is damaged: {_first_line(error)}") from error
-        with document:
-            _check(document, path, limits)
-            return _extract(pymupdf, document, path, limits)
-
-
-def _pymupdf() -> ModuleType:
-    try:
-        import pymupdf
-    except ImportError as error:
-        raise MissingExtraError("PyMuPDF", "pdf") from error
-    return pymupdf
-
-
-@contextmanager
-def _quiet(pymupdf: ModuleType) -> Iterator[None]:
-    """Keep MuPDF from writing to stderr, and leave its switches as they were."""
-    tools = pymupdf.TOOLS
-    errors, warnings = tools.mupdf_display_errors(), tools.mupdf_display_warnings()
-    tools.mupdf_display_errors(False)  # noqa: FBT003 - PyMuPDF's signature
-    tools.mupdf_display_warnings(False)  # noqa: FBT003 - PyMuPDF's signature
-    try:
-        yield
-    finally:
-        tools.mupdf_display_errors(errors)
-        tools.mupdf_display_warnings(warnings)
-
-
-def _check(document: Any, path: Path, limits: Limits) -> None:
-    if not document.is_pdf:
-        raise MisnamedFileError(path, "the content is not a PDF document")
-    if document.needs_pass:
-        raise EncryptedFileError(path)
-    try:
-        count = document.page_count
-    except Exception as error:
-        raise CorruptFileError(path, f"the file is damaged: {_first_line(error)}") from error
-    if count <= 0:
-        raise NoPagesError(path)
-    limits.check_pages(path, count)
+    with opened(path, limits) as document:
+        return _extract(load_pymupdf(), document, path, limits)
 
 
 def _extract(pymupdf: ModuleType, document: Any, path: Path, limits: Limits) -> Extracted:
@@ -132,12 +88,14 @@ def _extract(pymupdf: ModuleType, document: Any, path: Path, limits: Limits) -> 
     for index in range(document.page_count):
         try:
             page = document[index]
-            lines = _page_lines(page.get_text("dict", flags=flags))
+            lines = _with_structure(page, _page_lines(page.get_text("dict", flags=flags)), flags)
             if not lines and page.get_images():
                 silent.append(index + 1)
             pages.append(Page(height=page.rect.height, lines=lines))
-        except Exception as error:  # noqa: BLE001 - MuPDF raises classes of its own per page
-            failures[index + 1] = _first_line(error)
+        except Exception as error:  # MuPDF raises classes of its own per page
+            if is_out_of_memory(error):
+                raise ReadMemoryError(path) from error
+            failures[index + 1] = first_line(error)
             pages.append(Page(height=0.0, lines=()))
         characters += sum(len(line.text) for line in pages[-1].lines)
         limits.check_characters(path, characters)
@@ -148,6 +106,24 @@ def _extract(pymupdf: ModuleType, document: Any, path: Path, limits: Limits) -> 
         title=str((document.metadata or {}).get("title") or ""),
         warnings=tuple(_warnings(document, pages, failures, silent)),
     )
+
+
+def _with_structure(page: Any, lines: tuple[Line, ...], flags: int) -> tuple[Line, ...]:
+    """Add what is drawn and linked on a page: ruled tables, links to other places."""
+    grids, areas = find_grids(page.get_cdrawings()), tuple(_areas(page))
+    if not lines or not (grids or areas):
+        return lines
+    words = [word[:7] for word in page.get_text("words", flags=flags)]
+    return with_tables(with_links(lines, areas, words), grids, words, _clean)
+
+
+def _areas(page: Any) -> Iterator[Area]:
+    link, count = page.first_link, 0
+    while link is not None and count < LINKS:
+        if link.is_external and link.uri:
+            count += 1
+            yield *link.rect, link.uri
+        link = link.next
 
 
 def _check_text(document: Any, path: Path, characters: int, failures: dict[int, str]) -> None:
@@ -193,7 +169,7 @@ def _outline(document: Any) -> tuple[Entry, ...]:
     try:
         entries = document.get_toc()
     except Exception as error:  # noqa: BLE001 - a broken outline must not cost the text
-        _log.warning("the outline of %s could not be read: %s", document.name, _first_line(error))
+        _log.warning("the outline of %s could not be read: %s", document.name, first_line(error))
         return ()
     return tuple(
         Entry(level=level, title=_BLANKS.sub(" ", title).strip(), page=page - 1)
@@ -254,8 +230,3 @@ def _clean(text: str) -> str:
     ending = "\u00ad" if body.endswith("\u00ad") else ""  # a soft hyphen matters at the end only
     body = body.replace("\u00ad", "").translate(_LIGATURES).translate(_SYMBOL_BULLETS)
     return _BLANKS.sub(" ", _LEADERS.sub(" ... ", body)).strip() + ending
-
-
-def _first_line(error: Exception) -> str:
-    message = _CODE.sub("", str(error).strip()) or type(error).__name__
-    return message.splitlines()[0][:200]

@@ -31,6 +31,9 @@ class Line:
         upright: the text runs from left to right, not up or down the page.
         block: number of the text block on the page, as the PDF library groups lines.
         row: several cells with clear gaps between them, as in a table.
+        links: start and end in the text, and the address, of each link to somewhere else.
+        cells: this stands for a ruled table; its rows, of which all have the same columns. Lines
+            within a cell are parted by line ends.
     """
 
     text: str
@@ -45,6 +48,8 @@ class Line:
     upright: bool = True
     block: int = 0
     row: bool = False
+    links: tuple[tuple[int, int, str], ...] = ()
+    cells: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.readers.pdf.joints import Vocabulary, joint
+from rag_nodes.readers.pdf.links import linked, without_seam
+from rag_nodes.readers.tables import markdown_table, table_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_nodes.readers.pdf.layout import Heading, Line, Measures
 
-Kind = Literal["heading", "text", "item", "rows"]
+Kind = Literal["heading", "text", "item", "rows", "table"]
 Relation = Literal["join", "newline", "break"]
 
 LOOSE = 1.45
@@ -47,7 +50,7 @@ class Block:
     """Text between two blank lines, or one list item.
 
     Attributes:
-        kind: "heading", "text", "item" or "rows" (lines that keep their ends).
+        kind: "heading", "text", "item", "rows" (lines that keep their ends) or "table".
         text: the content; lines joined, Markdown bullet included.
         left: x of its first line.
         level: 1 to 6 for headings, else 0.
@@ -118,51 +121,61 @@ class Composer:
         return Block(kind="heading", text=text, level=level, left=lines[0].left, last=lines[-1])
 
     def _add(self, blocks: list[Block], line: Line) -> None:
+        if line.cells:
+            blocks.append(self._block("table", self._table(line), line))
+            return
         previous = blocks[-1] if blocks else None
-        marker = self._item_text(line, previous)
+        text = linked(line)
+        marker = self._item_text(line, text, previous)
         if marker is not None:
             blocks.append(self._block("item", marker, line))
             return
         relation = self._relation(previous, line)
         if previous is None or relation == "break":
             kind: Kind = "rows" if self._keeps_lines(line) else "text"
-            blocks.append(self._block(kind, line.text, line))
+            blocks.append(self._block(kind, text, line))
             return
         if relation == "newline":
-            previous.text += "\n" + _indent(line, previous.left) + line.text
+            previous.text += "\n" + _indent(line, previous.left) + text
         else:
-            previous.text = self._glued(previous.text, line.text)
+            previous.text = self._glued(previous.text, text)
         previous.last, previous.full = line, self._is_full(line)
 
     def _block(self, kind: Kind, text: str, line: Line) -> Block:
         return Block(kind=kind, text=text, left=line.left, last=line, full=self._is_full(line))
 
     def _glued(self, before: str, after: str) -> str:
+        before, after = without_seam(before, after)
         drop, glue = joint(before, after, self.vocabulary)
         return before[: len(before) - drop] + glue + after
 
-    def _item_text(self, line: Line, previous: Block | None) -> str | None:
+    def _table(self, line: Line) -> str:
+        """Give a table in Markdown, words that were broken in its cells rejoined."""
+        rows = ((reduce(self._glued, cell.split("\n")) for cell in row) for row in line.cells)
+        return markdown_table([[table_cell(cell) for cell in row] for row in rows])
+
+    def _item_text(self, line: Line, text: str, previous: Block | None) -> str | None:
         """Give the text of a list item with a Markdown bullet; None where it is no item."""
-        if match := _BULLET.match(line.text):
-            return "- " + line.text[match.end() :]
+        if match := _BULLET.match(text):
+            return "- " + text[match.end() :]
         starts_anew = (
             previous is None
             or previous.last.block != line.block
             or previous.kind in {"item", "heading"}
             or ends_sentence(previous.text)
         )
-        if match := _DASH.match(line.text):
-            return "- " + line.text[match.end() :] if starts_anew else None
+        if match := _DASH.match(text):
+            return "- " + text[match.end() :] if starts_anew else None
         if match := _ORDINAL.match(line.text):
             number = int(match.group(1))
             starts_anew = starts_anew or number == self._ordinal + 1 > FIRST_ORDINALS
             if starts_anew and number in {1, self._ordinal + 1}:
                 self._ordinal = number
-                return line.text
-        return line.text if starts_anew and _LETTERED.match(line.text) else None
+                return text
+        return text if starts_anew and _LETTERED.match(line.text) else None
 
     def _relation(self, previous: Block | None, line: Line) -> Relation:
-        if previous is None or previous.kind == "heading":
+        if previous is None or previous.kind in {"heading", "table"}:
             return "break"
         above = previous.last
         if previous.kind == "rows" or self._keeps_lines(line):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError
 from rag_nodes.readers.base import Limits, Reading
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from rag_nodes.readers.pdf.layout import Extracted, Line, Measures
     from rag_nodes.readers.pdf.paragraphs import Block
 
+Layout = Literal["onnx"]
+"""Ways to find out how a page is laid out, other than our own."""
+
 TITLE_SIZE = 1.3
 """Font size on the first page, as a multiple of the body's, that is a title's."""
 SEARCHED = 1024 * 1024
@@ -39,12 +42,15 @@ _NO_TITLE = re.compile(
 )
 
 
-def read_pdf(path: Path, limits: Limits) -> Reading:
+def read_pdf(path: Path, limits: Limits, *, layout: Layout | None = None) -> Reading:
     """Read a PDF into Markdown text with headings and an exact page map.
 
     Args:
         path: an existing file.
         limits: pages and characters are checked.
+        layout: None for our own rules; "onnx" for PyMuPDF's layout model, which finds more tables
+            and headings in PDFs without outline, but takes a second or more for each page and
+            reads 50 pages at most.
 
     Returns:
         Text, page starts, title, and warnings for what could not be taken over.
@@ -54,16 +60,20 @@ def read_pdf(path: Path, limits: Limits) -> Reading:
         MissingExtraError: PyMuPDF is not installed.
     """
     _check_header(path)
+    if layout == "onnx":
+        from rag_nodes.readers.pdf.layout_model import read_with_layout_model
+
+        return read_with_layout_model(path, limits)
     return compose(extract(path, limits))
 
 
 def compose(extracted: Extracted) -> Reading:
     """Make text of extracted lines; pure, so that extraction can happen elsewhere."""
     vocabulary = Vocabulary(line.text for page in extracted.pages for line in page.lines)
-    pages = tuple(
-        replace(page, lines=merge_rows(page.lines))
-        for page in without_furniture(extracted.pages, extracted.outline)
-    )
+    kept = without_furniture(extracted.pages, extracted.outline)
+    if not any(page.lines for page in kept):
+        kept = extracted.pages  # what is all of the text is no furniture: labels, slips, tickets
+    pages = tuple(replace(page, lines=merge_rows(page.lines)) for page in kept)
     measures = measure(pages)
     headings = outline_headings(pages, extracted.outline) or font_headings(pages, measures)
     composer = Composer(measures, vocabulary)

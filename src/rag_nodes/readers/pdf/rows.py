@@ -62,7 +62,8 @@ def _single_row_blocks(lines: Iterable[Line]) -> set[int]:
 def _side_by_side(left: Line, right: Line) -> bool:
     size = min(left.size, right.size)
     return (
-        left.upright
+        not (left.cells or right.cells)
+        and left.upright
         and right.upright
         and abs(left.baseline - right.baseline) <= SAME_BASELINE * size
         and right.left >= left.right - size / 2
@@ -72,10 +73,12 @@ def _side_by_side(left: Line, right: Line) -> bool:
 def _joined(left: Line, right: Line) -> Line:
     wide = right.left - left.right > CELL_GAP * max(left.size, right.size)
     wide = wide and _MARKER.fullmatch(left.text) is None
+    text = left.text + (CELL_SEPARATOR if wide else " ")
+    shifted = ((start + len(text), stop + len(text), to) for start, stop, to in right.links)
     major, minor = (left, right) if len(left.text) > len(right.text) else (right, left)
     return replace(
         left,
-        text=left.text + (CELL_SEPARATOR if wide else " ") + right.text,
+        text=text + right.text,
         top=min(left.top, right.top),
         right=max(left.right, right.right),
         bottom=max(left.bottom, right.bottom),
@@ -83,4 +86,5 @@ def _joined(left: Line, right: Line) -> Line:
         bold=major.bold if minor.text[:1].isdigit() else left.bold and right.bold,
         mono=left.mono and right.mono,
         row=wide or left.row,
+        links=(*left.links, *shifted),
     )

@@ -1,0 +1,96 @@
+"""Hostile PDF files, made byte by byte: no PDF library would write them."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHOWN = b"BT /F 10 Tf 50 700 Td (Tea is kept in the larder.) Tj ET\n"
+CATALOG = b"<< /Type /Catalog /Pages 2 0 R >>"
+FONT = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+
+
+def pdf(*objects: bytes) -> bytes:
+    """A file of these objects, the first of which is the catalog, with a right xref table."""
+    content = bytearray(b"%PDF-1.7\n")
+    places = []
+    for number, body in enumerate(objects, 1):
+        places.append(len(content))
+        content += b"%d 0 obj\n%b\nendobj\n" % (number, body)
+    table = len(content)
+    content += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1)
+    content += b"".join(b"%010d 00000 n \n" % place for place in places)
+    content += b"trailer\n<< /Size %d /Root 1 0 R >>\n" % (len(objects) + 1)
+    return bytes(content + b"startxref\n%d\n%%%%EOF\n" % table)
+
+
+def one_page(packed: bytes, *, count: int = 1, kids: bytes = b"3 0 R") -> bytes:
+    """A page whose content is this deflated stream."""
+    return pdf(
+        CATALOG,
+        b"<< /Type /Pages /Kids [%b] /Count %d >>" % (kids, count),
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R"
+        b" /Resources << /Font << /F 5 0 R >> >> >>",
+        b"<< /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream" % (len(packed), packed),
+        FONT,
+    )
+
+
+def text_page() -> bytes:
+    """A harmless page."""
+    return one_page(zlib.compress(SHOWN))
+
+
+def tree_first(count: int) -> bytes:
+    """So many pages, the tree before them: what is cut off are pages, and nothing else."""
+    kids = b" ".join(b"%d 0 R" % (2 * number + 4) for number in range(count))
+    objects = [CATALOG, b"<< /Type /Pages /Kids [%b] /Count %d >>" % (kids, count), FONT]
+    for number in range(count):
+        content = SHOWN.replace(b"Tea", b"Tea number %d" % number)
+        objects += [
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents %d 0 R"
+            b" /Resources << /Font << /F 3 0 R >> >> >>" % (2 * number + 5),
+            b"<< /Length %d >>\nstream\n%b\nendstream" % (len(content), content),
+        ]
+    return pdf(*objects)
+
+
+def bomb(unit: bytes, times: int) -> bytes:
+    """A page whose content is `unit` so many times, in a thousandth of the bytes."""
+    packer = zlib.compressobj(9)
+    pieces = [packer.compress(unit) for _ in range(times)]
+    return one_page(b"".join(pieces) + packer.flush())
+
+
+def empty_pages(count: int) -> bytes:
+    """A file of so many pages without content."""
+    kids = b" ".join(b"%d 0 R" % (number + 3) for number in range(count))
+    page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] >>"
+    pages = b"<< /Type /Pages /Kids [%b] /Count %d >>" % (kids, count)
+    return pdf(CATALOG, pages, *[page] * count)
+
+
+def mutations(whole: bytes, count: int, seed: int = 1) -> Iterator[bytes]:
+    """Damaged copies of a file: cut off, bits flipped, zeros, pieces removed or repeated."""
+    chance = random.Random(seed)  # noqa: S311 - damage, not secrets
+    for number in range(count):
+        start = chance.randrange(len(whole))
+        stop = min(len(whole), start + chance.randrange(1, 400))
+        kind = number % 5
+        if kind == 0:
+            yield whole[:start]
+        elif kind == 1:
+            copy = bytearray(whole)
+            for _ in range(chance.randrange(1, 60)):
+                copy[chance.randrange(len(copy))] ^= 1 << chance.randrange(8)
+            yield bytes(copy)
+        elif kind == 2:
+            yield whole[:start] + bytes(stop - start) + whole[stop:]
+        elif kind == 3:
+            yield whole[:start] + whole[stop:]
+        else:
+            yield whole[:stop] + whole[start:]

@@ -1,0 +1,182 @@
+"""Every bad PDF is one failed file with the error that says why, or text."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from io import BytesIO
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+import pymupdf
+import pytest
+from bad_pdfs import SHOWN, bomb, empty_pages, mutations, one_page, pdf, text_page, tree_first
+
+from rag_nodes import errors
+from rag_nodes import metadata as keys
+from rag_nodes.readers import Limits, read, read_all
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
+
+
+def zipped() -> bytes:
+    memory = BytesIO()
+    with ZipFile(memory, "w") as archive:
+        archive.writestr("tea.txt", "tea")
+    return memory.getvalue()
+
+
+def drawn(text: str, pages: int = 3) -> bytes:
+    document = pymupdf.open()
+    for number in range(pages):
+        document.new_page().insert_text((50, 100), f"{text} {number}", fontsize=10)
+    document.set_toc([[1, f"{text} 0", 1]])
+    content: bytes = document.tobytes(deflate=False)
+    return content
+
+
+def image() -> pymupdf.Pixmap:
+    return pymupdf.Pixmap(pymupdf.csGRAY, pymupdf.IRect(0, 0, 40, 40), False)
+
+
+def scanned() -> bytes:
+    document = pymupdf.open()
+    page = document.new_page()
+    page.insert_image(page.rect, pixmap=image())
+    content: bytes = document.tobytes()
+    return content
+
+
+def encrypted() -> bytes:
+    document = pymupdf.open()
+    document.new_page().insert_text((50, 100), "secret")
+    content: bytes = document.tobytes(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="tea")
+    return content
+
+
+def without_pages() -> bytes:
+    return pdf(b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [] /Count 0 >>")
+
+
+def endless_tree() -> bytes:
+    return pdf(b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [2 0 R] /Count 1 >>")
+
+
+BAD = {
+    "empty": (b"", errors.EmptyFileError),
+    "blank": (b" \n" * 50, errors.EmptyFileError),
+    "garbage": (bytes(range(128, 256)) * 9, errors.CorruptFileError),
+    "garbage with a header": (b"%PDF-1.7\n" + b"garbage " * 50, errors.CorruptFileError),
+    "text": (b"Tea is kept in the larder.\n" * 9, errors.MisnamedFileError),
+    "zip": (zipped(), errors.MisnamedFileError),
+    "html": (b"<!doctype html><html><p>Tea.</p></html>", errors.MisnamedFileError),
+    "png": (image().tobytes("png"), errors.MisnamedFileError),
+    "encrypted": (encrypted(), errors.EncryptedFileError),
+    "scanned": (scanned(), errors.NoTextLayerError),
+    "no pages": (without_pages(), errors.NoPagesError),
+    "blank pages": (empty_pages(3), errors.EmptyFileError),
+    "2,000,000,000 pages, it says": (
+        one_page(zlib.compress(SHOWN), count=2_000_000_000),
+        errors.CorruptFileError,
+    ),
+    "a page tree that holds itself": (endless_tree(), errors.CorruptFileError),
+    "100,000 empty pages": (empty_pages(100_000), errors.FileTooLargeError),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_each_kind_of_bad_file_has_its_error(tmp_path: Path, name: str) -> None:
+    content, expected = BAD[name]
+    path = tmp_path / "a.pdf"
+    path.write_bytes(content)
+    with pytest.raises(errors.ReadError) as caught:
+        read(path)
+    assert type(caught.value) is expected
+    assert caught.value.path == path
+    assert caught.value.remedy
+
+
+def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "folder.pdf").mkdir()
+    for name, reason in (("folder.pdf", "folder"), ("gone.pdf", "no such file")):
+        with pytest.raises(errors.FileMissingError, match=reason):
+            read(tmp_path / name)
+
+
+# --- repaired -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("last", [b"Tea number 11", b"startxref"])
+def test_what_is_left_of_a_truncated_file_is_read_with_a_warning(
+    tmp_path: Path, last: bytes
+) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(tree_first(20).partition(last)[0] + last)
+    document = read(path)
+    assert "Tea number 3 is kept" in document.text
+    assert "repaired" in document.metadata[keys.READ_WARNINGS][0]
+
+
+def test_a_file_cut_off_within_a_dictionary_cannot_be_repaired(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(tree_first(20).partition(b"/Contents 27")[0])
+    with pytest.raises(errors.CorruptFileError):
+        read(path)
+
+
+def test_a_file_without_its_table_of_objects_is_repaired(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(text_page().partition(b"xref")[0])
+    assert read(path).text == "Tea is kept in the larder."
+
+
+def test_zeros_in_place_of_the_page_tree_leave_no_pages(tmp_path: Path) -> None:
+    whole = text_page()
+    start = whole.index(b"2 0 obj")
+    path = tmp_path / "a.pdf"
+    path.write_bytes(whole[:start] + bytes(60) + whole[start + 60 :])
+    with pytest.raises((errors.NoPagesError, errors.CorruptFileError)):
+        read(path)
+
+
+def test_two_hundred_damaged_files_are_text_or_typed_errors(tmp_path: Path) -> None:
+    paths = []
+    for number, content in enumerate(mutations(drawn("Tea"), 200)):
+        paths.append(tmp_path / f"{number:03}.pdf")
+        paths[-1].write_bytes(content)
+    results = list(read_all(paths, limits=Limits(seconds=20)))
+    assert len(results) == 200
+    strange = [row.error for row in results if row.error and "unexpected" in row.error.reason]
+    assert strange == []
+    read_well = sum(row.document is not None for row in results)
+    assert 50 < read_well < 200
+
+
+# --- bombs --------------------------------------------------------------------------------------
+
+
+def test_a_small_file_that_becomes_a_gigabyte_is_ended_in_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(bomb(b" " * 1024**2, 1024))
+    assert path.stat().st_size < 2 * 1024**2
+    with pytest.raises(errors.ReadTimeoutError):
+        read(path, limits=Limits(seconds=0.5))
+
+
+@linux
+def test_text_operators_that_eat_memory_are_ended(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(bomb(SHOWN * 20_000, 100))
+    assert path.stat().st_size < 1024**2
+    with pytest.raises(errors.ReadMemoryError):
+        read(path, limits=Limits(memory_bytes=128 * 1024**2))
+
+
+def test_text_over_the_limit_of_characters_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(bomb(SHOWN, 1000))
+    with pytest.raises(errors.FileTooLargeError, match="characters"):
+        read(path, limits=Limits(characters=9_999))

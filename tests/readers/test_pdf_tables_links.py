@@ -1,0 +1,185 @@
+"""Ruled tables and links of PDFs made in the test."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pymupdf
+import pytest
+
+from rag_nodes import errors
+from rag_nodes.readers import Limits
+from rag_nodes.readers.pdf import read_pdf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+COLUMNS = (50, 150, 250, 350)
+PRICES = (("Tea", "Origin", "Price"), ("Assam", "India", "9"), ("Sencha", "Japan", "12"))
+
+
+def ruled(
+    page: Any, cells: Sequence[Sequence[str]], *, top: float = 200, by: str = "lines"
+) -> None:
+    """Draw a table of 100 x 20 points a cell; each text may have several lines."""
+    columns = COLUMNS[: len(cells[0]) + 1]
+    bottom = top + 20 * len(cells)
+    for row, texts in enumerate(cells):
+        for column, text in enumerate(texts):
+            left, upper = columns[column], top + 20 * row
+            if by == "boxes":
+                page.draw_rect(pymupdf.Rect(left, upper, left + 100, upper + 20))
+            for number, line in enumerate(text.split("\n")):
+                page.insert_text((left + 4, upper + 8 + 9 * number), line, fontsize=8)
+    if by == "lines":
+        for x in columns:
+            page.draw_line((x, top), (x, bottom))
+        for row in range(len(cells) + 1):
+            page.draw_line((columns[0], top + 20 * row), (columns[-1], top + 20 * row))
+
+
+def text_of(document: Any, path: Path) -> str:
+    document.save(path)
+    return read_pdf(path, Limits()).text
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.pdf"
+
+
+@pytest.mark.parametrize("by", ["lines", "boxes"])
+def test_a_ruled_table_stands_as_markdown_where_it_stood(path: Path, by: str) -> None:
+    document = pymupdf.open()
+    page = document.new_page()
+    page.insert_text((50, 150), "Before the table there is a sentence.", fontsize=10)
+    ruled(page, PRICES, by=by)
+    page.insert_text((50, 330), "After the table there is one more.", fontsize=10)
+    assert text_of(document, path) == (
+        "Before the table there is a sentence.\n\n"
+        "| Tea | Origin | Price |\n| --- | --- | --- |\n"
+        "| Assam | India | 9 |\n| Sencha | Japan | 12 |\n\n"
+        "After the table there is one more."
+    )
+
+
+def test_words_broken_in_a_cell_are_rejoined_and_pipes_escaped(path: Path) -> None:
+    document = pymupdf.open()
+    page = document.new_page()
+    ruled(page, [("Name", "a|b"), ("broken at the sen-\ntence end", "token-\noverlap")])
+    page.insert_text((50, 400), "A sentence with token-overlap in it.", fontsize=10)
+    text = text_of(document, path)
+    assert "| Name | a\\|b |" in text
+    assert "| broken at the sentence end | token-overlap |" in text
+
+
+def test_cells_without_a_line_between_them_are_one(path: Path) -> None:
+    document = pymupdf.open()
+    page = document.new_page()
+    ruled(page, PRICES)
+    note = "All prices are for one hundred grammes of tea leaves, packed"
+    page.draw_rect(pymupdf.Rect(50, 260, 350, 280))
+    page.insert_text((54, 272), note, fontsize=8)
+    assert f"| {note} |" in text_of(document, path)
+
+
+@pytest.mark.parametrize("cells", [[("", "", ""), ("", "x", ""), ("", "", "")], [("a", "b")]])
+def test_empty_forms_and_single_rows_are_no_tables(
+    path: Path, cells: list[tuple[str, ...]]
+) -> None:
+    document = pymupdf.open()
+    ruled(document.new_page(), cells)
+    assert "|" not in text_of(document, path)
+
+
+def test_the_page_map_is_exact_with_tables_on_every_page(path: Path) -> None:
+    document = pymupdf.open()
+    for number in range(3):
+        ruled(document.new_page(), [("Page", "Word"), (f"{number}", f"word{number}")])
+    document.save(path)
+    reading = read_pdf(path, Limits())
+    assert reading.page_starts is not None
+    pages = [reading.text[a:b] for a, b in pairwise([*reading.page_starts, len(reading.text)])]
+    assert [page.count("| Page | Word |") for page in pages] == [1, 1, 1]
+    assert [f"word{number}" in page for number, page in enumerate(pages)] == [True] * 3
+
+
+# --- links --------------------------------------------------------------------------------------
+
+
+def linked_page(texts: Sequence[str], words: Sequence[str], uri: str) -> Any:
+    document = pymupdf.open()
+    page = document.new_page()
+    for number, text in enumerate(texts):
+        page.insert_text((50, 100 + 13 * number), text, fontsize=10)
+    for phrase in words:
+        page.insert_link({"kind": pymupdf.LINK_URI, "from": page.search_for(phrase)[0], "uri": uri})
+    return document
+
+
+def test_a_link_covers_the_words_it_covers_on_the_page(path: Path) -> None:
+    document = linked_page(["Read our tea guide today."], ["tea guide"], "https://tea.example/a(b)")
+    assert text_of(document, path) == "Read our [tea guide](https://tea.example/a%28b%29) today."
+
+
+def test_a_link_over_two_lines_is_one(path: Path) -> None:
+    lines = ["You should always read the long and winding tea", "guide before you buy."]
+    document = linked_page(lines, ["winding tea", "guide"], "https://tea.example/")
+    assert "long and [winding tea guide](https://tea.example/) before" in text_of(document, path)
+
+
+def test_an_address_that_is_shown_stays_as_it_is(path: Path) -> None:
+    document = linked_page(
+        ["See https://tea.example/guide."], ["https"], "https://tea.example/guide"
+    )
+    assert text_of(document, path) == "See https://tea.example/guide."
+
+
+@pytest.mark.parametrize("uri", ["javascript:alert(1)", "file:///etc/passwd"])
+def test_an_address_nobody_should_follow_is_dropped(path: Path, uri: str) -> None:
+    document = linked_page(["Read our tea guide today."], ["tea guide"], uri)
+    assert text_of(document, path) == "Read our tea guide today."
+
+
+def test_links_within_the_document_are_dropped(path: Path) -> None:
+    document = linked_page(["Read our tea guide today."], [], "")
+    document.new_page()
+    page = document[0]
+    where = page.search_for("tea guide")[0]
+    page.insert_link({"kind": pymupdf.LINK_GOTO, "from": where, "page": 1})
+    assert text_of(document, path) == "Read our tea guide today."
+
+
+# --- the layout model ---------------------------------------------------------------------------
+
+
+def test_the_layout_model_reads_short_documents_with_an_exact_page_map(path: Path) -> None:
+    document = pymupdf.open()
+    for number in range(2):
+        page = document.new_page()
+        page.insert_text((50, 80), f"{number + 1} Chapter of tea", fontsize=20, fontname="hebo")
+        page.insert_text((50, 120), f"Tea number {number} is kept in the larder.", fontsize=10)
+    document.save(path)
+    reading = read_pdf(path, Limits(), layout="onnx")
+    assert reading.page_starts is not None
+    first, second = reading.page_starts
+    assert first == 0
+    assert "Tea number 0" in reading.text[:second]
+    assert "Tea number 1" in reading.text[second:]
+    assert "**" not in reading.text.partition("\n")[0]
+
+
+def test_the_layout_model_refuses_long_documents(path: Path) -> None:
+    document = pymupdf.open()
+    for _ in range(51):
+        document.new_page()
+    document.save(path)
+    with pytest.raises(errors.FileTooLargeError, match='leave out layout="onnx"'):
+        read_pdf(path, Limits(), layout="onnx")
+
+
+def test_a_line_end_hyphen_of_a_compound_stays(path: Path) -> None:
+    lines = ["We compare token-overlap with others and find that token-", "overlap is enough."]
+    assert "find that token-overlap is enough." in text_of(linked_page(lines, [], ""), path)
