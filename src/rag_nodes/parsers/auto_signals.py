@@ -188,8 +188,6 @@ def measures_of(source: SourceText, cuts: Sequence[Cut], least: int, most: int) 
     """
     packer = source.packer
     sizes = [least <= source.count(cut.start, cut.end) <= most for cut in cuts]
-    natural = {end for block in packer.blocks for _, end in packer.units_of(block)}
-    natural |= {block.end for block in packer.blocks}
     fitting = [
         block
         for block in packer.blocks
@@ -198,7 +196,7 @@ def measures_of(source: SourceText, cuts: Sequence[Cut], least: int, most: int) 
     repeated = sum(max(0, left.end - right.start) for left, right in pairwise(cuts))
     return Measures(
         sizes=_mean(sizes),
-        boundaries=_mean([cut.end in natural for cut in cuts]),
+        boundaries=_mean([packer.unit_end(cut.end - 1) == cut.end for cut in cuts]),
         intact=_mean([_in_one(cuts, block) for block in fitting]),
         openings=_mean([_opens(cuts, b) for b in packer.blocks if b.kind is Kind.HEADING]),
         unique=1.0 - repeated / sum(cut.end - cut.start for cut in cuts),

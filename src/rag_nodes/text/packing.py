@@ -18,7 +18,8 @@ from rag_nodes.text.tokens import DEFAULT_ENCODING, TokenIndex
 
 _BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
 """Blocks whose natural inner boundaries are line ends; all others have sentences."""
-_CACHED_BLOCKS = 4
+_CACHED_BLOCKS = 256
+"""Blocks whose sentences are kept: all of a short text, which several parsers may try."""
 _VISIBLE = re.compile(r"\S")
 _CODE_INDENT = 4
 _MOST_CHECKS = 10_000
