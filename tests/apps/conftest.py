@@ -90,7 +90,7 @@ def _gradio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def leaks_collected() -> Callable[[], AbstractContextManager[None]]:
     """See `_collecting`."""
     return _collecting

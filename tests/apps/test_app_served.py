@@ -112,7 +112,7 @@ def test_the_servers_key_is_on_no_page(
 
 def test_a_typed_key_comes_back_in_no_answer(app: gr.Blocks) -> None:
     outputs = _client(app).predict(
-        [handle_file(CORPUS / "manual.md")], param_14="canary-no-key-51", api_name="/process"
+        [handle_file(CORPUS / "manual.md")], param_15="canary-no-key-51", api_name="/process"
     )
     assert "does not start with sk-" in outputs[0]
     assert "canary" not in json.dumps(outputs, default=str)

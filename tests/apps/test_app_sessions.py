@@ -43,7 +43,7 @@ def blue(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(settings: Settings) -> Iterator[Session]:
-    opened = Session(settings)
+    opened = Session(settings, local_models=True)
     yield opened
     opened.close()
 
@@ -170,8 +170,36 @@ def test_a_model_that_fails_while_answering_is_a_turn_with_its_reason(
     session.load([red], choice, _ignore)
     openai_server.fail(UNAUTHORIZED, times=5)
     turn = session.ask(QUESTION)
-    assert turn.report is None
-    assert "key" in (turn.error or "")
+    assert turn.report is not None
+    assert ["key was refused" in (column.error or "") for column in turn.report.columns] == [True]
+
+
+def test_answers_grow_column_by_column_and_end_as_a_turn(session: Session, red: Path) -> None:
+    session.load([red], Choice(("fixed", "heading")), _ignore)
+    looks = list(session.stream(QUESTION))
+    assert [one.name for one in looks[0]] == ["fixed", "heading"]
+    assert all(one.ended and one.found and "red" in one.text for one in looks[-1])
+    assert [turn.question for turn in session.turns] == [QUESTION]
+
+
+def test_a_visitor_who_stops_reading_leaves_no_turn_and_can_ask_again(
+    session: Session, red: Path
+) -> None:
+    session.load([red], Choice(("fixed",)), _ignore)
+    looking = session.stream(QUESTION)
+    next(looking)
+    looking.close()
+    assert session.turns == []
+    assert session.ask(QUESTION).report is not None
+
+
+def test_chunks_only_are_shown_without_an_answer(session: Session, red: Path) -> None:
+    session.load([red], Choice(("fixed",), retrieval_only=True), _ignore)
+    report = session.ask(QUESTION).report
+    assert report is not None
+    assert [(one.answer.kind, bool(one.answer.hits)) for one in report.columns if one.answer] == [
+        ("retrieval", True)
+    ]
 
 
 def test_only_the_latest_turns_stay_and_their_numbers_are_never_used_again(

@@ -10,7 +10,7 @@ import pytest
 from rag_nodes.apps.render import status
 from rag_nodes.apps.render.history import history
 from rag_nodes.apps.scores import scale_for
-from rag_nodes.apps.session import Turn
+from rag_nodes.apps.session import Growing, Turn
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
 if TYPE_CHECKING:
@@ -135,7 +135,9 @@ def test_a_reply_shows_hostile_text_and_nothing_of_it_becomes_an_element(
         Turn(1, payload, report, None, scale_for(payload, settings)),
         Turn(2, payload, None, payload, None),
     ]
-    text = _inert(history(turns, ready=True, pending=payload, columns=(payload,)))
+    text = _inert(
+        history(turns, ready=True, pending=payload, growing=(Growing(payload, 2, payload),))
+    )
     assert _shown(payload) in text
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.apps.render import status
 from rag_nodes.apps.render.history import history
 from rag_nodes.apps.scores import Scale, scale_for
-from rag_nodes.apps.session import Turn
+from rag_nodes.apps.session import Growing, Turn
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
 if TYPE_CHECKING:
@@ -105,9 +105,17 @@ def test_bold_text_is_bold_and_table_rows_lose_their_bars(
 
 
 def test_a_question_being_answered_shows_an_empty_column_per_parser() -> None:
-    html = history((), ready=True, pending="Why?", columns=("fixed", "semantic"))
+    html = history((), ready=True, pending="Why?", growing=(Growing("fixed"), Growing("semantic")))
     assert html.count('aria-busy="true"') == 2
     assert "Semantic" in html
+
+
+def test_an_answer_that_is_being_written_shows_what_has_arrived() -> None:
+    growing = (Growing("fixed", 3, "It rained"), Growing("heading", 1, "It did.", ended=True))
+    html = history((), ready=True, pending="Why?", growing=growing)
+    assert "3 chunks found, writing" in html
+    assert "It rained" in html
+    assert html.count('aria-busy="true"') == 1
 
 
 def test_the_empty_page_says_what_to_do_first_and_what_next() -> None:

@@ -13,16 +13,19 @@ if TYPE_CHECKING:
 
     import gradio as gr
 
+    from rag_nodes.apps.api import Access
     from rag_nodes.settings import Settings
 
 __all__ = ["build_app", "launch"]
 
 
-def build_app(settings: Settings, *, documents: Sequence[str | Path] = ()) -> gr.Blocks:
+def build_app(
+    settings: Settings, *, documents: Sequence[str | Path] = (), local_models: bool = False
+) -> gr.Blocks:
     """The app as Gradio blocks, safe to launch or to mount; see `rag_nodes.apps.workbench`."""
     from rag_nodes.apps.workbench import build_app as build
 
-    return build(settings, documents=documents)
+    return build(settings, documents=documents, local_models=local_models)
 
 
 def launch(
@@ -31,8 +34,19 @@ def launch(
     host: str = "127.0.0.1",
     port: int = 7860,
     documents: Sequence[str | Path] = (),
+    access: Access | None = None,
+    mcp: bool = False,
+    local_models: bool = False,
 ) -> None:
     """Serve the app until it is interrupted; see `rag_nodes.apps.serve`."""
     from rag_nodes.apps.serve import launch as serve
 
-    serve(settings, host=host, port=port, documents=documents)
+    serve(
+        settings,
+        host=host,
+        port=port,
+        documents=documents,
+        access=access,
+        mcp=mcp,
+        local_models=local_models,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import time
 
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ import gradio as gr
 
 from rag_nodes.apps.render import status
 from rag_nodes.apps.render.history import history
+from rag_nodes.apps.session import Growing
 from rag_nodes.errors import ConfigurationError, RagNodesError
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ PLACEHOLDER = "Type your question here..."
 NOT_YET = "Upload a document first"
 TICK = 0.2
 """Seconds between two looks at a running ingest."""
+FRAME = 0.15
+"""Seconds between two pictures of answers that grow."""
+_STOPPABLE, _NOT_STOPPABLE = gr.Button(visible=True), gr.Button(visible=False)
 
 
 class CompareEvents:
@@ -63,19 +68,24 @@ class CompareEvents:
             return gr.skip()
         return gr.Button("Apply changes", interactive=True, variant="primary")
 
-    def ask(self, question: str, request: gr.Request) -> Iterator[tuple[str, Any]]:
-        """Answer a question: first the empty columns, then the answers."""
+    def ask(self, question: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+        """Answer a question: first the empty columns, then the answers as they grow."""
         question = str(question or "").strip()  # a script may send anything
         if not question:
             raise gr.Error("Type a question first.", print_exception=False)
         session = self._session(request)
-        waiting = gr.Textbox("", interactive=False)
-        yield (
-            history(session.turns, ready=session.ready, pending=question, columns=session.columns),
-            waiting,
-        )
-        session.ask(question)
-        yield history(session.turns, ready=session.ready), _question_box(session)
+        growing = tuple(Growing(name) for name in session.columns)
+        yield _pending(session, question, growing), gr.Textbox("", interactive=False), _STOPPABLE
+        shown = time.monotonic()
+        for growing in session.stream(question):
+            if time.monotonic() - shown >= FRAME:
+                yield _pending(session, question, growing), gr.skip(), gr.skip()
+                shown = time.monotonic()
+        yield history(session.turns, ready=session.ready), _question_box(session), _NOT_STOPPABLE
+
+    def stop(self, request: gr.Request) -> None:
+        """End the answers that are being written."""
+        self._session(request).stop()
 
     def clear(self, request: gr.Request) -> str:
         """Forget the questions."""
@@ -111,6 +121,10 @@ class CompareEvents:
             return self._sessions.of(request.session_hash)
         except ConfigurationError as error:
             raise gr.Error(str(error), print_exception=False) from error
+
+
+def _pending(session: Session, question: str, growing: Sequence[Growing]) -> str:
+    return history(session.turns, ready=session.ready, pending=question, growing=growing)
 
 
 def _progress(session: Session, paths: Sequence[Path], choice: Choice) -> Iterator[str]:

@@ -67,6 +67,7 @@ class _Page:
     suggestions: gr.Row
     suggested: list[gr.Button]
     question: gr.Textbox
+    stop: gr.Button
     clear: gr.Button
 
     @property
@@ -112,7 +113,7 @@ def _layout(settings: Settings, example: Path | None) -> tuple[_Page, Controls]:
     with gr.Sidebar(width=330):
         gr.HTML(_TITLE, apply_default_css=False)
         files = gr.File(
-            label="Documents: PDF, DOCX, HTML, Markdown, CSV, text",
+            label="Documents",
             file_count="multiple",
             file_types=sorted({*SUFFIXES, *COLLECTIONS}),
             height=130,
@@ -144,8 +145,17 @@ def _layout(settings: Settings, example: Path | None) -> tuple[_Page, Controls]:
                     html_attributes=gr.InputHTMLAttributes(enterkeyhint="send"),
                     scale=1,
                 )
+                stop = gr.Button(
+                    "Stop",
+                    visible=False,
+                    variant="stop",
+                    size="sm",
+                    scale=0,
+                    min_width=72,
+                    elem_id="rn-stop",
+                )
                 clear = gr.Button("Clear", size="sm", scale=0, min_width=72, elem_id="rn-clear")
-    page = _Page(files, tried, process, panel, main, suggestions, suggested, question, clear)
+    page = _Page(files, tried, process, panel, main, suggestions, suggested, question, stop, clear)
     return page, controls
 
 
@@ -179,7 +189,7 @@ def _wire_loading(page: _Page, controls: Controls, work: CompareEvents) -> None:
 
 
 def _wire_asking(page: _Page, work: CompareEvents) -> None:
-    outputs = [page.history, page.question]
+    outputs = [page.history, page.question, page.stop]
     for number, (event, source) in enumerate(
         [(page.question.submit, page.question)] + [(one.click, one) for one in page.suggested]
     ):
@@ -194,4 +204,5 @@ def _wire_asking(page: _Page, work: CompareEvents) -> None:
         )
         asking.then(None, js=_TO_THE_END, api_visibility="private")
         event(None, js=f"() => setTimeout({_TO_THE_END}, 400)", api_visibility="private")
+    page.stop.click(work.stop, show_progress="hidden", queue=False, api_visibility="private")
     page.clear.click(work.clear, outputs=page.history, show_progress="hidden", api_name="clear")

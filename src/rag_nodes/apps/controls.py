@@ -33,6 +33,7 @@ class Controls:
         retrieval: budget or number of chunks.
         budget: context tokens per answer.
         top_k: chunks per answer.
+        retrieval_only: whether answers are left out.
         models: key, address, embedding model, answer model.
     """
 
@@ -42,6 +43,7 @@ class Controls:
     retrieval: gr.Radio
     budget: gr.Slider
     top_k: gr.Slider
+    retrieval_only: gr.Checkbox
     models: tuple[gr.Textbox, ...] = field(repr=False)
 
     @property
@@ -53,6 +55,7 @@ class Controls:
             self.retrieval,
             self.budget,
             self.top_k,
+            self.retrieval_only,
             *self.models,
         ]
 
@@ -60,7 +63,8 @@ class Controls:
         """The values of `inputs` as a choice."""
         parsers, *rest = values
         numbers, rest = rest[: len(self.sliders)], rest[len(self.sliders) :]
-        retrieval, budget, top_k, key, api_base, embedding_model, llm_model = rest
+        retrieval, budget, top_k, retrieval_only, *typed = rest
+        key, api_base, embedding_model, llm_model = typed
         options: dict[str, dict[str, float]] = {}
         for (preset, name), value in zip(self.sliders, numbers, strict=True):
             options.setdefault(preset, {})[name] = _number(value)
@@ -71,6 +75,7 @@ class Controls:
             options=options,
             budget=int(budget) if by_budget else None,
             top_k=None if by_budget else int(top_k),
+            retrieval_only=bool(retrieval_only),
             api_key=SecretStr(key) if key else None,
             api_base=api_base or "",
             embedding_model=embedding_model or "",
@@ -114,9 +119,12 @@ def build_controls(settings: Settings) -> Controls:
                 sliders |= _sliders(name)
     with gr.Accordion("Retrieval", open=False):
         retrieval, budget, top_k = _retrieval(settings)
+        retrieval_only = gr.Checkbox(
+            label="Show the chunks only", info="Nothing is answered, and no LLM is asked."
+        )
     with gr.Accordion("Models and key", open=False):
         models = _models(settings)
-    return Controls(parsers, groups, sliders, retrieval, budget, top_k, models)
+    return Controls(parsers, groups, sliders, retrieval, budget, top_k, retrieval_only, models)
 
 
 def _sliders(preset: str) -> dict[tuple[str, str], gr.Slider]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.apps.addresses import check_address
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.settings import Settings
 
@@ -80,6 +81,7 @@ class Choice:
         options: per preset, the values of its sliders by field.
         budget: context tokens per answer; None for no budget.
         top_k: chunks per answer; None lets the budget decide.
+        retrieval_only: show what was found, write no answer.
         api_key: typed in by the user; never the server's own.
         api_base: typed in by the user.
         embedding_model: typed in by the user.
@@ -90,6 +92,7 @@ class Choice:
     options: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     budget: int | None = 1500
     top_k: int | None = None
+    retrieval_only: bool = False
     api_key: SecretStr | None = field(default=None, repr=False)
     api_base: str = ""
     embedding_model: str = ""
@@ -121,13 +124,20 @@ def make_parsers(choice: Choice, embedding: BaseEmbedding | None) -> dict[str, S
     return parsers
 
 
-def effective_settings(settings: Settings, choice: Choice) -> Settings:
+def effective_settings(
+    settings: Settings, choice: Choice, *, local_models: bool = False
+) -> Settings:
     """The server's settings with what the user typed in.
 
     A key configured on the server is never sent to an address a user typed in.
 
+    Args:
+        settings: the server's.
+        choice: what the user typed in.
+        local_models: allow addresses behind the server's firewall, see `check_address`.
+
     Raises:
-        ConfigurationError: the address or a name cannot be one.
+        ConfigurationError: the address or a name cannot be one, or the address is not public.
     """
     typed: dict[str, Any] = {}
     if choice.embedding_model.strip():
@@ -142,4 +152,7 @@ def effective_settings(settings: Settings, choice: Choice) -> Settings:
         typed |= {"embedding": "openai", "llm": "openai"}
     if not typed:
         return settings
-    return Settings(**{**settings.model_dump(exclude_unset=True), **typed})
+    effective = Settings(**{**settings.model_dump(exclude_unset=True), **typed})
+    if effective.api_base and "api_base" in typed:
+        check_address(effective.api_base, configured=settings.api_base, local=local_models)
+    return effective

@@ -1,24 +1,32 @@
-"""Serve the app: one address, limits, headers, nothing fetched from elsewhere."""
+"""Serve the app: page, REST and MCP at one address, with limits, headers and nothing fetched."""
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
-import logging
+import socket
 import sys
+import time
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, FileMissingError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
+    import uvicorn
+    from fastapi import FastAPI
+    from mcp.server.fastmcp import FastMCP
+
+    from rag_nodes.apps.api import Access, Clients, ServerLimits
     from rag_nodes.settings import Settings
 
 MAX_UPLOAD = "100mb"
 """Largest file a visitor may upload."""
-
-logger = logging.getLogger(__name__)
+_LAST_WORDS = 3
+"""Seconds that running requests get when the server ends."""
 
 
 def launch(
@@ -28,15 +36,21 @@ def launch(
     port: int = 7860,
     documents: Sequence[str | Path] = (),
     announce: Callable[[str], None] | None = None,
+    access: Access | None = None,
+    mcp: bool = False,
+    local_models: bool = False,
 ) -> None:
     """Serve the app until it is interrupted.
 
     Args:
         settings: defaults of the controls, and the models where a visitor names none.
         host: address to listen on; anything but loopback is open to the network.
-        port: port to listen on.
+        port: port to listen on; 0 for any that is free.
         documents: loaded as soon as a visitor opens the page.
         announce: told the address once the app answers; None writes it to stderr.
+        access: token and password to ask for; None for neither.
+        mcp: offer the tools for agents at `/mcp`.
+        local_models: visitors may type in addresses behind this machine's firewall.
 
     Raises:
         ConfigurationError: the port is taken or the address is not one of this machine.
@@ -46,31 +60,112 @@ def launch(
     for document in documents:
         if not Path(document).exists():
             raise FileMissingError(document)
-    try:
-        from rag_nodes.apps.workbench import build_app
-    except ModuleNotFoundError as error:
-        if error.name != "gradio":
-            raise
-        raise MissingExtraError("gradio", "app") from error
-    if not _is_loopback(host):
-        logger.warning("the app is open to everyone who reaches %s: there is no password", host)
-    app = build_app(settings, documents=documents)
-    try:
-        app.launch(server_name=host, server_port=port, prevent_thread_lock=True, **launch_options())
-    except OSError as error:
-        raise ConfigurationError(
-            f"cannot listen on {host} port {port}: it is in use or not of this machine; choose "
-            "another port or host"
-        ) from error
-    (announce or _to_stderr)(str(app.local_url))
-    app.block_thread()
+    _require_gradio()
+    import uvicorn
+
+    from rag_nodes.apps.api import Access
+
+    access = access or Access(local=is_loopback(host))
+    if not is_loopback(host):
+        _warn(host, access)
+    with _listening(host, port) as listener:
+        app = make_server(
+            settings, documents=documents, access=access, mcp=mcp, local_models=local_models
+        )
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=_LAST_WORDS,
+        )
+        address = f"http://{_shown(host)}:{listener.getsockname()[1]}/"
+        _run(uvicorn.Server(config), listener, lambda: (announce or _to_stderr)(address))
+
+
+def make_server(
+    settings: Settings,
+    *,
+    documents: Sequence[str | Path] = (),
+    access: Access | None = None,
+    limits: ServerLimits | None = None,
+    mcp: bool = False,
+    local_models: bool = False,
+) -> FastAPI:
+    """Page, REST at `/api` and MCP at `/mcp` as one ASGI app.
+
+    Args:
+        settings: defaults of the controls, and the models where a visitor names none.
+        documents: loaded as soon as a visitor opens the page.
+        access: token and password to ask for; None for neither, and this machine only.
+        limits: how much the server takes on; None for the defaults.
+        mcp: offer the tools for agents.
+        local_models: visitors may type in addresses behind this machine's firewall.
+    """
+    import gradio as gr
+    from fastapi import FastAPI
+
+    from rag_nodes.apps.api import (
+        Access,
+        BodyLimits,
+        Clients,
+        Gate,
+        ServerLimits,
+        Workers,
+        make_api,
+    )
+    from rag_nodes.apps.headers import SecurityHeaders
+    from rag_nodes.apps.workbench import build_app
+
+    access, limits = access or Access(), limits or ServerLimits()
+    clients = Clients(
+        settings,
+        local_models=local_models,
+        idle_seconds=limits.idle_seconds,
+        most=limits.sessions,
+    )
+    workers = Workers(limits)
+    tools = _tools(settings, workers, limits) if mcp else None
+    server = FastAPI(openapi_url=None, lifespan=lambda _: _living(clients, tools))
+    needs_token = access.token is not None
+    server.mount("/api", make_api(settings, clients, workers, limits, needs_token=needs_token))
+    if tools is not None:
+        server.router.routes.extend(tools.streamable_http_app().routes)
+    page = build_app(settings, documents=documents, local_models=local_models)
+    gr.mount_gradio_app(server, page, path="/", **_mount_options())
+    # The last one added is the outermost: headers are on every refusal, too.
+    server.add_middleware(BodyLimits, limits=limits)
+    server.add_middleware(Gate, access=access)
+    server.add_middleware(SecurityHeaders)
+    return server
 
 
 def launch_options() -> dict[str, Any]:
-    """What every launch of the app needs: looks, limits, headers, and no tracks left."""
+    """What every launch of the blocks alone needs: looks, limits, headers, and no tracks left."""
     from starlette.middleware import Middleware
 
     from rag_nodes.apps.headers import SecurityHeaders
+
+    return {
+        **_page_options(),
+        "share": False,
+        "quiet": True,
+        "app_kwargs": {"middleware": [Middleware(SecurityHeaders)]},
+    }
+
+
+def is_loopback(host: str) -> bool:
+    """True for an address that only this machine reaches."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _page_options() -> dict[str, Any]:
     from rag_nodes.apps.theme import make_theme, style_sheet
 
     return {
@@ -79,21 +174,84 @@ def launch_options() -> dict[str, Any]:
         "max_file_size": MAX_UPLOAD,
         "footer_links": [],
         "run_history": False,
-        "share": False,
         "ssr_mode": False,
         "enable_monitoring": False,
-        "quiet": True,
-        "app_kwargs": {"middleware": [Middleware(SecurityHeaders)]},
     }
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
+def _mount_options() -> dict[str, Any]:
+    # Unlike `launch`, mounting shows the text of unexpected errors unless it is told not to, and
+    # turns on its own tools where an environment variable says so.
+    return {**_page_options(), "show_error": False, "mcp_server": False}
+
+
+@contextlib.asynccontextmanager
+async def _living(clients: Clients, tools: FastMCP[Any] | None) -> AsyncIterator[None]:
+    """What runs as long as the server does, and what it leaves behind: nothing."""
+    async with contextlib.AsyncExitStack() as stack:
+        stack.callback(clients.close)
+        if tools is not None:
+            await stack.enter_async_context(tools.session_manager.run())
+        yield
+
+
+def _tools(settings: Settings, workers: Any, limits: ServerLimits) -> FastMCP[Any]:
+    from rag_nodes.apps.mcp import make_mcp
+
+    return make_mcp(settings, workers, limits)
+
+
+def _require_gradio() -> None:
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        import gradio as gr
+    except ModuleNotFoundError as error:
+        if error.name != "gradio":
+            raise
+        raise MissingExtraError("gradio", "app") from error
+    del gr
+
+
+def _warn(host: str, access: Access) -> None:
+    """Say what is open to everyone."""
+    if access.password is None:
+        what = "the page" if access.token else "the page, REST and MCP"
+        # Not a log line: the command line shows those only when asked to.
+        sys.stderr.write(
+            f"Warning: {what} at {host} can be used by everyone who reaches that address; ask "
+            "for a password with --auth\n"
+        )
+
+
+@contextlib.contextmanager
+def _listening(host: str, port: int) -> Any:
+    """A socket that listens, so that a port in use is found out before anything is built."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot listen on {host} port {port}: it is in use or not of this machine; choose "
+            "another port or host"
+        ) from error
+    with listener:
+        yield listener
+
+
+def _run(server: uvicorn.Server, listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Run until it is interrupted; `ready` is called once requests are answered."""
+
+    def wait() -> None:
+        while not server.started and not server.should_exit:
+            time.sleep(0.02)
+        if server.started:
+            ready()
+
+    Thread(target=wait, daemon=True).start()
+    server.run(sockets=[listener])
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def _to_stderr(address: str) -> None:

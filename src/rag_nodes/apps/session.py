@@ -15,19 +15,22 @@ from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.metadata import SOURCE
 from rag_nodes.models import check_models, choose_models
 from rag_nodes.pipeline import FileOutcome, Progress
+from rag_nodes.query import QueryOptions
+from rag_nodes.query.events import Delta, Last, Retrieved
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from llama_index.core.schema import Document
 
     from rag_nodes.apps.options import Choice
-    from rag_nodes.compare import ComparisonReport
+    from rag_nodes.compare import ComparisonReport, ComparisonStream
     from rag_nodes.models import Models
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.report import FileStatus
+    from rag_nodes.query.events import Event
     from rag_nodes.readers import ReadResult
     from rag_nodes.settings import Settings
     from rag_nodes.store import Store
@@ -57,11 +60,37 @@ class Turn:
     scale: Scale | None
 
 
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """One column while its answer is being written.
+
+    Attributes:
+        name: the parser.
+        found: chunks retrieved; None before that.
+        text: what has arrived of the answer.
+        ended: nothing more will come.
+    """
+
+    name: str
+    found: int | None = None
+    text: str = ""
+    ended: bool = False
+
+    def after(self, event: Event) -> Growing:
+        """The column after one more event."""
+        if isinstance(event, Retrieved):
+            return replace(self, found=len(event.hits))
+        if isinstance(event, Delta):
+            return replace(self, text=self.text + event.text)
+        return replace(self, ended=True) if isinstance(event, Last) else self
+
+
 class Session:
     """One visitor's documents in a store of their own.
 
     Args:
         settings: the server's; what the visitor types in comes on top.
+        local_models: the visitor may type in addresses behind the server's firewall.
 
     Attributes:
         turns: questions and answers, oldest first.
@@ -69,8 +98,9 @@ class Session:
         paths: the loaded documents.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, local_models: bool = False) -> None:
         self._settings = settings
+        self._local_models = local_models
         self._lock = threading.Lock()
         self._store: Store | None = None
         self._comparison: Comparison | None = None
@@ -79,6 +109,7 @@ class Session:
         self._files: dict[str, FileOutcome] = {}
         self._checked: Settings | None = None
         self._asked = 0
+        self._running: ComparisonStream | None = None
         self.turns: list[Turn] = []
         self.report: IngestReport | None = None
         self.paths: tuple[Path, ...] = ()
@@ -87,6 +118,16 @@ class Session:
     def ready(self) -> bool:
         """True when there is something to ask."""
         return self._comparison is not None
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """What was read, in the order it was loaded."""
+        return tuple(self._documents)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The parsers over it; None while nothing is loaded."""
+        return self._comparison
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -128,26 +169,54 @@ class Session:
                     store=self._opened(),
                     models=models,
                     parsers=parsers,
-                    budget=choice.budget,
-                    top_k=choice.top_k,
+                    options=QueryOptions(
+                        **{
+                            **self._settings.answering(),
+                            "budget": choice.budget,
+                            "top_k": choice.top_k,
+                            "retrieval_only": choice.retrieval_only,
+                        }
+                    ),
                 ),
                 progress,
             )
 
     def ask(self, question: str) -> Turn:
         """Answer with every parser and remember the turn; failures are part of it."""
+        for _ in self.stream(question):
+            pass
+        return self.turns[-1]
+
+    def stream(self, question: str) -> Iterator[tuple[Growing, ...]]:
+        """Like `ask`, with a look at the columns whenever something has changed in one.
+
+        Whoever stops reading stops the answers, and nothing is remembered.
+        """
         with self._lock:
             report, error = None, None
             try:
                 if self._comparison is None:
                     raise ConfigurationError("no document yet: upload one first")
-                report = self._comparison.ask(question)
+                grown = {name: Growing(name) for name in self._comparison.parsers}
+                with self._comparison.stream(question) as self._running:
+                    for name, event in self._running:
+                        grown[name] = grown[name].after(event)
+                        yield tuple(grown.values())
+                    report = self._running.report()
             except RagNodesError as failure:
                 error = str(failure)
+            finally:
+                self._running = None
             self._asked += 1
             turn = Turn(self._asked, question, report, error, self._scale)
             self.turns = [*self.turns, turn][-MOST_TURNS:]
-            return turn
+
+    def stop(self) -> None:
+        """End the answers that are being written; what has ended stays."""
+        running = self._running
+        if running is not None:
+            for name in self.columns:
+                running.cancel(name)
 
     def clear(self) -> None:
         """Forget the questions; documents stay."""
@@ -161,7 +230,7 @@ class Session:
 
     def _models(self, choice: Choice) -> tuple[Models, Scale]:
         """The models, known to answer; a choice that was checked is not checked again."""
-        settings = effective_settings(self._settings, choice)
+        settings = effective_settings(self._settings, choice, local_models=self._local_models)
         models = choose_models(settings)
         if settings != self._checked:
             check_models(models)

@@ -24,6 +24,7 @@ class Sessions:
 
     Args:
         settings: handed to each session.
+        local_models: handed to each session.
         idle_seconds: seconds without a request after which a session ends.
         most: sessions at a time; beyond that the one idle longest ends.
         clock: seconds that only grow.
@@ -33,16 +34,22 @@ class Sessions:
         self,
         settings: Settings,
         *,
+        local_models: bool = False,
         idle_seconds: float = 2 * 3600,
         most: int = 100,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
+        self._local_models = local_models
         self._idle_seconds = idle_seconds
         self._most = most
         self._clock = clock
         self._lock = threading.Lock()
         self._sessions: dict[str, tuple[float, Session]] = {}
+
+    def __contains__(self, key: str) -> bool:
+        """Whether there is a session of that key."""
+        return key in self._sessions
 
     def __len__(self) -> int:
         """How many there are."""
@@ -61,7 +68,7 @@ class Sessions:
             raise ConfigurationError("the request names no session: reload the page")
         now = self._clock()
         with self._lock:
-            session = self._sessions.pop(key, (now, None))[1] or Session(self._settings)
+            session = self._sessions.pop(key, (now, None))[1] or self._new()
             self._sessions[key] = (now, session)
             ended = self._expired(now)
         _close_all(ended)
@@ -79,6 +86,9 @@ class Sessions:
             entries = list(self._sessions.values())
             self._sessions.clear()
         _close_all([session for _, session in entries])
+
+    def _new(self) -> Session:
+        return Session(self._settings, local_models=self._local_models)
 
     def _expired(self, now: float) -> list[Session]:
         """Take out what is idle for too long or too many; the oldest come first."""

@@ -1,4 +1,4 @@
-"""The app: one page around the comparison, ready for more tabs."""
+"""The app: one page with the comparison and the views of its chunks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from rag_nodes.apps.compare_tab import build_compare_tab
 from rag_nodes.apps.example import example_document
 from rag_nodes.apps.sessions import Sessions
+from rag_nodes.apps.tabs import build_tabs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,9 @@ _CACHE_SECONDS = (600, 3600)
 the text it read, so it never needs the file again."""
 
 
-def build_app(settings: Settings, *, documents: Sequence[str | Path] = ()) -> gr.Blocks:
+def build_app(
+    settings: Settings, *, documents: Sequence[str | Path] = (), local_models: bool = False
+) -> gr.Blocks:
     """The app as Gradio blocks.
 
     Nothing is shared between two apps, nor between two visitors of one.
@@ -30,17 +32,18 @@ def build_app(settings: Settings, *, documents: Sequence[str | Path] = ()) -> gr
     Args:
         settings: defaults of the controls, and the models where the visitor names none.
         documents: loaded as soon as a visitor opens the page.
+        local_models: visitors may type in addresses behind this machine's firewall.
 
     Returns:
         Blocks to launch or to mount. Launching with `rag_nodes.apps.launch` adds theme, limits
         and headers; see `rag_nodes.apps.serve.launch_options`.
     """
-    sessions = Sessions(settings)
+    sessions = Sessions(settings, local_models=local_models)
     app = gr.Blocks(
         title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS
     )
     with app:
-        build_compare_tab(
+        build_tabs(
             app,
             settings,
             sessions,

@@ -53,7 +53,11 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "rag-nodes docs crawl.json chunks.json --fail-on lost-headings,coverage=99.9,duplicates=0",
     ),
     parsers: ("rag-nodes parsers", "rag-nodes parsers --json"),
-    app: ("rag-nodes app", "rag-nodes app report.pdf --port 8080"),
+    app: (
+        "rag-nodes app",
+        "rag-nodes app report.pdf --port 8080",
+        "rag-nodes app --auth ann --mcp",
+    ),
 }
 """The commands in the order `--help` lists them, each with its examples."""
 

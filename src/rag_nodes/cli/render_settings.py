@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-_KEYS = ("api_key", "store_api_key")
+_KEYS = ("api_key", "store_api_key", "api_token", "app_password")
 """Never accepted in the file, so shown as comments."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")

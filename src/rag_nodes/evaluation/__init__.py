@@ -3,6 +3,7 @@
 Gold answers are spans of the source, so one set of labels scores any parser.
 """
 
+from rag_nodes.evaluation.label_free import duplicates_of, judge, limits_of, total
 from rag_nodes.evaluation.metrics import (
     Passage,
     first_hit,
@@ -13,15 +14,28 @@ from rag_nodes.evaluation.metrics import (
     within_budget,
 )
 from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
+from rag_nodes.evaluation.tally import Chunk, Finding, Limits, Tally
+from rag_nodes.evaluation.text_facts import TextFacts, compare_sentences, text_facts
 
 __all__ = [
+    "Chunk",
     "ChunkStatistics",
+    "Finding",
+    "Limits",
     "Passage",
+    "Tally",
+    "TextFacts",
     "chunk_statistics",
+    "compare_sentences",
+    "duplicates_of",
     "first_hit",
     "iou",
+    "judge",
+    "limits_of",
     "precision",
     "precision_omega",
     "recall",
+    "text_facts",
+    "total",
     "within_budget",
 ]

@@ -137,6 +137,8 @@ class Connection:
             base_url=self.api_base or OPENAI_API_BASE,
             timeout=openai.Timeout(self.timeout, connect=connect),
             max_retries=0,
+            # An address that was checked must not hand the key on to another one.
+            http_client=openai.DefaultHttpxClient(follow_redirects=False),
         )
         # Held by the finalizer, the client outlives this object just long enough to be closed.
         finalize(self, client.close)

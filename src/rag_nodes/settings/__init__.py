@@ -63,7 +63,7 @@ Question: {question}
 
 _FALLBACKS = {"api_key": ("OPENAI_API_KEY",), "api_base": ("OPENAI_BASE_URL", "OPENAI_API_BASE")}
 """Variables that other OpenAI tools read; ours win over them."""
-_SECRETS = ("api_key", "store_api_key")
+_SECRETS = ("api_key", "store_api_key", "api_token", "app_password")
 _MASK = "****"
 
 
@@ -129,6 +129,10 @@ class Settings(BaseSettings):
     """`:memory:`, a folder, or the address of a Qdrant server (C6)."""
     store_api_key: _Key = None
     """Key of the Qdrant server."""
+    api_token: _Key = None
+    """Token that REST and MCP of the app ask for; None to ask for none."""
+    app_password: _Key = None
+    """Password that goes with `rag-nodes app --auth USER`."""
     corpus: str = Field("default", min_length=1)
     """Name that keeps one set of documents apart from another in the same store."""
     budget: int | None = Field(1500, ge=1)

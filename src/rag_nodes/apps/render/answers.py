@@ -19,7 +19,7 @@ from rag_nodes.apps.render.parts import (
 from rag_nodes.query.citations import cited_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rag_nodes.apps.scores import Scale
     from rag_nodes.compare import Column
@@ -33,7 +33,13 @@ _TABLE_RULE = re.compile(r"\s*\|[\s:|-]+\|\s*")
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 
 
-def column(one: Column, scale: Scale | None, best: float | None, anchor: str) -> Html:
+def column(
+    one: Column,
+    scale: Scale | None,
+    best: float | None,
+    anchor: str,
+    shared: Mapping[tuple[str, str], Sequence[str]] | None = None,
+) -> Html:
     """A parser's reply.
 
     Args:
@@ -41,8 +47,10 @@ def column(one: Column, scale: Scale | None, best: float | None, anchor: str) ->
         scale: turns similarities into words and colours.
         best: largest similarity of any column of this question.
         anchor: prefix of the ids inside, unique on the page.
+        shared: which other parsers found a hit's text too, by parser and node id.
     """
-    parts = _failure(one) if one.answer is None else _reply(one, one.answer, scale, best, anchor)
+    evidence = {node: names for (name, node), names in (shared or {}).items() if name == one.name}
+    parts = _reply(one, scale, best, anchor, evidence)
     # Always five parts: they line up across the columns.
     return tag(
         "article",
@@ -91,9 +99,16 @@ def _failure(one: Column) -> tuple[Html | None, ...]:
 
 
 def _reply(
-    one: Column, answer: Answer, scale: Scale | None, best: float | None, anchor: str
+    one: Column,
+    scale: Scale | None,
+    best: float | None,
+    anchor: str,
+    evidence: Mapping[str, Sequence[str]],
 ) -> tuple[Html | None, ...]:
     """Answer, citations, effort, chunks."""
+    answer = one.answer
+    if answer is None:
+        return _failure(one)
     links = _links(answer, anchor)
     unknown = ", ".join(str(number) for number in answer.unknown_sources)
     text = join(
@@ -111,7 +126,7 @@ def _reply(
         text,
         _citations(answer, links),
         tag("p", _effort(one, answer), cls="rn-effort"),
-        chunks(answer, scale, best, anchor) if answer.hits else None,
+        chunks(answer, scale, best, anchor, evidence) if answer.hits else None,
     )
 
 
@@ -127,7 +142,13 @@ def _kind(answer: Answer) -> str:
 def _effort(one: Column, answer: Answer) -> str:
     left = f" ({answer.left_out} left out)" if answer.left_out else ""
     context = count(answer.context_tokens, "context token")
-    return f"{context}{left} · {seconds(one.seconds.get('total', 0.0))}"
+    spent = [f"{context}{left}", seconds(one.seconds.get("total", 0.0))]
+    if answer.tokens_out:
+        about = "about " if answer.tokens_estimated else ""
+        spent.append(f"{about}{answer.tokens_in} tokens read, {answer.tokens_out} written")
+    if answer.cost:
+        spent.append(f"${answer.cost:.4f}")
+    return " · ".join(spent)
 
 
 def _links(answer: Answer, anchor: str) -> dict[int, str]:

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.render.html import Html, join, tag
-from rag_nodes.apps.render.parts import count, path_of, place
+from rag_nodes.apps.render.parts import count, path_of, place, title_of
 from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rag_nodes.apps.scores import Scale
     from rag_nodes.query import Answer, Citation, Hit
@@ -20,7 +20,13 @@ _PREVIEW = 150
 """Characters of a chunk that show while it is closed."""
 
 
-def chunks(answer: Answer, scale: Scale | None, best: float | None, anchor: str) -> Html:
+def chunks(
+    answer: Answer,
+    scale: Scale | None,
+    best: float | None,
+    anchor: str,
+    evidence: Mapping[str, Sequence[str]],
+) -> Html:
     """The expandable list "Retrieved chunks" of one column (S0-15, S4-18).
 
     Args:
@@ -28,10 +34,18 @@ def chunks(answer: Answer, scale: Scale | None, best: float | None, anchor: str)
         scale: turns similarities into words and colours (S0-16).
         best: largest similarity of any column of this question.
         anchor: prefix of the ids that citations point to.
+        evidence: which other parsers found a hit's text too, by node id.
     """
     packed = {hit.node.node_id for source in answer.sources for hit in source.hits}
     items = [
-        _item(hit, answer, scale, best, anchor, used=hit.node.node_id in packed)
+        _item(
+            hit,
+            answer,
+            _score(hit, scale, best),
+            anchor,
+            used=hit.node.node_id in packed,
+            shared=evidence.get(hit.node.node_id),
+        )
         for hit in answer.hits
     ]
     summary = tag(
@@ -41,7 +55,13 @@ def chunks(answer: Answer, scale: Scale | None, best: float | None, anchor: str)
 
 
 def _item(
-    hit: Hit, answer: Answer, scale: Scale | None, best: float | None, anchor: str, *, used: bool
+    hit: Hit,
+    answer: Answer,
+    score: Html,
+    anchor: str,
+    *,
+    used: bool,
+    shared: Sequence[str] | None,
 ) -> Html:
     cited = [one for one in answer.citations if one.node_id == hit.node.node_id]
     metadata = hit.node.metadata
@@ -56,7 +76,8 @@ def _item(
         tag(
             "div",
             tag("span", f"#{hit.rank}", cls="rn-rank", title="Rank in this column"),
-            _score(hit, scale, best),
+            score,
+            _found_by(shared),
             tag("span", "cited", cls="rn-cited") if cited else None,
             None if used else tag("span", "no room", cls="rn-left", title=_NO_ROOM),
             cls="rn-hit-head",
@@ -67,6 +88,16 @@ def _item(
         cls="rn-hit",
         id=f"{anchor}-{hit.rank}",
     )
+
+
+def _found_by(shared: Sequence[str] | None) -> Html | None:
+    """Whether other columns found the same text; nothing where that is unknown."""
+    if shared is None:
+        return None
+    if not shared:
+        return tag("span", "only here", cls="rn-alone", title="No other column found this text")
+    names = ", ".join(title_of(name) for name in shared)
+    return tag("span", f"also in {len(shared)}", cls="rn-shared", title=f"Also found by: {names}")
 
 
 _NO_ROOM = "Retrieved, but it did not fit the token budget of the context"

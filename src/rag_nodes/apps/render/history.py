@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.render.answers import column
+from rag_nodes.apps.render.answers import answer_text, column
 from rag_nodes.apps.render.html import Html, tag
-from rag_nodes.apps.render.parts import colour_of, notice, title_of
+from rag_nodes.apps.render.parts import colour_of, count, notice, title_of
+from rag_nodes.compare.evidence import found_also_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.apps.session import Turn
+    from rag_nodes.apps.session import Growing, Turn
     from rag_nodes.compare import ComparisonReport
 
 _STEPS = (
@@ -26,7 +27,7 @@ def history(
     *,
     ready: bool,
     pending: str | None = None,
-    columns: Sequence[str] = (),
+    growing: Sequence[Growing] = (),
 ) -> Html:
     """Everything above the question box.
 
@@ -34,11 +35,11 @@ def history(
         turns: questions and answers, oldest first.
         ready: a document is loaded.
         pending: a question that is being answered.
-        columns: the parsers that answer it.
+        growing: the columns that answer it.
     """
     rows = [_turn(turn) for turn in turns]
     if pending is not None:
-        rows.append(_row(pending, _waiting(columns), "rn-pending"))
+        rows.append(_row(pending, _columns([_grown(one) for one in growing]), "rn-pending"))
     if not rows:
         rows = [_asking() if ready else _welcome()]
     return tag("div", *rows, cls="rn-history", aria_live="polite")
@@ -48,8 +49,9 @@ def _turn(turn: Turn) -> Html:
     if turn.report is None:
         return _row(turn.question, notice("error", turn.error or "no answer"), "rn-turn")
     best = _best(turn.report)
+    shared = found_also_by({one.name: one.answer.hits for one in turn.report.columns if one.answer})
     cells = [
-        column(one, turn.scale, best, f"rn-{turn.number}-{position}")
+        column(one, turn.scale, best, f"rn-{turn.number}-{position}", shared)
         for position, one in enumerate(turn.report.columns, start=1)
     ]
     return _row(turn.question, _columns(cells), "rn-turn", note=turn.report.models)
@@ -69,21 +71,24 @@ def _columns(cells: Sequence[Html]) -> Html:
     return tag("div", *cells, cls=f"rn-columns rn-n{len(cells)}")
 
 
-def _waiting(columns: Sequence[str]) -> Html:
+def _grown(one: Growing) -> Html:
+    """A column whose answer is being written; grey lines until its first word."""
     line = tag("span", cls="rn-bone")
-    return _columns(
-        [
-            tag(
-                "article",
-                tag("header", tag("h3", title_of(name)), tag("p", "searching", cls="rn-config")),
-                tag("div", line, line, line, cls="rn-bones", aria_hidden="true"),
-                *[tag("div")] * 3,
-                cls=f"rn-column {colour_of(name)}",
-                aria_busy="true",
-            )
-            for name in columns
-        ]
+    bones = tag("div", line, line, line, cls="rn-bones", aria_hidden="true")
+    return tag(
+        "article",
+        tag("header", tag("h3", title_of(one.name)), tag("p", _stage(one), cls="rn-config")),
+        tag("div", answer_text(one.text, (), {}), cls="rn-answer") if one.text else bones,
+        *[tag("div")] * 3,
+        cls=f"rn-column {colour_of(one.name)}",
+        aria_busy="false" if one.ended else "true",
     )
+
+
+def _stage(one: Growing) -> str:
+    if one.found is None:
+        return "searching"
+    return "answered" if one.ended else f"{count(one.found, 'chunk')} found, writing"
 
 
 def _best(report: ComparisonReport) -> float | None:

@@ -1,0 +1,154 @@
+"""Errors in, `{error, remedy}` with a status code out: no stack traces, no paths of the server."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING
+
+from fastapi.exceptions import HTTPException, RequestValidationError
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.responses import JSONResponse
+
+from rag_nodes.errors import (
+    ConfigurationError,
+    MissingExtraError,
+    ModelError,
+    RagNodesError,
+    ReadError,
+    StoreError,
+)
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_STATUS: tuple[tuple[type[RagNodesError], int], ...] = (
+    (ConfigurationError, 422),
+    (ReadError, 422),
+    (MissingExtraError, 503),
+    (ModelError, 503),
+    (StoreError, 503),
+)
+"""First match wins; everything else is ours to repair."""
+_REMEDIES = {
+    404: "see /api/openapi.json for what there is",
+    405: "see /api/openapi.json for the methods of this address",
+    413: "send less at once",
+    422: "correct the request and send it again",
+    503: "try again later",
+}
+_BUG = ("this went wrong inside the server", "tell whoever runs it; its log says more")
+_PATH = re.compile(r"(?<![\w:/.])(?:/|[A-Za-z]:\\)[^\s:;,'\"]*[/\\]([^\s:;,'\"/\\]+)")
+"""An absolute path; addresses of the web are none."""
+_RETRY_SECONDS = 2
+
+logger = logging.getLogger(__name__)
+
+
+class ApiError(HTTPException):
+    """What is wrong with a request, and what helps.
+
+    Args:
+        status: HTTP status code.
+        error: what is wrong.
+        remedy: what helps; None for what usually does.
+    """
+
+    def __init__(self, status: int, error: str, remedy: str | None = None) -> None:
+        super().__init__(status, error)
+        self.remedy = remedy or _remedy(status)
+
+
+def busy() -> ApiError:
+    """More work than this server takes on at once."""
+    return ApiError(503, "too much is being worked on at once", "try again in a few seconds")
+
+
+def too_large(what: str) -> ApiError:
+    """Something is over its limit, such as "the upload has more than 20 files"."""
+    return ApiError(413, what)
+
+
+def error_response(status: int, error: str, remedy: str) -> JSONResponse:
+    """The one shape of all refusals."""
+    response = JSONResponse({"error": error, "remedy": remedy}, status)
+    if status == 503:  # noqa: PLR2004 - Service Unavailable
+        response.headers["retry-after"] = str(_RETRY_SECONDS)
+    return response
+
+
+def public(error: Exception) -> tuple[int, str, str]:
+    """Status, error and remedy of any exception, fit for people who must not see the server.
+
+    Args:
+        error: what was raised.
+    """
+    if isinstance(error, ReadError):
+        return 422, without_paths(f"{error.path.name}: {error.reason}"), error.remedy
+    for kind, status in _STATUS:
+        if isinstance(error, kind):
+            return status, *halves(str(error), status)
+    if isinstance(error, RagNodesError):
+        return 500, *halves(str(error), 500)
+    return 500, *_BUG
+
+
+def without_paths(text: str) -> str:
+    """The text with every absolute path cut down to its last part."""
+    return _PATH.sub(r"\1", text)
+
+
+def install_handlers(api: FastAPI) -> None:
+    """Let every error of an app end as `{error, remedy}`."""
+    api.add_exception_handler(StarletteHTTPException, _refused)
+    api.add_exception_handler(RequestValidationError, _invalid)
+    api.add_exception_handler(RagNodesError, _failed)
+    api.add_exception_handler(Exception, _failed)
+
+
+def _refused(_: Request, error: Exception) -> Response:
+    """What the framework or a route refuses; an unreadable form is a wrong request."""
+    if not isinstance(error, StarletteHTTPException):
+        raise error
+    status = 422 if error.status_code == 400 else error.status_code  # noqa: PLR2004 - Bad Request
+    remedy = error.remedy if isinstance(error, ApiError) else _remedy(status)
+    response = error_response(status, str(error.detail), remedy)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _invalid(_: Request, error: Exception) -> Response:
+    """A body or parameter that does not fit; its value, which may be a key, is not repeated."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    lines = [
+        f"{'.'.join(str(part) for part in one['loc'] if part != 'body') or 'body'}: {one['msg']}"
+        for one in error.errors()
+    ]
+    return error_response(422, "; ".join(lines), _remedy(422))
+
+
+def _failed(_: Request, error: Exception) -> Response:
+    status, what, remedy = public(error)
+    if not isinstance(error, RagNodesError):
+        logger.error("a request failed", exc_info=error)
+    return error_response(status, what, remedy)
+
+
+def halves(message: str, status: int) -> tuple[str, str]:
+    """Error and remedy of one of our messages, which end in a remedy after the last semicolon.
+
+    Args:
+        message: of a `RagNodesError`.
+        status: HTTP status code, decides the remedy where the message has none.
+    """
+    what, _, remedy = message.rpartition("; ")
+    if not what:
+        what, remedy = message, _remedy(status)
+    return without_paths(what), without_paths(remedy)
+
+
+def _remedy(status: int) -> str:
+    return _REMEDIES.get(status, "tell whoever runs the server")

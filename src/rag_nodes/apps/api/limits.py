@@ -1,0 +1,177 @@
+"""How much the served app takes on: bytes of a request, files of an upload, work at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import anyio.to_thread
+from starlette.datastructures import Headers
+
+from rag_nodes.apps.api.failures import ApiError, busy, error_response, too_large
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+UPLOADS = ("/api/upload", "/gradio_api/upload")
+"""Paths that take documents."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerLimits:
+    """What one server takes on.
+
+    Attributes:
+        upload_bytes: bytes of one upload, all files together, on REST and on the page.
+        upload_files: files of one upload on REST.
+        body_bytes: bytes of any other request.
+        documents: documents of one REST session.
+        sessions: REST sessions at a time; the one idle longest ends first.
+        idle_seconds: seconds without a request after which a REST session ends.
+        at_once: requests worked on at a time.
+        per_session: those of one session; they wait for each other.
+    """
+
+    upload_bytes: int = 200 * 1024**2
+    upload_files: int = 20
+    body_bytes: int = 4 * 1024**2
+    documents: int = 100
+    sessions: int = 100
+    idle_seconds: float = 2 * 3600
+    at_once: int = 64
+    per_session: int = 4
+
+
+class BodyLimits:
+    """ASGI middleware that answers 413 to bodies over the limit, announced or not.
+
+    Args:
+        app: what answers the others.
+        limits: how many bytes are too many.
+    """
+
+    def __init__(self, app: ASGIApp, limits: ServerLimits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, counting what comes in."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        limit = self._limit(scope["path"])
+        refusal = too_large(f"the request has more than {limit:,} bytes")
+        announced = Headers(scope=scope).get("content-length", "0")
+        if not announced.isdecimal() or int(announced) > limit:
+            await _answer(refusal, scope, receive, send)
+            return
+        await self._counted(scope, receive, send, limit, refusal)
+
+    async def _counted(
+        self, scope: Scope, receive: Receive, send: Send, limit: int, refusal: ApiError
+    ) -> None:
+        seen, started = 0, False
+
+        async def receive_some() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > limit:
+                raise refusal
+            return message
+
+        async def send_some(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive_some, send_some)
+        except ApiError:
+            if started:
+                raise
+            await _answer(refusal, scope, receive, send)
+
+    def _limit(self, path: str) -> int:
+        """Bytes that a request to this path may have."""
+        is_upload = path.rstrip("/") in UPLOADS
+        return self._limits.upload_bytes if is_upload else self._limits.body_bytes
+
+
+class Workers:
+    """Threads for what blocks, shared so that nobody takes them all.
+
+    A request that finds no place is refused at once instead of waiting unseen. To be used from
+    one event loop.
+
+    Args:
+        limits: how many places there are.
+    """
+
+    def __init__(self, limits: ServerLimits) -> None:
+        self._limits = limits
+        self._threads = anyio.CapacityLimiter(2 * limits.at_once)
+        self._running: Counter[str] = Counter()
+
+    def hold(self, key: str) -> Callable[[], None]:
+        """Hold a place for a session until what is returned is called, once.
+
+        Raises:
+            ApiError: all places, or those of the session, are taken.
+        """
+        if (
+            self._running.total() >= self._limits.at_once
+            or self._running[key] >= self._limits.per_session
+        ):
+            raise busy()
+        self._running[key] += 1
+        return partial(self._release, key)
+
+    @contextmanager
+    def place(self, key: str) -> Iterator[None]:
+        """Hold a place for a session inside a `with` block; raises ApiError like `hold`."""
+        release = self.hold(key)
+        try:
+            yield
+        finally:
+            release()
+
+    async def run(
+        self,
+        key: str,
+        work: Callable[Arguments, Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """Hold a place and do something in a thread."""
+        with self.place(key):
+            return await self.thread(work, *args, **kwargs)
+
+    async def thread(
+        self,
+        work: Callable[Arguments, Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """Do something in a thread, under a place that is held already."""
+        call = partial(work, *args, **kwargs)
+        return await anyio.to_thread.run_sync(call, limiter=self._threads, abandon_on_cancel=True)
+
+    def _release(self, key: str) -> None:
+        self._running[key] -= 1
+        if not self._running[key]:
+            del self._running[key]
+
+
+async def _answer(refusal: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
+    response = error_response(refusal.status_code, str(refusal.detail), refusal.remedy)
+    response.headers["connection"] = "close"  # the rest of the body is not wanted
+    await response(scope, receive, send)

@@ -1,0 +1,235 @@
+"""What REST takes: every body with its fields, bounds and an example."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from rag_nodes.apps.options import MOST_COLUMNS, Choice
+from rag_nodes.query import Filter, QueryOptions
+
+ParserName = Literal[
+    "fixed",
+    "heading",
+    "token-overlap",
+    "web",
+    "semantic",
+    "recursive",
+    "sentence",
+    "pdf-qa",
+    "sentence-window",
+    "page",
+    "parent-child",
+    "semantic-optimal",
+    "auto",
+]
+"""The presets; a test compares them with the registry."""
+MOST_TEXT = 500_000
+"""Characters of a text that is sent to be cut."""
+MOST_QUESTION = 4_000
+"""Characters of a question."""
+_LARGEST = 100_000
+Size = Annotated[int, Field(ge=1, le=_LARGEST)]
+Name = Annotated[str, Field(max_length=200, pattern=r"\S")]
+
+
+class _Body(BaseModel):
+    """A body whose unknown fields are refused, so that a misspelt one is not ignored."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class ParserOptions(_Body):
+    """Options of a parser that differ from its preset; which ones it has depends on the parser."""
+
+    chunk_size: Size | None = Field(
+        default=None, description="Largest chunk, in the parser's unit."
+    )
+    chunk_overlap: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
+        default=None, description="What neighbours share, at most half of chunk_size."
+    )
+    min_chunk_size: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
+        default=None, description="Smaller chunks are joined with their neighbours, in tokens."
+    )
+    unit: Literal["characters", "tokens", "sentences"] | None = Field(
+        default=None, description="What chunk_size counts, where the parser leaves a choice."
+    )
+    method: Literal["percentile", "optimal"] | None = Field(
+        default=None, description="How the semantic parser finds its boundaries."
+    )
+    breakpoint_percentile: Annotated[float, Field(gt=0, lt=100)] | None = Field(
+        default=None, description="Distance of sentences from which the semantic parser cuts."
+    )
+    oversize: Literal["keep", "split"] | None = Field(
+        default=None, description="What becomes of a code block larger than chunk_size."
+    )
+    max_level: Annotated[int, Field(ge=1, le=6)] | None = Field(
+        default=None, description="Deepest heading that starts a section."
+    )
+
+    def chosen(self) -> dict[str, Any]:
+        """Those that were given."""
+        return self.model_dump(exclude_none=True)
+
+
+class ModelChoice(_Body):
+    """Models of your own instead of the server's; both key and address stay in your session."""
+
+    api_key: SecretStr | None = Field(
+        default=None, description="Key of that server.", max_length=500
+    )
+    api_base: str = Field(
+        default="", max_length=500, description="Address; empty for OpenAI itself."
+    )
+    embedding_model: str = Field(default="", max_length=200, description="Empty for the server's.")
+    llm_model: str = Field(default="", max_length=200, description="Empty for the server's.")
+
+
+class SearchFilter(_Body):
+    """Conditions a chunk must meet, all of them."""
+
+    file_name: Name | None = Field(default=None, description="Name of its file, whole.")
+    first_page: Size | None = Field(
+        default=None, description="It touches this page or a later one."
+    )
+    last_page: Size | None = Field(
+        default=None, description="It touches this page or an earlier one."
+    )
+    heading: Name | None = Field(default=None, description="Words in the headings above it.")
+
+    def condition(self) -> Filter:
+        """The same as the library's filter."""
+        pages = None
+        if self.first_page is not None or self.last_page is not None:
+            pages = (self.first_page or 1, self.last_page or _LARGEST)
+        return Filter(file_name=self.file_name, pages=pages, heading=self.heading)
+
+
+class Question(_Body):
+    """What every question has."""
+
+    question: Annotated[str, Field(min_length=1, max_length=MOST_QUESTION, pattern=r"\S")] = Field(
+        description="In your own words.", examples=["When must the filter be rinsed?"]
+    )
+    budget: Size | None = Field(
+        default=1500, description="Tokens of context, the same for every parser; null for no limit."
+    )
+    top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        default=None, description="Chunks; null for as many as fit the budget."
+    )
+    mode: Literal["hybrid", "dense", "sparse"] = Field(
+        default="hybrid", description="Search by meaning and words, by meaning, or by words."
+    )
+    filter: SearchFilter | None = Field(default=None, description="Search only these chunks.")
+    retrieval_only: bool = Field(default=False, description="Show what is found; answer nothing.")
+    models: ModelChoice | None = Field(
+        default=None, description="Null for the models of the server."
+    )
+
+    def query_options(self, configured: dict[str, Any]) -> QueryOptions:
+        """As the library takes them.
+
+        Args:
+            configured: what the server's settings say.
+        """
+        return QueryOptions(
+            **{
+                **configured,
+                "budget": self.budget,
+                "top_k": self.top_k,
+                "mode": self.mode,
+                "filter": self.filter.condition() if self.filter else None,
+                "retrieval_only": self.retrieval_only,
+            }
+        )
+
+    def _choice(self, parsers: dict[str, ParserOptions | None]) -> Choice:
+        models = self.models or ModelChoice()
+        return Choice(
+            parsers=tuple(parsers),
+            options={name: given.chosen() for name, given in parsers.items() if given},
+            **{name: getattr(models, name) for name in ModelChoice.model_fields},
+        )
+
+
+class AskBody(Question):
+    """A question for one parser."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"question": "Who approves a change?"}]}
+    )
+    parser: ParserName = Field(default="heading", description="How the documents are cut.")
+    options: ParserOptions | None = Field(default=None, description="Null for those of the preset.")
+
+    def choice(self) -> Choice:
+        """The one parser and the models."""
+        return self._choice({self.parser: self.options})
+
+
+class CompareBody(Question):
+    """A question for several parsers."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "question": "Who approves a change?",
+                    "parsers": ["fixed", "heading"],
+                    "options": {"fixed": {"chunk_size": 500, "chunk_overlap": 50}},
+                }
+            ]
+        }
+    )
+    parsers: Annotated[
+        list[ParserName],
+        Field(min_length=1, max_length=MOST_COLUMNS, json_schema_extra={"uniqueItems": True}),
+    ] = Field(
+        default=["fixed", "heading", "token-overlap", "semantic"], description="In this order."
+    )
+    options: dict[ParserName, ParserOptions] = Field(
+        default_factory=dict, description="By parser; those of the presets where missing."
+    )
+
+    @model_validator(mode="after")
+    def _no_parser_twice(self) -> CompareBody:
+        if len(set(self.parsers)) < len(self.parsers):
+            raise ValueError("a parser is named twice")
+        return self
+
+    def choice(self) -> Choice:
+        """The parsers and the models."""
+        return self._choice({name: self.options.get(name) for name in self.parsers})
+
+
+class ChunkBody(_Body):
+    """A text or an uploaded document, and how to cut it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"text": "# Pump\n\nRinse it weekly.\n", "parser": "heading"}],
+            "oneOf": [{"required": ["text"]}, {"required": ["document"]}],
+        }
+    )
+    text: str | None = Field(
+        default=None, max_length=MOST_TEXT, description="Plain text or Markdown."
+    )
+    document: str | None = Field(
+        default=None, max_length=100, description="Id of an uploaded document; needs X-Session."
+    )
+    parser: ParserName = Field(default="heading", description="How it is cut.")
+    options: ParserOptions | None = Field(default=None, description="Null for those of the preset.")
+    first: Annotated[int, Field(ge=0, le=10_000_000)] = Field(
+        default=0, description="Index of the first chunk to show."
+    )
+    limit: Annotated[int, Field(ge=1, le=1000)] = Field(default=100, description="Chunks to show.")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> ChunkBody:
+        if (self.text is None) == (self.document is None):
+            raise ValueError("give either text or document")
+        return self
+
+    def choice(self) -> Choice:
+        """The one parser."""
+        return Choice((self.parser,), {self.parser: self.options.chosen()} if self.options else {})

@@ -1,0 +1,82 @@
+"""Files of an upload onto the disk: harmless names, and only what the reader can be given."""
+
+from __future__ import annotations
+
+import shutil
+import unicodedata
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import EmptyFileError, MisnamedFileError, ReadError, UnsupportedFileError
+from rag_nodes.readers import COLLECTIONS, SUFFIXES
+from rag_nodes.readers.sniff import HEAD, is_pdf, kind_of
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+NAME_BYTES = 120
+"""Bytes of a name that are kept, suffix included; file systems take 255."""
+_REFUSED = frozenset('<>:"/\\|?*')
+_DEVICES = frozenset(
+    {"CON", "PRN", "AUX", "NUL"} | {f"{port}{n}" for port in ("COM", "LPT") for n in range(1, 10)}
+)
+"""Names that Windows takes for devices."""
+
+
+def safe_name(name: str | None) -> str:
+    """A file name without folders, control and direction marks, or meaning to any system.
+
+    Args:
+        name: as the client sent it.
+    """
+    last = PureWindowsPath(unicodedata.normalize("NFC", name or "")).name  # knows both slashes
+    shown = "".join(one for one in last if one.isprintable() and one not in _REFUSED).strip(" .")
+    stem, suffix = Path(shown).stem.strip(" ."), Path(shown).suffix[:20]
+    if not stem or stem.upper() in _DEVICES:
+        stem = f"_{stem or 'document'}"
+    room = NAME_BYTES - len(suffix.encode())
+    return stem.encode()[:room].decode(errors="ignore") + suffix
+
+
+def save(stream: BinaryIO, name: str | None, folder: Path) -> Path:
+    """Write one file into a folder of its own.
+
+    Args:
+        stream: what was sent.
+        name: what the client calls it.
+        folder: must not exist yet.
+
+    Returns:
+        Where it is; its name is the safe one.
+    """
+    folder.mkdir()
+    path = folder / safe_name(name)
+    with path.open("xb") as file:
+        shutil.copyfileobj(stream, file)
+    return path
+
+
+def check_content(path: Path) -> None:
+    """Compare the first bytes of a file with what its name promises.
+
+    Raises:
+        ReadError: no reader takes such files, or they are not what the name says.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES and suffix not in COLLECTIONS:
+        raise UnsupportedFileError(path)
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if not head:
+        raise EmptyFileError(path)
+    problem = _mismatch(suffix, head)
+    if problem is not None:
+        raise problem(path)
+
+
+def _mismatch(suffix: str, head: bytes) -> type[ReadError] | None:
+    if suffix == ".pdf":
+        return None if is_pdf(head) else MisnamedFileError
+    if suffix == ".docx":
+        return None if head.startswith(b"PK\x03\x04") else MisnamedFileError
+    return MisnamedFileError if kind_of(head) else None

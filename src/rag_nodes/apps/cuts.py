@@ -1,0 +1,176 @@
+"""What the strategies of a visitor's session made of the documents: read once, shown by tabs."""
+
+from __future__ import annotations
+
+import threading
+from itertools import count
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import gradio as gr
+from llama_index.core.schema import MetadataMode
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.evaluation import (
+    Chunk,
+    Tally,
+    TextFacts,
+    compare_sentences,
+    duplicates_of,
+    judge,
+    limits_of,
+    text_facts,
+    total,
+)
+from rag_nodes.metadata import FILE_NAME, OVERSIZED, TOKEN_COUNT
+from rag_nodes.text.spans import Span
+from rag_nodes.text.tokenizers import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llama_index.core.schema import Document, TextNode
+
+    from rag_nodes.apps.session import Session
+    from rag_nodes.apps.sessions import Sessions
+    from rag_nodes.compare import Comparison
+
+_NUMBERS = count(1)
+
+
+class Cuts:
+    """The documents of one comparison and their chunks, each read from the store at most once.
+
+    Safe to share between threads: two that ask for the same at once both find it, and neither
+    waits for the other.
+
+    Args:
+        comparison: what was ingested.
+        documents: the documents of that run.
+
+    Attributes:
+        key: differs from that of every other instance.
+        comparison: as given.
+        documents: by id, in the order they were loaded.
+    """
+
+    def __init__(self, comparison: Comparison, documents: Sequence[Document]) -> None:
+        self.key = str(next(_NUMBERS))
+        self.comparison = comparison
+        self.documents = {document.id_: document for document in documents}
+        self._nodes: dict[tuple[str, str], tuple[TextNode, ...]] = {}
+        self._facts: dict[str, TextFacts] = {}
+        self._compared: dict[str, TextFacts] = {}
+        self._tallies: dict[str, Tally] = {}
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The parsers of the comparison, in its order."""
+        return tuple(self.comparison.parsers)
+
+    def name_of(self, document: str) -> str:
+        """File name of a document, for display."""
+        return str(self.documents[document].metadata.get(FILE_NAME) or "document")
+
+    def text_of(self, document: str) -> str:
+        """The text its chunks are slices of."""
+        return self.documents[document].text
+
+    def nodes(self, strategy: str, document: str) -> tuple[TextNode, ...]:
+        """A document's chunks as stored, in order.
+
+        Raises:
+            StoreError: they cannot be read, for example because the visitor just left.
+        """
+        if (strategy, document) not in self._nodes:
+            store, collection = self.comparison.store, self.comparison.collection(strategy)
+            found = store.fetch(collection, list(store.stored(collection, document)))
+            nodes = sorted(found.values(), key=lambda node: node.start_char_idx or 0)
+            self._nodes[strategy, document] = tuple(nodes)
+        return self._nodes[strategy, document]
+
+    def facts(self, document: str) -> TextFacts:
+        """What a document's text says, but for how alike its sentences are."""
+        if document not in self._facts:
+            self._facts[document] = text_facts(self.text_of(document))
+        return self._facts[document]
+
+    def tally(self, strategy: str, document: str) -> Tally:
+        """The measures of one document that need no comparing of sentences."""
+        return self._judged(strategy, document, self.facts(document))
+
+    def measured(self, strategy: str) -> Tally:
+        """All measures over all documents.
+
+        Raises:
+            StoreError: the chunks cannot be read.
+        """
+        if strategy not in self._tallies:
+            tallies = [
+                self._judged(strategy, one, self._with_cohesion(one)) for one in self.documents
+            ]
+            chunks = (
+                (one, self.text_of(one), self._chunks(strategy, one)) for one in self.documents
+            )
+            self._tallies[strategy] = total(tallies, duplicates_of(chunks))
+        return self._tallies[strategy]
+
+    def _with_cohesion(self, document: str) -> TextFacts:
+        if document not in self._compared:
+            self._compared[document] = compare_sentences(self.facts(document))
+        return self._compared[document]
+
+    def _judged(self, strategy: str, document: str, facts: TextFacts) -> Tally:
+        limits = limits_of(self.comparison.parsers[strategy])
+        return judge(document, facts, self._chunks(strategy, document), limits)
+
+    def _chunks(self, strategy: str, document: str) -> list[Chunk]:
+        return [_chunk(node) for node in self.nodes(strategy, document)]
+
+
+class AllCuts:
+    """The cuts of every session, gone with the session.
+
+    Args:
+        sessions: of the visitors.
+    """
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self._lock = threading.Lock()
+        self._cuts: WeakKeyDictionary[Session, Cuts] = WeakKeyDictionary()
+
+    def of_request(self, request: gr.Request) -> Cuts | None:
+        """What the visitor behind a request has loaded; None while that is nothing."""
+        try:
+            return self.of(self._sessions.of(request.session_hash))
+        except ConfigurationError as error:
+            raise gr.Error(str(error), print_exception=False) from error
+
+    def of(self, session: Session) -> Cuts | None:
+        """What the session holds now; None while nothing is loaded."""
+        # Without the session's lock, which a slow answer may hold: both are replaced as a whole.
+        documents, comparison = session.documents, session.comparison
+        with self._lock:
+            known = self._cuts.get(session)
+            if comparison is None:
+                self._cuts.pop(session, None)
+                return None
+            if known is None or known.comparison is not comparison:
+                known = self._cuts[session] = Cuts(comparison, documents)
+            return known
+
+
+def span_of(node: TextNode) -> Span:
+    """The node's characters in its document."""
+    return Span(node.start_char_idx or 0, node.end_char_idx or 0)
+
+
+def _chunk(node: TextNode) -> Chunk:
+    embedded = count_tokens(node.get_content(metadata_mode=MetadataMode.EMBED))
+    return Chunk(
+        span=span_of(node),
+        tokens=int(node.metadata.get(TOKEN_COUNT) or 0),
+        embedded=embedded,
+        oversized=bool(node.metadata.get(OVERSIZED)),
+    )

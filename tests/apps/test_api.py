@@ -1,0 +1,307 @@
+"""REST as a client sees it: documents in, cited answers and chunks out, nothing shared."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from app_server import listening
+from openai_server import Fault
+from pydantic import SecretStr
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from rag_nodes.apps.api import Access, BodyLimits, Clients, Gate, ServerLimits, Workers, make_api
+from rag_nodes.apps.api.failures import public, without_paths
+from rag_nodes.errors import StoreLockedError
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openai_server import OpenAIServer
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+QUESTION = {"question": "When must the sand filter be rinsed backwards?"}
+PATIENCE = 60
+
+
+class Api:
+    """The API on a loopback port, and what is behind it."""
+
+    def __init__(self, settings: Settings, *, local_models: bool = False) -> None:
+        limits = ServerLimits()
+        self.clients = Clients(settings, local_models=local_models)
+        self.workers = Workers(limits)
+        api = make_api(settings, self.clients, self.workers, limits)
+        outer = Starlette(routes=[Mount("/api", api)])
+        self.app = Gate(BodyLimits(outer, limits), Access())
+
+
+@pytest.fixture
+def api(settings: Settings) -> Iterator[Api]:
+    made = Api(settings, local_models=True)
+    yield made
+    made.clients.close()
+
+
+@pytest.fixture
+def client(api: Api) -> Iterator[httpx.Client]:
+    with (
+        listening(api.app) as address,
+        httpx.Client(base_url=f"{address}/api", timeout=PATIENCE) as opened,
+    ):
+        yield opened
+
+
+def _uploaded(client: httpx.Client, text: str = "", name: str = "note.md") -> dict[str, str]:
+    """The header of a new session with one document."""
+    content = text.encode() or (CORPUS / "handbook.pdf").read_bytes()
+    reply = client.post("/upload", files=[("files", (name if text else "handbook.pdf", content))])
+    assert reply.status_code == 200, reply.text
+    return {"X-Session": reply.json()["session"]}
+
+
+def _events(body: str) -> list[tuple[str, dict[str, Any]]]:
+    blocks = [block.split("\n", 1) for block in body.strip().split("\n\n")]
+    return [
+        (name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
+        for name, data in blocks
+    ]
+
+
+def test_a_question_is_answered_with_its_page_and_no_path_of_the_server(
+    client: httpx.Client,
+) -> None:
+    reply = client.post("/ask", json=QUESTION, headers=_uploaded(client))
+    answer = reply.json()
+    assert "2.4 bar" in answer["text"]
+    assert (answer["citations"][0]["file_name"], answer["citations"][0]["page"]) == (
+        "handbook.pdf",
+        2,
+    )
+    assert "/tmp" not in reply.text  # noqa: S108 - where uploads were
+    assert "rag_nodes_" not in reply.text
+
+
+def test_several_parsers_answer_side_by_side(client: httpx.Client) -> None:
+    options = {"fixed": {"chunk_size": 300, "chunk_overlap": 0}}
+    body = {**QUESTION, "parsers": ["heading", "fixed"], "options": options}
+    heading, fixed = client.post("/compare", json=body, headers=_uploaded(client)).json()["columns"]
+    assert (heading["parser"], fixed["parser"]) == ("heading", "fixed")
+    assert fixed["options"]["chunk_size"] == 300
+    assert all("2.4 bar" in column["answer"]["text"] for column in (heading, fixed))
+
+
+def test_an_answer_grows_as_events_and_adds_up_to_the_whole(client: httpx.Client) -> None:
+    session = {**_uploaded(client), "Accept": "text/event-stream"}
+    reply = client.post("/ask", json=QUESTION, headers=session)
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    events = _events(reply.text)
+    names = [name for name, _ in events]
+    assert (names[0], names[-2:]) == ("retrieved", ["finished", "end"])
+    text = "".join(data["text"] for name, data in events if name == "delta")
+    answer = next(data["answer"] for name, data in events if name == "finished")
+    assert text.strip() == answer["text"]
+    assert any(name == "citation" for name, _ in events)
+
+
+def test_a_text_is_cut_into_exact_slices_page_by_page_of_the_list(client: httpx.Client) -> None:
+    text = "# One\n\n" + "Rain fell. " * 60 + "\n\n# Two\n\nSun shone.\n"
+    body = {"text": text, "parser": "fixed", "options": {"chunk_size": 100, "chunk_overlap": 0}}
+    whole = client.post("/chunk", json=body).json()
+    part = client.post("/chunk", json={**body, "first": 2, "limit": 3}).json()
+    assert whole["total"] == len(whole["chunks"]) == part["total"]
+    assert part["chunks"] == whole["chunks"][2:5]
+    for chunk in whole["chunks"]:
+        assert text[chunk["start"] : chunk["end"]] == chunk["text"]
+
+
+def test_an_uploaded_document_is_cut_by_its_id(client: httpx.Client) -> None:
+    session = _uploaded(client)
+    (document,) = client.get("/status", headers=session).json()["documents"]
+    body = {"document": document["document"], "parser": "page"}
+    reply = client.post("/chunk", json=body, headers=session).json()
+    assert document["pages"] == 6
+    assert [chunk["page_start"] for chunk in reply["chunks"]] == [1, 2, 3, 4, 5, 6]
+
+
+def test_documents_add_up_and_other_sessions_do_not_see_them(client: httpx.Client) -> None:
+    red = _uploaded(client, "The machine is red.", "red.md")
+    client.post("/upload", files=[("files", ("b.md", b"The roof is green."))], headers=red)
+    blue = _uploaded(client, "The machine is blue.", "blue.md")
+    names = [one["name"] for one in client.get("/status", headers=red).json()["documents"]]
+    assert names == ["red.md", "b.md"]
+    for colour, session in (("red", red), ("blue", blue)):
+        question = {"question": "What colour is the machine?"}
+        answer = client.post("/ask", json=question, headers=session).json()
+        assert colour in answer["text"]
+        assert {"red": "blue", "blue": "red"}[colour] not in json.dumps(answer)
+
+
+def test_a_session_that_was_cleared_or_never_given_out_is_not_found(
+    client: httpx.Client, api: Api
+) -> None:
+    session = _uploaded(client, "The machine is red.")
+    assert client.post("/clear", headers=session).json() == {"cleared": True}
+    assert len(api.clients) == 0
+    for headers in (session, {"X-Session": "guessed"}, {}):
+        reply = client.post("/ask", json=QUESTION, headers=headers)
+        assert reply.status_code == 404
+        assert "upload" in reply.json()["remedy"]
+    assert len(api.clients) == 0
+
+
+def test_options_that_cost_too_much_are_refused(client: httpx.Client) -> None:
+    for options in ({"chunk_size": 1, "chunk_overlap": 0}, {"chunk_size": 300}):
+        body = {"text": "a" * 1000, "parser": "fixed", "options": options}
+        reply = client.post("/chunk", json=body)
+        assert reply.status_code == 422
+        assert "fixed" in reply.json()["error"]
+
+
+def test_a_typed_key_is_in_no_answer_refusal_or_later_request(
+    client: httpx.Client, openai_server: OpenAIServer
+) -> None:
+    session = _uploaded(client, "The machine is red.")
+    models = {"api_key": "sk-canary-9d1f-rest", "api_base": openai_server.base}
+    good = client.post("/ask", json={**QUESTION, "models": models}, headers=session)
+    assert good.json()["kind"] == "generated", good.text
+    openai_server.fail(Fault(401, "invalid_api_key", "no sk-canary-9d1f-rest"), times=9)
+    refused = client.post("/ask", json={**QUESTION, "models": models}, headers=session)
+    broken = client.post("/ask", json={**QUESTION, "models": {**models, "x": 1}}, headers=session)
+    assert [refused.status_code, broken.status_code] == [503, 422]
+    status = client.get("/status", headers=session)
+    assert "canary" not in "".join(one.text for one in (good, refused, broken, status))
+
+
+def test_a_model_server_in_this_network_is_refused_unless_it_was_allowed(
+    settings: Settings,
+) -> None:
+    api = Api(settings)
+    models = {"api_base": "http://127.0.0.1:9/v1", "api_key": "sk-any"}
+    with (
+        listening(api.app) as address,
+        httpx.Client(base_url=f"{address}/api", timeout=PATIENCE) as client,
+    ):
+        session = _uploaded(client, "The machine is red.")
+        reply = client.post("/ask", json={**QUESTION, "models": models}, headers=session)
+    api.clients.close()
+    assert reply.status_code == 422
+    assert "--local-models" in reply.json()["remedy"]
+
+
+def test_a_client_that_leaves_lets_its_session_go(
+    client: httpx.Client, api: Api, openai_server: OpenAIServer
+) -> None:
+    session = _uploaded(client, "The machine is red.")
+    models = {"api_key": "sk-any", "api_base": openai_server.base}
+    body = {**QUESTION, "models": models}
+    client.post("/ask", json=body, headers=session)  # embedded: from now on only chat is asked
+    openai_server.fail(Fault(body="slow"), times=3)
+    streaming = {**session, "Accept": "text/event-stream"}
+    with client.stream("POST", "/ask", json=body, headers=streaming) as reply:
+        assert next(reply.iter_lines()) == "event: retrieved"
+    _wait_until(lambda: not api.workers._running)
+    offline = client.post("/ask", json=QUESTION, headers=session)
+    assert offline.status_code == 200
+    openai_server.reset()
+
+
+def test_nobody_gets_more_than_their_share_of_the_work() -> None:
+    workers = Workers(ServerLimits(at_once=3, per_session=2))
+    with workers.place("a"), workers.place("a"):
+        with pytest.raises(Exception, match="too much"):
+            workers.hold("a")
+        with workers.place("b"), pytest.raises(Exception, match="too much"):
+            workers.hold("c")
+    assert not workers._running
+
+
+def test_ten_clients_do_not_wait_for_another_ones_model_and_leave_nothing(
+    client: httpx.Client, api: Api, openai_server: OpenAIServer
+) -> None:
+    slow = _uploaded(client, "The machine is slow.", "slow.md")
+    before = set(threading.enumerate())
+    models = {"api_key": "sk-any", "api_base": openai_server.base}
+    openai_server.fail(Fault(body="slow"), times=9)
+    outcomes: dict[int, str] = {}
+
+    def wait_for_the_model() -> None:
+        body = {**QUESTION, "models": models}
+        outcomes[0] = str(client.post("/ask", json=body, headers=slow).status_code)
+
+    def visit(number: int) -> None:
+        session = _uploaded(client, f"The machine has number {number}00.", f"{number}.md")
+        body = {"question": "What number has the machine?", "parsers": ["fixed", "heading"]}
+        reply = client.post("/compare", json=body, headers=session).json()
+        outcomes[number] = " ".join(one["answer"]["text"] for one in reply["columns"])
+        client.post("/clear", headers=session)
+
+    waiting = threading.Thread(target=wait_for_the_model)
+    waiting.start()
+    visitors = [threading.Thread(target=visit, args=(number,)) for number in range(1, 10)]
+    for one in visitors:
+        one.start()
+    for one in visitors:
+        one.join(timeout=PATIENCE)
+    assert 0 not in outcomes  # its model still has not answered
+    assert sorted(outcomes) == list(range(1, 10))
+    assert all(f"number {number}00" in text for number, text in outcomes.items())
+    openai_server.reset()
+    waiting.join(timeout=PATIENCE)
+    assert outcomes[0] == "200"
+    client.post("/clear", headers=slow)
+    assert len(api.clients) == 0
+    assert not api.workers._running
+    _wait_until(lambda: not [t for t in set(threading.enumerate()) - before if "ask" in t.name])
+
+
+def test_a_locked_store_is_said_without_its_folder() -> None:
+    error = StoreLockedError("/srv/data/store: another process uses it; choose another folder")
+    assert public(error) == (503, "store: another process uses it", "choose another folder")
+    assert without_paths(r"at C:\Users\ann\x.pdf now") == "at x.pdf now"
+    assert without_paths("https://api.openai.com/v1: no key") == "https://api.openai.com/v1: no key"
+
+
+@pytest.mark.parametrize("shown", [None, "Bearer wrong", "Basic wrong", "Bearer", "Bearer é"])
+def test_without_the_token_nothing_is_answered(shown: str | None, settings: Settings) -> None:
+    api = Api(settings)
+    app = Gate(api.app, Access(token=SecretStr("right"), local=False))
+    headers = {"Authorization": shown.encode()} if shown else {}
+    with listening(app) as address:
+        reply = httpx.post(f"{address}/api/chunk", json={"text": "a"}, headers=headers)
+        right = {"Authorization": "bearer right"}
+        assert httpx.get(f"{address}/api/status", headers=right).status_code == 200
+    assert reply.status_code == 401
+    assert set(reply.json()) == {"error", "remedy"}
+    assert reply.headers["www-authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1.evil.example"}, 421),
+        ({"Host": "["}, 421),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Host": "localhost:7860", "Origin": "http://localhost:7860"}, 200),
+    ],
+)
+def test_the_pages_of_other_sites_cannot_use_a_local_server(
+    headers: dict[str, str], status: int, client: httpx.Client
+) -> None:
+    assert client.post("/chunk", json={"text": "a"}, headers=headers).status_code == status
+
+
+def _wait_until(reached: Any) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -1,0 +1,137 @@
+"""The OpenAPI document tells the truth: schemathesis sends what it allows and what it forbids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+import httpx
+import pytest
+import requests
+import schemathesis
+from app_server import listening
+from hypothesis import HealthCheck, Phase, given, settings
+from pydantic import SecretStr
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from rag_nodes.apps.api import Access, BodyLimits, Clients, Gate, ServerLimits, Workers, make_api
+from rag_nodes.apps.api.models import ParserName
+from rag_nodes.parsers import PRESETS
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from schemathesis import Case
+    from starlette.types import ASGIApp
+
+TOKEN = "a-token-for-tests-only"
+ADDRESSES = (
+    "POST /upload",
+    "POST /chunk",
+    "POST /ask",
+    "POST /compare",
+    "GET /status",
+    "POST /clear",
+)
+SIGNED_IN = {"Authorization": f"Bearer {TOKEN}"}
+BOUNDED = settings(
+    max_examples=20,
+    phases=(Phase.explicit, Phase.generate),
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+"""The same requests in every run, and not many."""
+
+
+def _served() -> ASGIApp:
+    """The API behind its gate, without a page."""
+    offline = Settings(embedding="lexical", llm="extractive", api_key=None, api_base=None)
+    limits = ServerLimits()
+    api = make_api(offline, Clients(offline), Workers(limits), limits, needs_token=True)
+    outer: ASGIApp = Starlette(routes=[Mount("/api", api)])
+    return Gate(BodyLimits(outer, limits), Access(token=SecretStr(TOKEN), local=False))
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    with (
+        listening(_served()) as address,
+        httpx.Client(base_url=f"{address}/api", headers=SIGNED_IN, timeout=60) as opened,
+    ):
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def described(client: httpx.Client) -> schemathesis.BaseSchema:
+    return schemathesis.openapi.from_dict(client.get("/openapi.json").json())
+
+
+@pytest.fixture(scope="module")
+def session(client: httpx.Client) -> str:
+    files = [("files", ("colour.md", b"# Colour\n\nThe machine is red.\n"))]
+    return str(client.post("/upload", files=files).json()["session"])
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode))
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_every_request_gets_an_answer_that_the_document_promises(
+    address: str, mode: GenerationMode, described: schemathesis.BaseSchema, client: httpx.Client
+) -> None:
+    _send(described, address, mode, client, {})
+
+
+@pytest.mark.parametrize("address", ["POST /ask", "POST /compare", "POST /chunk"])
+def test_every_request_of_a_session_gets_an_answer_that_the_document_promises(
+    address: str, described: schemathesis.BaseSchema, client: httpx.Client, session: str
+) -> None:
+    _send(described, address, GenerationMode.POSITIVE, client, {"X-Session": session})
+
+
+def test_the_document_describes_all_addresses_fields_and_refusals(client: httpx.Client) -> None:
+    document = client.get("/openapi.json").json()
+    assert set(document["paths"]) == {"/upload", "/chunk", "/ask", "/compare", "/status", "/clear"}
+    for path in document["paths"].values():
+        for operation in path.values():
+            assert operation["summary"]
+            assert operation["description"]
+            assert {"401", "413", "422", "503"} <= set(operation["responses"])
+            assert operation["security"] == [{"HTTPBearer": []}]
+    for name, model in document["components"]["schemas"].items():
+        for field, schema in model.get("properties", {}).items():
+            assert schema.get("description"), f"{name}.{field}"
+    problem = document["components"]["schemas"]["Problem"]
+    assert set(problem["required"]) == {"error", "remedy"}
+
+
+def test_requests_may_name_every_preset() -> None:
+    assert set(get_args(ParserName)) == set(PRESETS)
+
+
+def _send(
+    described: schemathesis.BaseSchema,
+    address: str,
+    mode: GenerationMode,
+    client: httpx.Client,
+    headers: dict[str, str],
+) -> None:
+    """Send generated requests, and hold each answer against the document."""
+    method, path = address.split()
+
+    @BOUNDED
+    @given(case=described[path][method].as_strategy(generation_mode=mode))
+    def send(case: Case) -> None:
+        case.call_and_validate(
+            base_url=str(client.base_url),
+            session=sender,
+            headers={**SIGNED_IN, **headers},
+            # Which options go with which parser is not in the document; refusing them is right.
+            excluded_checks=[positive_data_acceptance],
+        )
+
+    with requests.Session() as sender:
+        send()

@@ -1,0 +1,242 @@
+"""Page, REST and MCP at one address: closed to files, strangers, foreign sites and large bodies."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from app_server import listening
+from pydantic import SecretStr
+
+import rag_nodes.apps.serve as serving
+from rag_nodes.apps.api import Access, ServerLimits
+from rag_nodes.apps.serve import launch, make_server
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+LIMITS = ServerLimits(upload_bytes=50_000, body_bytes=10_000)
+CANARIES = {"key": "sk-canary-key-1", "token": "canary-token-22", "password": "canary-password"}
+ADDRESSES = (
+    "/",
+    "/config",
+    "/theme.css",
+    "/nowhere",
+    "/gradio_api/info",
+    "/gradio_api/file=/etc/passwd",
+    "/api/status",
+    "/api/openapi.json",
+    "/api/nowhere",
+    "/api/ask",
+    "/mcp",
+)
+_DOTS = (
+    "..",
+    "%2e%2e",
+    "%252e%252e",
+    "..%00",
+    "..;",
+    ".%2e",
+    "%c0%ae%c0%ae",
+    "\uff0e\uff0e",
+)
+_SLASHES = ("/", "%2f", "%5c", "%252f")
+TRAVERSALS = [dots + slash for dots in _DOTS for slash in _SLASHES]
+"""32 ways to write "one folder up"."""
+
+
+@pytest.fixture(scope="module")
+def gradio_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("uploads")
+        patch.setenv("GRADIO_TEMP_DIR", str(folder))
+        patch.setenv("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000")
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def served(
+    gradio_folder: Path, leaks_collected: Callable[[], AbstractContextManager[None]]
+) -> Callable[..., AbstractContextManager[httpx.Client]]:
+    """Everything at one address; see `make_server` for the options."""
+    from contextlib import contextmanager
+
+    @contextmanager
+    def serve(settings: Settings, **options: Any) -> Iterator[httpx.Client]:
+        assert gradio_folder.is_dir()  # where Gradio was told to put uploads
+        with leaks_collected():
+            app = make_server(settings, limits=LIMITS, mcp=True, **options)
+        with (
+            leaks_collected(),
+            listening(app) as address,
+            httpx.Client(base_url=address, timeout=60) as client,
+        ):
+            yield client
+
+    return serve
+
+
+@pytest.fixture(scope="module")
+def client(served: Callable[..., AbstractContextManager[httpx.Client]]) -> Iterator[httpx.Client]:
+    with served(Settings(embedding="lexical", llm="extractive")) as opened:
+        yield opened
+
+
+def test_page_rest_and_tools_answer_at_one_address(client: httpx.Client) -> None:
+    assert "gradio" in client.get("/").text
+    assert client.get("/api/status").json()["parsers"]
+    accept = {"Accept": "application/json, text/event-stream"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    tools = client.post("/mcp", json=body, headers=accept).json()["result"]["tools"]
+    assert {tool["name"] for tool in tools} == {"chunk", "ask", "compare"}
+
+
+def test_the_pages_own_events_are_no_tools(client: httpx.Client) -> None:
+    for path in ("/gradio_api/mcp/", "/gradio_api/mcp/schema", "/gradio_api/mcp/sse"):
+        assert client.get(path).status_code == 404
+
+
+def test_every_answer_and_refusal_tells_the_browser_to_stay_with_this_server(
+    client: httpx.Client,
+) -> None:
+    replies = [client.get(address) for address in ADDRESSES]
+    replies.append(client.get("/", headers={"Host": "evil.example"}))
+    replies.append(client.post("/api/ask", content=b"x" * 20_000))
+    for reply in replies:
+        assert "default-src 'self'" in reply.headers["content-security-policy"], reply.url
+        assert "frame-ancestors 'none'" in reply.headers["content-security-policy"]
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert reply.headers["x-frame-options"] == "DENY"
+    assert [reply.status_code for reply in replies[-2:]] == [421, 413]
+
+
+def test_no_way_to_write_a_folder_up_reads_a_file(client: httpx.Client, tmp_path: Path) -> None:
+    canary = tmp_path / "canary.txt"
+    canary.write_text("midnight", encoding="utf-8")
+    ups = [f"{up * 8}{str(canary).lstrip('/')}" for up in TRAVERSALS]
+    for path in (str(canary), "/etc/passwd", serving.__file__, "http://192.0.2.1/", *ups):
+        reply = client.get(f"/gradio_api/file={path}")
+        assert reply.status_code != 200, path
+        assert "midnight" not in reply.text
+
+
+def test_no_event_takes_a_path_on_the_server_for_an_upload(
+    client: httpx.Client, tmp_path: Path, gradio_folder: Path
+) -> None:
+    canary = tmp_path / "server-canary.txt"
+    canary.write_text("midnight", encoding="utf-8")
+    file = {"path": str(canary), "meta": {"_type": "gradio.FileData"}}
+    config = client.get("/config").json()
+    kinds = {one["id"]: one["type"] for one in config["components"]}
+    tried = 0
+    for index, event in enumerate(config["dependencies"]):
+        places = [position for position, one in enumerate(event["inputs"]) if kinds[one] == "file"]
+        if not places or not event["backend_fn"]:
+            continue
+        tried += 1
+        data: list[Any] = [None] * len(event["inputs"])
+        for position in places:
+            data[position] = [file]
+        body = {"data": data, "fn_index": index, "session_hash": f"probe{index}"}
+        client.post("/gradio_api/queue/join", json=body)
+        messages = client.get(f"/gradio_api/queue/data?session_hash=probe{index}").text
+        assert "midnight" not in messages
+    assert tried
+    assert not list(gradio_folder.rglob(canary.name))
+
+
+@pytest.mark.parametrize("announced", [True, False])
+@pytest.mark.parametrize("address", ["/gradio_api/upload", "/api/upload", "/api/ask", "/mcp"])
+def test_a_body_of_twice_the_limit_is_refused_on_every_route(
+    address: str, announced: bool, client: httpx.Client, gradio_folder: Path
+) -> None:
+    limit = LIMITS.upload_bytes if address.endswith("upload") else LIMITS.body_bytes
+    form = b'--cut\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+    body = form + b"x" * 2 * limit + b"\r\n--cut--\r\n"
+    pieces = (body[start : start + 4096] for start in range(0, len(body), 4096))
+    is_upload = address.endswith("upload")
+    kind = "multipart/form-data; boundary=cut" if is_upload else "application/json"
+    accept = "application/json, text/event-stream"
+    reply = client.post(
+        address,
+        content=body if announced else pieces,
+        headers={"Content-Type": kind, "Accept": accept},
+    )
+    assert reply.status_code == 413
+    assert sum(path.stat().st_size for path in gradio_folder.rglob("*.txt")) <= limit
+
+
+def test_nothing_counts_the_visitors(client: httpx.Client) -> None:
+    assert client.get("/config").json()["analytics_enabled"] is False
+
+
+def test_keys_tokens_and_passwords_are_on_no_page_and_in_no_log(
+    served: Callable[..., AbstractContextManager[httpx.Client]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    access = Access(
+        token=SecretStr(CANARIES["token"]), user="ann", password=SecretStr(CANARIES["password"])
+    )
+    with served(Settings(api_key=CANARIES["key"]), access=access) as client:
+        client.auth = ("ann", CANARIES["password"])
+        pages = [client.get(address).text for address in ADDRESSES]
+    everything = "".join(pages) + caplog.text + repr(access)
+    assert not [name for name, canary in CANARIES.items() if canary in everything]
+
+
+def test_a_password_closes_every_route_and_a_token_opens_only_those_for_programs(
+    served: Callable[..., AbstractContextManager[httpx.Client]], settings: Settings
+) -> None:
+    access = Access(token=SecretStr("right-token"), user="ann", password=SecretStr("right-word"))
+    bearer = {"Authorization": "Bearer right-token"}
+    wrong = {"Authorization": "Basic " + base64.b64encode(b"ann:wrong").decode()}
+    with served(settings, access=access) as client:
+        for headers in ({}, wrong):
+            codes = {client.get(address, headers=headers).status_code for address in ADDRESSES}
+            assert codes == {401}
+        assert client.post("/gradio_api/upload", headers=bearer).status_code == 401
+        assert client.get("/", headers=bearer).status_code == 401
+        assert client.get("/api/status", headers=bearer).status_code == 200
+        for address in ("/", "/config", "/api/status"):
+            assert client.get(address, auth=("ann", "right-word")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "access", "warns"),
+    [
+        ("127.0.0.1", None, False),
+        ("0.0.0.0", None, True),
+        ("0.0.0.0", Access(token=SecretStr("a"), local=False), True),
+        ("0.0.0.0", Access(user="ann", password=SecretStr("a"), local=False), False),
+    ],
+)
+def test_an_app_that_everyone_can_reach_without_a_password_says_so(
+    host: str,
+    access: Access | None,
+    warns: bool,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(serving, "make_server", lambda *_, **__: None)
+    monkeypatch.setattr(serving, "_run", lambda _server, _listener, ready: ready())
+    announced: list[str] = []
+    launch(settings, host=host, port=0, access=access, announce=announced.append)
+    assert announced
+    assert ("Warning" in capsys.readouterr().err) is warns
+
+
+def test_what_the_page_needs_from_the_server_fits_the_limits(client: httpx.Client) -> None:
+    """An ordinary upload on the page still goes through."""
+    reply = client.post("/gradio_api/upload", files=[("files", ("a.md", b"# A"))])
+    assert reply.status_code == 200
+    assert json.loads(reply.text)[0].startswith(os.environ["GRADIO_TEMP_DIR"])

@@ -1,0 +1,104 @@
+"""The views of the chunks in a real Chromium: from loading to a chunk behind a number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import gradio as gr
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+PATIENCE = 60_000
+"""Milliseconds after which a page counts as stuck."""
+NARROW = "() => document.documentElement.scrollWidth <= innerWidth"
+HOSTILE = """\
+# Colour <img src=x onerror="window.broken=1"> ${window.broken=1} {{window.broken=1}}
+
+The machine is red <script>window.broken=1</script><img src=x onerror="window.broken=1">
+![pixel](http://192.0.2.1/pixel.png) <svg onload="window.broken=1"></svg> and then some more.
+"""
+
+
+@pytest.fixture
+def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
+    """An open page; every request that leaves this machine fails the test."""
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    foreign: list[str] = []
+    errors: list[str] = []
+    opened.on("request", lambda request: foreign.append(request.url))
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.goto(str(app.local_url))
+    opened.wait_for_selector(".rn-empty", timeout=PATIENCE)
+    yield opened
+    opened.close()
+    ours = (str(app.local_url), "data:", "blob:")
+    assert [url for url in foreign if not url.startswith(ours)] == []
+    assert errors == []
+
+
+def _open(page: Page, tab: str, selector: str) -> None:
+    page.get_by_role("tab", name=tab).click()
+    page.wait_for_selector(selector, timeout=PATIENCE)
+
+
+def _load(page: Page, document: Path) -> None:
+    page.set_input_files("#rn-files input[type=file]", str(document))
+    page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
+
+
+def test_a_document_loaded_while_the_view_is_open_appears_in_it(page: Page) -> None:
+    _open(page, "Chunks", "#rn-chunks-drawing .rn-empty")
+    _load(page, CORPUS / "handbook.pdf")
+    page.wait_for_selector(".rn-doc", timeout=PATIENCE)
+    assert "Running a small glasshouse" in page.inner_text(".rn-doc")
+    page.get_by_label("Heading hierarchy").nth(1).check()
+    page.wait_for_selector(".rn-drawing.rn-c2", timeout=PATIENCE)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function(NARROW, timeout=PATIENCE)
+
+
+def test_a_number_leads_to_the_chunk_behind_it_and_its_mark_opens_the_facts(page: Page) -> None:
+    _load(page, CORPUS / "handbook.pdf")
+    _open(page, "Evaluate", ".rn-measures .rn-drill")
+    page.locator(".rn-drill").first.click()
+    page.wait_for_selector(".rn-open", timeout=PATIENCE)
+    page.locator(".rn-open").last.click()
+    page.wait_for_selector(".rn-start.rn-chosen", timeout=PATIENCE)
+    assert page.locator(".rn-piece.rn-shown details[open]").count() == 1
+    other = page.locator(".rn-start:not(.rn-chosen)").first
+    other.click()
+    number = other.get_attribute("data-to")
+    page.wait_for_selector(f"#{number}.rn-shown details[open]", timeout=PATIENCE)
+
+
+def test_chunks_and_script_can_be_saved(page: Page) -> None:
+    _load(page, CORPUS / "manual.md")
+    _open(page, "Chunks", ".rn-doc")
+    for kind in ("JSON", "CSV"):
+        with page.expect_download(timeout=PATIENCE) as saved:
+            page.get_by_role("button", name=f"Export {kind}").click()
+        assert saved.value.suggested_filename == f"chunks-fixed.{kind.lower()}"
+    _open(page, "Export", "#rn-export-code .cm-content")
+    with page.expect_download(timeout=PATIENCE) as saved:
+        page.get_by_role("button", name="Download script").click()
+    assert "get_parser('fixed')" in Path(saved.value.path()).read_text(encoding="utf-8")
+
+
+def test_a_hostile_document_is_drawn_and_nothing_in_it_runs(page: Page, tmp_path: Path) -> None:
+    document = tmp_path / "a <img src=x onerror=window.broken=1>.md"
+    document.write_text(HOSTILE, encoding="utf-8")
+    _load(page, document)
+    _open(page, "Chunks", ".rn-doc")
+    assert "<script>window.broken=1</script>" in page.inner_text(".rn-doc")
+    _open(page, "Evaluate", ".rn-measures")
+    foreign = ":is(#rn-chunks-tab, #rn-evaluate-tab) :is(.rn-doc, .rn-evaluation) "
+    assert page.locator(f"{foreign}:is(img, svg, iframe, script, a)").count() == 0
+    assert page.evaluate("window.broken") is None

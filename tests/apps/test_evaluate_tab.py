@@ -1,0 +1,224 @@
+"""The evaluation: its table and bars, the chunks behind a number, and the way to them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hostile_views import PAYLOADS, inert, shown
+
+from rag_nodes.apps.chunks_events import OUTPUTS, ChunksEvents
+from rag_nodes.apps.cuts import AllCuts
+from rag_nodes.apps.evaluate_events import EMPTY, EvaluateEvents
+from rag_nodes.apps.options import Choice
+from rag_nodes.apps.render.evaluation import MEASURES, Judged, evaluation, measuring
+from rag_nodes.apps.render.findings import findings
+from rag_nodes.apps.sessions import Sessions
+from rag_nodes.errors import StoreError
+from rag_nodes.evaluation import Finding, Tally
+from rag_nodes.text.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rag_nodes.pipeline import Progress
+    from rag_nodes.settings import Settings
+
+TWO = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 200, "chunk_overlap": 40}})
+TEXT = "\n\n".join(f"# Day {n}\n\nIt rained on day {n}. Nobody came to see it." for n in range(40))
+TALLY = Tally(chunks=4, tokens=40, embedded=50, limited=4, fitting=3, closed=4, characters=100)
+
+
+class _Request:
+    session_hash = "visitor"
+
+
+class _Event:
+    """What Gradio makes of a click."""
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+
+def _ignore(_: Progress) -> None:
+    """Progress nobody looks at."""
+
+
+@pytest.fixture
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
+    opened = Sessions(settings)
+    path = tmp_path / "diary.md"
+    path.write_text(TEXT, encoding="utf-8")
+    opened.of("visitor").load([path], TWO, _ignore)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def events(sessions: Sessions) -> EvaluateEvents:
+    cuts = AllCuts(sessions)
+    return EvaluateEvents(cuts, ChunksEvents(cuts))
+
+
+def _last(events: EvaluateEvents, shown_key: str = "") -> tuple[Any, ...]:
+    return list(events.refresh(shown_key, _Request()))[-1]
+
+
+def _buttons(html: str, cls: str) -> list[dict[str, str]]:
+    """What the page sends for each button of a class."""
+    tags = re.findall(rf'<button type="button" class="{cls}"([^>]*)>', html)
+    return [dict(re.findall(r'data-(\w+)="([^"]*)"', found)) for found in tags]
+
+
+def test_before_a_document_is_loaded_the_tab_says_what_will_be_there(settings: Settings) -> None:
+    sessions = Sessions(settings)
+    cuts = AllCuts(sessions)
+    assert _last(EvaluateEvents(cuts, ChunksEvents(cuts)), "old")[1] == EMPTY
+    sessions.close()
+
+
+def test_it_says_that_it_measures_before_the_numbers_come(events: EvaluateEvents) -> None:
+    first, second = events.refresh("", _Request())
+    assert 'aria-busy="true"' in first[1]
+    assert "Fixed size" in first[1]
+    assert "rn-measures" in second[1]
+    assert first[0] == second[0]
+
+
+def test_what_is_on_the_page_already_is_not_measured_again(events: EvaluateEvents) -> None:
+    key = _last(events)[0]
+    assert len(list(events.refresh(key, _Request()))) == 1
+    assert all("__type__" in value for value in _last(events, key))
+
+
+def test_every_measure_is_a_row_with_its_definition_and_a_value_per_parser(
+    events: EvaluateEvents,
+) -> None:
+    table = _last(events)[1]
+    for measure in MEASURES.values():
+        assert f">{measure.name}<small>" in table
+    assert table.count("<td>") == 2 * len(MEASURES)
+
+
+def test_windows_cut_sentences_and_sections_do_not(events: EvaluateEvents) -> None:
+    table = _last(events)[1]
+    row = re.search(r">Clean ends<.*?</tr>", table)
+    assert row
+    fixed, heading = re.findall(r"<td>(.*?)</td>", row[0])
+    assert "rn-drill" in fixed
+    assert heading == "100 %"
+
+
+def test_a_number_lists_its_chunks_and_each_of_them_opens_in_the_chunk_view(
+    events: EvaluateEvents,
+) -> None:
+    asked = next(
+        one for one in _buttons(_last(events)[1], "rn-drill") if one["measure"] == "boundaries"
+    )
+    listed = events.drill(_Request(), _Event(asked))
+    assert "ends inside a sentence" in listed
+    place = _buttons(listed, "rn-open")[-1]
+    tabs, *drawn = events.open(_Request(), _Event(place))
+    assert tabs.selected == "chunks"
+    assert len(drawn) == OUTPUTS
+    assert f'id="rn-piece-{place["chunk"]}"' in drawn[-1]
+    assert "rn-chosen" in drawn[-1]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        None,
+        "text",
+        {},
+        {"measure": "boundaries", "strategy": "nobody"},
+        {"measure": "__class__", "strategy": "fixed"},
+    ],
+)
+def test_a_click_that_names_nothing_known_is_answered_in_words(
+    events: EvaluateEvents, sent: Any
+) -> None:
+    assert "gone" in events.drill(_Request(), _Event(sent))
+
+
+@pytest.mark.parametrize("sent", [None, {}, {"strategy": "fixed"}])
+def test_a_click_that_names_no_chunk_opens_nothing(events: EvaluateEvents, sent: Any) -> None:
+    values = events.open(_Request(), _Event(sent))
+    assert len(values) == OUTPUTS + 1
+    assert all("__type__" in value for value in values)
+
+
+@pytest.mark.parametrize("chunk", ["-1", "x", "99999999", "1e9"])
+def test_a_chunk_that_does_not_exist_opens_the_document_without_it(
+    events: EvaluateEvents, chunk: str
+) -> None:
+    sent = {"strategy": "fixed", "document": "nothing", "chunk": chunk}
+    drawn = events.open(_Request(), _Event(sent))[-1]
+    assert "rn-drawing" in drawn
+    assert "rn-chosen" not in drawn
+
+
+def test_a_parser_whose_chunks_cannot_be_read_says_so_and_the_others_are_measured(
+    events: EvaluateEvents, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cuts = events._cuts.of(sessions.of("visitor"))
+    assert cuts is not None
+    measured = cuts.measured
+
+    def failing(strategy: str) -> Tally:
+        if strategy == "heading":
+            raise StoreError("the store is closed; load the document again")
+        return measured(strategy)
+
+    monkeypatch.setattr(cuts, "measured", failing)
+    table = _last(events)[1]
+    assert "load the document again" in table
+    assert "rn-drill" in table
+
+
+def test_bars_begin_at_zero_and_their_value_stands_beside_them() -> None:
+    html = evaluation([Judged("fixed", TALLY, 0.0), Judged("heading", Tally(chunks=1), 0.0)])
+    figure = re.search(r"<strong>Size compliance</strong>.*?</figure>", html)
+    assert figure
+    assert re.findall(r"width:([\d.]+)%", figure[0]) == ["75.0", "0.0"]
+    assert "75 %" in figure[0]
+
+
+def test_what_no_parser_has_a_value_for_is_not_drawn() -> None:
+    html = evaluation([Judged("fixed", TALLY, 0.0)])
+    assert "<strong>Tables and code whole</strong>" not in html
+    assert "<strong>Overlap</strong>" in html
+
+
+@pytest.mark.parametrize(
+    ("price", "text"), [(0.0, "$0"), (None, "\N{EN DASH}"), (0.02, "$0.00100"), (40, "$2.00")]
+)
+def test_the_price_of_embedding_is_told_or_left_open(price: float | None, text: str) -> None:
+    tally = Tally(chunks=1, embedded=50_000)
+    assert MEASURES["cost"].value(tally, Judged("fixed", tally, price)) == text
+
+
+def test_a_long_list_says_how_many_places_it_leaves_out() -> None:
+    found = [Finding("open-end", "d", n, Span(3, 3)) for n in range(130)]
+    html = findings("boundaries", "fixed", found, {"d": "Some text."}, {"d": "a.md"})
+    assert html.count("<li>") == 100
+    assert "30 more are not listed" in html
+    assert "Nothing to list" in findings("boundaries", "fixed", [], {}, {})
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_hostile_text_in_an_evaluation_is_shown_and_nothing_of_it_becomes_an_element(
+    payload: str,
+) -> None:
+    text = f"{payload} It rained. {payload}"
+    found = [
+        Finding("cut-block", payload, 0, Span(0, len(payload))),
+        Finding("open-end", payload, 1, Span(len(payload), len(payload))),
+    ]
+    listed = findings("blocks", payload, found, {payload: text}, {payload: payload})
+    tally = Tally(chunks=2, blocks=1, findings=tuple(found))
+    table = evaluation([Judged(payload, tally, 0.0), Judged(payload, None, None, payload)])
+    for html in (listed, table, measuring([payload])):
+        assert shown(payload) in inert(html)

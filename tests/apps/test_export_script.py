@@ -1,0 +1,225 @@
+"""The exported script: it runs as it is, holds no key, and nothing typed in becomes code."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import SecretStr
+
+from rag_nodes.apps.cuts import AllCuts
+from rag_nodes.apps.export import script_name, script_of
+from rag_nodes.apps.export_tab import EMPTY, ExportEvents
+from rag_nodes.apps.options import Choice
+from rag_nodes.apps.sessions import Sessions
+from rag_nodes.compare import Comparison
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import choose_models
+from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.query import QueryOptions
+from rag_nodes.settings import Settings
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rag_nodes.pipeline import Progress
+    from rag_nodes.store import Store
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+QUESTION = "When must the sand filter be rinsed backwards?"
+KEY = "sk-canary-4711"
+EVIL = 'x\'); import os; os.abort() #\n"""\nraise SystemExit(7)\n{0.__class__}'
+
+
+class _Request:
+    session_hash = "visitor"
+
+
+def _ignore(_: Progress) -> None:
+    """Progress nobody looks at."""
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with open_store(":memory:") as opened:
+        yield opened
+
+
+@pytest.fixture
+def script(store: Store, settings: Settings) -> Callable[..., str]:
+    """The script of one parser under some settings."""
+
+    def write(
+        name: str = "fixed", used: Settings | None = None, options: Any = None, **parser: Any
+    ) -> str:
+        models = choose_models(used or settings)
+        if not models.offline and "embed_model" in PRESETS[name].parser.model_fields:
+            parser["embed_model"] = models.embedding
+        parsers = {name: get_parser(name, **parser)}
+        return script_of(
+            Comparison(store=store, models=models, parsers=parsers, options=options), name
+        )
+
+    return write
+
+
+def _run(script: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run it as a user would, in an empty folder, without any key or setting around."""
+    path = folder / "exported.py"
+    path.write_text(script, encoding="utf-8")
+    kept = {"PATH", "HOME", "LANG", "VIRTUAL_ENV", "PYTHONPATH", "TMPDIR"}
+    return subprocess.run(
+        [sys.executable, str(path), *arguments],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if name in kept},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+
+
+def test_an_exported_script_answers_from_the_documents_and_can_be_run_again(
+    script: Callable[..., str], tmp_path: Path
+) -> None:
+    written = script("heading", chunk_size=300, min_chunk_size=30)
+    arguments = (str(CORPUS / "handbook.pdf"), "--question", QUESTION)
+    first = _run(written, tmp_path, *arguments)
+    assert first.returncode == 0, first.stderr
+    assert "2.4 bar" in first.stdout
+    assert "handbook.pdf, page 2" in first.stdout
+    assert (tmp_path / "rag_nodes_export").is_dir()
+    second = _run(written, tmp_path, *arguments)
+    assert second.stdout == first.stdout
+    assert first.stderr.splitlines()[-1] == second.stderr.splitlines()[-1]
+
+
+def test_a_script_for_parents_and_children_searches_the_children(
+    script: Callable[..., str], tmp_path: Path
+) -> None:
+    done = _run(
+        script("parent-child"), tmp_path, str(CORPUS), "--store", ":memory:", "--question", QUESTION
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2.4 bar" in done.stdout
+
+
+def test_a_file_that_cannot_be_read_is_said_and_the_others_answer(
+    script: Callable[..., str], tmp_path: Path
+) -> None:
+    bad = tmp_path / "broken.pdf"
+    bad.write_bytes(b"%PDF-1.7 nothing")
+    done = _run(
+        script(), tmp_path, str(bad), str(CORPUS / "handbook.txt"), "--store", ":memory:",
+        "--question", QUESTION,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "broken.pdf" in done.stderr
+    assert "2.4 bar" in done.stdout
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_script_of_every_preset_makes_the_parser_of_the_session(
+    script: Callable[..., str], preset: str
+) -> None:
+    written = script(preset, language="de")
+    names: dict[str, Any] = {"get_parser": get_parser}
+    [value] = [
+        node.value
+        for node in ast.parse(written).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PARSER"
+    ]
+    made = eval(ast.unparse(value), names)  # noqa: S307 - the script under test
+    assert made == get_parser(preset, language="de")
+
+
+def test_offline_the_script_knows_no_key(script: Callable[..., str]) -> None:
+    written = script()
+    assert "OPENAI_API_KEY" not in written
+    assert "environ" not in written
+    assert "import os" not in written
+
+
+def test_online_the_key_is_read_from_the_environment_and_never_written(
+    script: Callable[..., str],
+) -> None:
+    used = Settings(
+        embedding="openai", llm="openai", api_key=SecretStr(KEY), llm_model="house-chat",
+        api_base="http://127.0.0.1:9/v1",
+    )  # fmt: skip
+    written = script("semantic", used)
+    assert KEY not in written
+    assert 'api_key=os.environ.get("OPENAI_API_KEY")' in written
+    assert "llm_model='house-chat'" in written
+    assert "api_base='http://127.0.0.1:9/v1'" in written
+    assert "model_copy(update={'embed_model': models.embedding})" in written
+    compile(written, "script", "exec")
+
+
+def test_an_embedding_model_alone_online_leaves_the_answers_offline(
+    script: Callable[..., str],
+) -> None:
+    used = Settings(embedding="openai", llm="extractive", api_key=SecretStr(KEY))
+    written = script("fixed", used)
+    assert "embedding='openai'" in written
+    assert "llm='extractive'" in written
+    assert KEY not in written
+
+
+def test_nothing_typed_in_becomes_code(script: Callable[..., str]) -> None:
+    doubled = EVIL.replace("{", "{{").replace("}", "}}")
+    used = Settings(
+        embedding="openai", llm="openai", api_key=SecretStr(KEY), embedding_model=EVIL,
+        llm_model=EVIL, prompt=f"{{context}} {{question}} {doubled}",
+    )  # fmt: skip
+    tree = ast.parse(script("fixed", used))
+    plain = ast.parse(script("fixed"))
+    kinds = [type(node) for node in tree.body if not isinstance(node, ast.Import)]
+    assert kinds == [type(node) for node in plain.body if not isinstance(node, ast.Import)]
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert "os.abort" not in calls
+    assert "SystemExit" not in calls
+    literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    assert EVIL in literals
+
+
+def test_options_of_the_answers_are_those_of_the_session(script: Callable[..., str]) -> None:
+    options = QueryOptions(budget=None, top_k=7, mode="sparse", retrieval_only=True)
+    expected = "QueryOptions(budget=None, top_k=7, mode='sparse', retrieval_only=True)"
+    assert expected in script(options=options)
+
+
+def test_an_unknown_parser_is_refused(store: Store, settings: Settings) -> None:
+    parsers = {"fixed": get_parser("fixed")}
+    comparison = Comparison(store=store, models=choose_models(settings), parsers=parsers)
+    with pytest.raises(ConfigurationError, match="choose another"):
+        script_of(comparison, "heading")
+
+
+def test_the_name_of_a_script_is_a_plain_file_name() -> None:
+    assert script_name("../../etc/x y") == "rag_______etc_x_y.py"
+
+
+def test_the_tab_shows_a_script_once_a_document_is_loaded_and_offers_it_as_a_file(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "cache"))
+    sessions = Sessions(settings)
+    events = ExportEvents(AllCuts(sessions))
+    assert events.refresh("old", "", _Request())[1] == EMPTY
+    document = tmp_path / "a.md"
+    document.write_text("It rained.", encoding="utf-8")
+    sessions.of("visitor").load([document], Choice(("fixed", "heading")), _ignore)
+    key, _, _, _, code, file = events.refresh("", "heading", _Request())
+    assert "get_parser('heading'" in code
+    assert Path(file).name == "rag_heading.py"
+    assert Path(file).read_text(encoding="utf-8") == code
+    assert "get_parser('fixed'" in events.choose("fixed", _Request())[0]
+    assert all("__type__" in value for value in events.refresh(key, "heading", _Request()))
+    sessions.close()

@@ -1,0 +1,151 @@
+"""The tools as an agent meets them: a real MCP client over loopback."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from app_server import listening
+from mcp import ClientSession
+from mcp.client.streamable_http import streamable_http_client
+from pydantic import SecretStr
+from starlette.applications import Starlette
+
+from rag_nodes.apps.api import Access, BodyLimits, Gate, ServerLimits, Workers
+from rag_nodes.apps.mcp import PATH, make_mcp
+from rag_nodes.models import choose_models
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest
+from rag_nodes.settings import Settings
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from mcp.types import CallToolResult
+
+TOKEN = "a-token-for-tests-only"
+TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres high.\n"
+
+
+@pytest.fixture
+def offline(tmp_path: Path) -> Settings:
+    return Settings(embedding="lexical", llm="extractive", store=str(tmp_path / "stored"))
+
+
+@pytest.fixture
+def address(offline: Settings) -> Iterator[str]:
+    limits = ServerLimits()
+    tools = make_mcp(offline, Workers(limits), limits)
+    app: Starlette = tools.streamable_http_app()
+    gate = Gate(BodyLimits(app, limits), Access(token=SecretStr(TOKEN)))
+    with listening(gate) as opened:
+        yield f"{opened}{PATH}"
+
+
+@asynccontextmanager
+async def _connected(address: str) -> AsyncIterator[ClientSession]:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with (
+        httpx.AsyncClient(headers=headers, timeout=60) as client,
+        streamable_http_client(address, http_client=client) as (reading, writing, _),
+        ClientSession(reading, writing) as session,
+    ):
+        await session.initialize()
+        yield session
+
+
+def _data(result: CallToolResult) -> dict[str, Any]:
+    assert not result.isError, result.content
+    assert result.structuredContent is not None
+    return result.structuredContent
+
+
+async def test_an_agent_finds_three_tools_that_only_read(address: str) -> None:
+    async with _connected(address) as session:
+        tools = (await session.list_tools()).tools
+    assert {tool.name for tool in tools} == {"chunk", "ask", "compare"}
+    for tool in tools:
+        assert tool.description
+        assert tool.annotations is not None
+        assert tool.annotations.readOnlyHint is True
+        assert tool.annotations.destructiveHint is False
+        for name, schema in tool.inputSchema["properties"].items():
+            assert schema.get("description"), name
+
+
+async def test_an_agent_cuts_asks_and_compares_a_text_of_its_own(address: str) -> None:
+    question = "What colour is the machine?"
+    async with _connected(address) as session:
+        cut = _data(await session.call_tool("chunk", {"text": TEXT, "parser": "sentence"}))
+        asked = _data(await session.call_tool("ask", {"question": question, "text": TEXT}))
+        given = {"question": question, "text": TEXT, "parsers": ["fixed", "heading"]}
+        compared = _data(await session.call_tool("compare", given))
+    assert [TEXT[one["start"] : one["end"]] for one in cut["chunks"]] == [
+        one["text"] for one in cut["chunks"]
+    ]
+    assert "red" in asked["text"]
+    citation = asked["citations"][0]
+    assert TEXT[citation["start"] : citation["end"]] == citation["quote"]
+    assert [column["parser"] for column in compared["columns"]] == ["fixed", "heading"]
+
+
+async def test_an_agent_asks_the_stored_documents_and_changes_nothing(
+    address: str, offline: Settings, tmp_path: Path
+) -> None:
+    document = tmp_path / "note.md"
+    document.write_text(TEXT, encoding="utf-8")
+    with open_store(offline.store) as store:
+        parsers = {"heading": get_parser("heading")}
+        ingest([document], parsers, store, models=choose_models(offline))
+        before = store.collections()
+    question = {"question": "How high is the machine?"}
+    async with _connected(address) as session:
+        asked = await session.call_tool("ask", question)
+        missing = await session.call_tool("ask", {**question, "parser": "page"})
+    assert "two metres" in _data(asked)["text"]
+    assert _data(asked)["citations"][0]["file_name"] == "note.md"
+    assert missing.isError
+    assert str(tmp_path) not in json.dumps([asked.model_dump(), missing.model_dump()])
+    with open_store(offline.store) as store:
+        assert store.collections() == before
+
+
+async def test_asking_where_nothing_is_stored_says_so_and_makes_no_folder(
+    address: str, tmp_path: Path
+) -> None:
+    async with _connected(address) as session:
+        reply = await session.call_tool("ask", {"question": "What?"})
+    assert reply.isError
+    assert "no documents are stored" in str(reply.content)
+    assert not (tmp_path / "stored").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"text": "a", "parser": "nonsense"},
+        {"text": "a", "options": {"embed_model": "x"}},
+        {"text": "a", "parser": "fixed", "options": {"chunk_size": 1, "chunk_overlap": 0}},
+        {"text": "a", "limit": 10**9},
+        {},
+    ],
+)
+async def test_wrong_arguments_are_an_error_the_agent_can_read(
+    arguments: dict[str, Any], address: str
+) -> None:
+    async with _connected(address) as session:
+        reply = await session.call_tool("chunk", arguments)
+    assert reply.isError
+    assert "Traceback" not in str(reply.content)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}])
+def test_without_the_token_there_are_no_tools(headers: dict[str, str], address: str) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    assert httpx.post(address, json=body, headers={**headers, **accept}).status_code == 401

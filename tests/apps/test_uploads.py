@@ -1,0 +1,170 @@
+"""Uploads nobody should accept: too large, misnamed, or with a name that points elsewhere."""
+
+from __future__ import annotations
+
+import io
+import socket
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+from app_server import listening
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from rag_nodes.apps.api import BodyLimits, Clients, ServerLimits, Workers, make_api
+from rag_nodes.apps.api.uploads import NAME_BYTES, safe_name, save
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rag_nodes.settings import Settings
+
+LIMITS = ServerLimits(upload_bytes=20_000, upload_files=3, body_bytes=2_000, documents=4)
+HOSTILE_NAMES = [
+    "../../etc/passwd.md",
+    "..\\..\\windows\\system.md",
+    "/etc/cron.d/job.md",
+    "C:\\autoexec.md",
+    "a/../../b.md",
+    "nul\x00l.md",
+    "line\r\nbreak.md",
+    "right\u202eleft.md",
+    "\u2066hidden\u2069.md",
+    "CON.md",
+    "lpt1.md",
+    ".hidden.md",
+    "....md",
+    "   .md",
+    "",
+    ".",
+    "..",
+    "/",
+    "a" * 300 + ".md",
+    "ä" * 300 + ".md",
+    "\N{GRINNING FACE}" * 100 + ".md",
+    "x." + "y" * 300,
+    "<img src=x onerror=alert(1)>.md",
+    'a"; rm -rf "b.md',
+    "\ud800.md",
+    "file://host/share.md",
+    "%2e%2e%2fescape.md",
+    "name.md/",
+    "stream.md:hidden",
+    "*?|.md",
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where everything temporary goes during a test."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def client(settings: Settings) -> Iterator[httpx.Client]:
+    clients = Clients(settings)
+    api = make_api(settings, clients, Workers(LIMITS), LIMITS)
+    app = BodyLimits(Starlette(routes=[Mount("/api", api)]), LIMITS)
+    with (
+        listening(app) as address,
+        httpx.Client(base_url=f"{address}/api", timeout=60) as opened,
+    ):
+        yield opened
+    clients.close()
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_a_hostile_name_stays_in_the_folder_of_its_upload(name: str, tmp_path: Path) -> None:
+    path = save(io.BytesIO(b"text"), name, tmp_path / "0")
+    assert path.resolve().parent == (tmp_path / "0").resolve()
+    assert path.read_bytes() == b"text"
+    assert path.name.isprintable()
+    assert len(path.name.encode()) <= NAME_BYTES
+    assert not set(path.name) & set('<>:"/\\|?*')
+    assert path.stem.upper() not in {"CON", "LPT1"}
+
+
+def test_an_ordinary_name_stays_as_it_is() -> None:
+    assert safe_name("Größe der Pumpe (2).pdf") == "Größe der Pumpe (2).pdf"
+
+
+@pytest.mark.parametrize("size", [LIMITS.upload_bytes, 2 * LIMITS.upload_bytes])
+def test_an_upload_over_the_limit_is_refused_with_a_length(
+    size: int, client: httpx.Client, folder: Path
+) -> None:
+    reply = client.post("/upload", files=[("files", ("a.txt", b"x" * size))])
+    assert reply.status_code == 413
+    assert set(reply.json()) == {"error", "remedy"}
+    assert not list(folder.rglob("*"))
+
+
+@pytest.mark.parametrize("path", ["/upload", "/ask"])
+def test_a_body_over_the_limit_is_refused_without_a_length(
+    path: str, client: httpx.Client, folder: Path
+) -> None:
+    """In pieces, as a client sends what it does not know the size of."""
+
+    def pieces() -> Iterator[bytes]:
+        yield b'--cut\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+        for _ in range(50):
+            yield b"x" * 1000
+
+    kind = "multipart/form-data; boundary=cut" if path == "/upload" else "application/json"
+    reply = client.post(path, content=pieces(), headers={"Content-Type": kind})
+    assert reply.status_code == 413
+    assert not list(folder.rglob("*"))
+
+
+@pytest.mark.parametrize("length", ["-1", "1e9", "abc"])
+def test_a_length_that_is_no_number_is_refused(length: str, client: httpx.Client) -> None:
+    request = f"POST /api/ask HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n"
+    place = (client.base_url.host, client.base_url.port or 0)
+    with socket.create_connection(place, timeout=10) as line:
+        line.sendall(request.encode())
+        assert line.recv(100).split()[1] in {b"400", b"413"}
+
+
+def test_too_many_files_or_documents_are_refused(client: httpx.Client) -> None:
+    three = [("files", (f"{number}.txt", f"text {number}".encode())) for number in range(3)]
+    assert client.post("/upload", files=[*three, three[0]]).status_code == 413
+    first = client.post("/upload", files=three)
+    session = {"X-Session": first.json()["session"]}
+    assert client.post("/upload", files=three, headers=session).status_code == 413
+    documents = client.get("/status", headers=session).json()["documents"]
+    assert len(documents) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.pdf", b"<html>not a pdf</html>", "not what the file name says"),
+        ("a.docx", b"plain text", "not what the file name says"),
+        ("a.txt", b"%PDF-1.7 hidden", "not what the file name says"),
+        ("a.md", b"\x7fELF\x02\x01\x01", "not what the file name says"),
+        ("a.csv", b"PK\x03\x04 archive", "not what the file name says"),
+        ("a.exe", b"MZ", "no reader"),
+        ("a", b"text", "no reader"),
+        ("a.txt", b"", "empty"),
+        ("a.pdf", b"%PDF-1.7 broken", ""),
+    ],
+)
+def test_a_file_that_is_not_what_it_says_is_a_row_with_its_reason(
+    name: str, content: bytes, reason: str, client: httpx.Client, folder: Path
+) -> None:
+    files = [("files", (name, content)), ("files", ("good.md", b"# Good"))]
+    reply = client.post("/upload", files=files)
+    bad, good = reply.json()["files"]
+    assert (bad["status"], good["status"]) == ("failed", "read")
+    assert reason in bad["error"]
+    assert bad["remedy"]
+    assert str(folder) not in reply.text
+
+
+def test_nothing_of_an_upload_stays_on_the_disk(client: httpx.Client, folder: Path) -> None:
+    files = [("files", ("../../a.md", b"# One")), ("files", ("b.pdf", b"%PDF-broken"))]
+    assert client.post("/upload", files=files).status_code == 200
+    assert not [path for path in folder.rglob("*") if path.is_file()]

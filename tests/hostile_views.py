@@ -1,0 +1,68 @@
+"""What a browser would make of a rendered view, for tests with hostile text in it."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from apps.test_render_hostile_text import PAYLOADS
+
+__all__ = ["PAYLOADS", "inert", "shown"]
+
+_OURS = {
+    "aside", "bdi", "button", "details", "div", "figcaption", "figure", "h3", "li", "mark", "ol",
+    "p", "section", "small", "span", "strong", "summary", "table", "tbody", "td", "th", "thead",
+    "tr", "ul",
+}  # fmt: skip
+_ATTRIBUTES = {
+    "aria-busy", "aria-hidden", "aria-label", "class", "data-chunk", "data-document", "data-k",
+    "data-measure", "data-strategy", "data-to", "dir", "id", "open", "role", "scope", "style",
+    "tabindex", "title", "type",
+}  # fmt: skip
+
+
+class _Seen(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: set[tuple[str, str | None]] = set()
+        self.text = ""
+        self.other: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes.update(attrs)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        self.other.append(data)
+
+    def handle_decl(self, decl: str) -> None:
+        self.other.append(decl)
+
+    def unknown_decl(self, data: str) -> None:
+        self.other.append(data)
+
+
+def inert(html: str) -> str:
+    """The text a browser shows, after making sure that only our own elements are there."""
+    seen = _Seen(html)
+    assert seen.tags <= _OURS
+    assert {name for name, _ in seen.attributes} <= _ATTRIBUTES
+    styles = {value for name, value in seen.attributes if name == "style"}
+    assert all(style and style.startswith(("width:", "height:")) for style in styles)
+    assert seen.other == []
+    assert "${" not in html
+    assert "{{" not in html
+    html.encode()  # Gradio sends it as JSON in UTF-8
+    return seen.text
+
+
+def shown(payload: str) -> str:
+    """The payload as a page shows it."""
+    for unprintable in ("\x00", "\ud800"):
+        payload = payload.replace(unprintable, "\ufffd")
+    return payload
