@@ -140,7 +140,7 @@ def test_a_closed_tab_frees_what_it_loaded(
     opened: list[Sessions] = []
     monkeypatch.setattr(
         "rag_nodes.apps.workbench.Sessions",
-        lambda given: opened.append(Sessions(given)) or opened[0],
+        lambda given, **options: opened.append(Sessions(given, **options)) or opened[0],
     )
     app = build(settings)
     with leaks_collected():

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from llama_index.core.schema import Document, TextNode
 from parser_laws import (
@@ -115,6 +115,7 @@ def test_only_the_parts_of_one_section_share_text_and_no_more_than_the_overlap(
 
 
 @EVERY
+@example(text="# A\n\n# \n\n<!-- hidden\n\nmore -->\n\n" + "| the | the |\n|---|---|\n" * 8)
 @given(text=MARKDOWN)
 def test_parts_are_numbered_from_one_to_the_last_and_stand_under_one_heading(
     name: str, text: str

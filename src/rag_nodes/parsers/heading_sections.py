@@ -113,8 +113,7 @@ class Outline:
         sections = self.sections
         facts = kinds_of(self._blocks[sections[first].first : sections[last].last + 1])
         path, anchor = self._name(first, last)
-        if path:
-            facts[keys.HEADING_PATH] = list(path)
+        facts[keys.HEADING_PATH] = list(path)
         if anchor:
             facts[keys.LINK] = anchor
         return facts

@@ -193,7 +193,9 @@ class _NodeMaker:
         """
         tree = self.source.packer.headings
         inherited = self.shared.get(keys.HEADING_PATH)
-        path = list(cut.facts.get(keys.HEADING_PATH) or inherited or tree.path_at(cut.start))
+        stated = cut.facts.get(keys.HEADING_PATH)  # empty where the strategy knows of none
+        above = tree.path_at(cut.start) if stated is None else ()
+        path = list(stated or inherited or above)
         facts: dict[str, Any] = {}
         if path:
             facts[keys.HEADING_PATH] = path
