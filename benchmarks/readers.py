@@ -36,7 +36,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("paths", nargs="+", type=Path, metavar="FILE_OR_FOLDER")
     paths = options.parse_args().paths
-    files = dict.fromkeys(result.path for result in read_all(paths))
+    files = dict.fromkeys(result.path for result in read_all(paths, isolate=False))
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for path in files:
         print(f"| {' | '.join(row(path))} |", flush=True)
@@ -45,7 +45,7 @@ def main() -> None:
 def row(path: Path) -> list[str]:
     """The cells of one file."""
     started = time.process_time()
-    results = list(read_all([path]))
+    results = list(read_all([path], isolate=False))
     seconds = time.process_time() - started
     documents = [result.document for result in results if result.document is not None]
     blocks = Counter(str(block.kind) for one in documents for block in scan_blocks(one.text))

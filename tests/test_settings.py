@@ -7,6 +7,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.readers import Limits
 from rag_nodes.settings import DEFAULT_PROMPT, Settings
 
 pytest_plugins = ["fixtures_openai"]
@@ -145,3 +146,9 @@ def test_the_example_of_an_env_file_is_understood(no_configuration: Path) -> Non
     names = {line.partition("=")[0].removeprefix("RAG_NODES_").lower() for line in assigned}
     assert names == Settings.model_fields.keys() - {"prompt"} | {"openai_api_key"}
     Settings()
+
+
+def test_what_a_file_may_cost_is_handed_to_the_readers_in_their_units() -> None:
+    limits = Limits(**Settings(read_seconds=7, read_memory_mb=100, read_pages=3).reading())
+    assert (limits.seconds, limits.memory_bytes, limits.pages) == (7.0, 100 * 1024**2, 3)
+    assert Limits(**Settings().reading()) == Limits()

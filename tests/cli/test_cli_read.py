@@ -113,3 +113,12 @@ def test_options_that_make_no_sense_are_refused(
     ended = command("read", manual, *options)
     assert ended.code == ExitCode.USAGE
     assert word in ended.stderr
+
+
+def test_limits_come_from_the_settings(
+    command: Callable[..., Ended], report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_NODES_READ_CHARACTERS", "5")
+    ended = command("read", report)
+    assert ended.code == ExitCode.FAILURE
+    assert "over the limit of 5 characters" in " ".join(ended.stderr.split())

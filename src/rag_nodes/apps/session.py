@@ -251,11 +251,12 @@ class Session:
 
     def _read(self, progress: Callable[[Progress], None]) -> None:
         """Read every file once; a bad one becomes a row and stops nothing."""
-        from rag_nodes.readers import read_all
+        from rag_nodes.readers import Limits, read_all
 
+        limits = Limits(**self._settings.reading())
         for position, path in enumerate(self.paths):
             progress(Progress("read", path.name, position, len(self.paths)))
-            for result in read_all([path]):
+            for result in read_all([path], limits=limits):
                 if result.document is not None:
                     self._documents.append(result.document)
                 self._note(result)

@@ -42,9 +42,9 @@ def chunk(
         raise ConfigurationError("--json and --jsonl exclude each other; leave one out")
     selection = select([parser], changes or ())
     with session.activity(f"Cutting {file.name}"):
-        from rag_nodes.readers import read
+        from rag_nodes.readers import Limits, read
 
-        document = read(file)
+        document = read(file, limits=Limits(**session.settings().reading()))
         ((label, made),) = _built(session, selection).items()
         nodes: Sequence[TextNode] = made([document])  # type: ignore[assignment]
     if lines:

@@ -45,6 +45,7 @@ def compare(  # noqa: PLR0913 - one per option of the command
     settings = session.settings()
     with session.activity("Loading parsers and models"):
         from rag_nodes.compare import Comparison
+        from rag_nodes.readers import Limits
 
         options = query_options(session, mode=mode, filters=filters, retrieval_only=retrieval_only)
         models = session.models(settings)
@@ -61,7 +62,9 @@ def compare(  # noqa: PLR0913 - one per option of the command
     ):
         _announce(session, comparison, ask)
         with shown_progress(session, list(parsers)) as progress:
-            ingested = comparison.ingest(paths, progress=progress)
+            ingested = comparison.ingest(
+                paths, limits=Limits(**settings.reading()), progress=progress
+            )
         if len(ingested.failed) == len(ingested.files):
             raise typer.Exit(_nothing_to_ask(session, ingested))
         report = _asked(session, comparison, ask, _documents_of(ingested, settings.store))

@@ -30,6 +30,7 @@ def ingest(
     settings = session.settings()
     with session.activity("Loading parsers and models"):
         from rag_nodes.pipeline import ingest as ingest_files
+        from rag_nodes.readers import Limits
 
         models = session.models(settings)
         parsers = selection.build(models)
@@ -39,7 +40,13 @@ def ingest(
         shown_progress(session, list(parsers)) as progress,
     ):
         report = ingest_files(
-            paths, parsers, store, models=models, corpus=settings.corpus, progress=progress
+            paths,
+            parsers,
+            store,
+            models=models,
+            corpus=settings.corpus,
+            limits=Limits(**settings.reading()),
+            progress=progress,
         )
     if session.as_json:
         session.emit(report.as_dict())

@@ -60,8 +60,9 @@ def read(
 
 def _results(session: Session, files: list[Path], layout: str) -> "Iterator[ReadResult]":
     with session.activity("Loading the readers"):
-        from rag_nodes.readers import read_all
-    return read_all(files, layout="onnx" if layout else None)
+        from rag_nodes.readers import Limits, read_all
+    limits = Limits(**session.settings().reading())
+    return read_all(files, limits=limits, layout="onnx" if layout else None)
 
 
 def _shown(result: "ReadResult", wanted: PageRange | None) -> Shown | str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress
+    from rag_nodes.readers import Limits
     from rag_nodes.store import Store
 
 
@@ -91,6 +92,7 @@ class Comparison:
         self,
         paths: Iterable[str | Path],
         *,
+        limits: Limits | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> IngestReport:
         """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`."""
@@ -101,6 +103,7 @@ class Comparison:
                 self.store,
                 models=self.models,
                 corpus=self.corpus,
+                limits=limits,
                 progress=progress,
             )
         )

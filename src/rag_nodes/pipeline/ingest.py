@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.readers import Limits
     from rag_nodes.store import Store
 
 MOST_THREADS = 8
@@ -63,6 +64,7 @@ def ingest(
     *,
     models: Models,
     corpus: str = "default",
+    limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
@@ -76,6 +78,7 @@ def ingest(
         store: where the chunks go.
         models: the embedding model used is `models.embedding`.
         corpus: name of the document set; every corpus has its own collections.
+        limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
 
     Returns:
@@ -85,7 +88,7 @@ def ingest(
     Raises:
         ConfigurationError: no parser, or two parsers of equal configuration.
     """
-    from rag_nodes.readers import read_all
+    from rag_nodes.readers import Limits, read_all
 
     wanted = [Path(path) for path in paths]
     total = None if any(path.is_dir() for path in wanted) else len(wanted)
@@ -96,7 +99,7 @@ def ingest(
             error=result.error,
             seconds=result.seconds,
         )
-        for result in read_all(wanted)
+        for result in read_all(wanted, limits=limits or Limits())
     )
     return _run(reads, total, _columns(parsers, store, models, corpus, progress), models, corpus)
 

@@ -65,6 +65,7 @@ _FALLBACKS = {"api_key": ("OPENAI_API_KEY",), "api_base": ("OPENAI_BASE_URL", "O
 """Variables that other OpenAI tools read; ours win over them."""
 _SECRETS = ("api_key", "store_api_key", "api_token", "app_password")
 _MASK = "****"
+_MEGABYTE = 1024 * 1024
 
 
 def _stripped(value: object) -> object:
@@ -135,6 +136,16 @@ class Settings(BaseSettings):
     """Password that goes with `rag-nodes app --auth USER`."""
     corpus: str = Field("default", min_length=1)
     """Name that keeps one set of documents apart from another in the same store."""
+    read_seconds: float = Field(120.0, gt=0)
+    """Seconds that reading one file may take; large ones get more."""
+    read_memory_mb: int = Field(2048, ge=64)
+    """Megabytes of memory that reading one file may take (Linux)."""
+    read_file_mb: int = Field(500, ge=1)
+    """Megabytes that one file may have."""
+    read_pages: int = Field(20_000, ge=1)
+    """Pages that one file may have."""
+    read_characters: int = Field(100_000_000, ge=1)
+    """Characters of text that one document may have."""
     budget: int | None = Field(1500, ge=1)
     """Tokens of context given to the LLM, equal for every parser; None for no limit."""
     top_k: int | None = Field(None, ge=1)
@@ -207,6 +218,16 @@ class Settings(BaseSettings):
         if self.medium_similarity > self.high_similarity:
             raise ValueError("medium_similarity must not exceed high_similarity")
         return self
+
+    def reading(self) -> dict[str, Any]:
+        """What one file may cost, as arguments of `rag_nodes.readers.Limits`."""
+        return {
+            "seconds": self.read_seconds,
+            "memory_bytes": self.read_memory_mb * _MEGABYTE,
+            "file_bytes": self.read_file_mb * _MEGABYTE,
+            "pages": self.read_pages,
+            "characters": self.read_characters,
+        }
 
     def answering(self) -> dict[str, Any]:
         """The table `[answers]` of `rag_nodes.toml` as arguments of `QueryOptions`."""
