@@ -60,6 +60,10 @@ def test_other_tokenizers_are_left_to_the_caller(encoding: str) -> None:
     assert list(tokens_ahead([SENTENCE] * 3, encoding)) == [None] * 3
 
 
+def test_one_text_alone_is_left_to_the_caller() -> None:
+    assert list(tokens_ahead([SENTENCE * 9_000], DEFAULT_ENCODING)) == [None]
+
+
 def test_one_processor_gets_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead.os, "cpu_count", lambda: 1)
-    assert list(tokens_ahead([SENTENCE], DEFAULT_ENCODING)) == [None]
+    assert list(tokens_ahead([SENTENCE] * 2, DEFAULT_ENCODING)) == [None] * 2

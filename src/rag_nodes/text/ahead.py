@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _WORTH = 100_000
 """Characters below which starting a thread costs more than it gains."""
+_SEVERAL = 2
+"""Texts from which on it pays: one alone has to wait for its tokens anyway."""
 _JOB = 200_000
 """Characters encoded in one go: long enough that threads hardly wait for one another."""
 _MOST_THREADS = 4
@@ -39,14 +41,20 @@ def tokens_ahead(texts: Sequence[str], encoding: str) -> Iterator[Callable[[], T
     """For each text what gives its tokens, while those of the texts after it are being found.
 
     The tokens are the same as without threads. None where threads would not pay: little text, one
-    processor, or a tokenizer that is not tiktoken's.
+    text alone, one processor, or a tokenizer that is not tiktoken's.
 
     Args:
         texts: the texts, in the order in which they will be cut.
         encoding: name of the tokenizer.
     """
-    threads = min(_MOST_THREADS, os.cpu_count() or 1)
-    if threads == 1 or sum(map(len, texts)) < _WORTH or not is_tiktoken(encoding):
+    # One processor stays free for the thread that cuts.
+    threads = min(_MOST_THREADS, (os.cpu_count() or 1) - 1)
+    if (
+        threads == 0
+        or len(texts) < _SEVERAL
+        or sum(map(len, texts)) < _WORTH
+        or not is_tiktoken(encoding)
+    ):
         yield from [None] * len(texts)
         return
     with ThreadPoolExecutor(threads, thread_name_prefix="rag-nodes-tokens") as pool:
