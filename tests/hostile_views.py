@@ -4,9 +4,43 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from apps.test_render_hostile_text import PAYLOADS
-
-__all__ = ["PAYLOADS", "inert", "shown"]
+PAYLOADS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<img src='https://evil.example/p.png'>",
+    "<svg onload=alert(1)>",
+    "<svg><script>alert(1)</script></svg>",
+    "<iframe src=javascript:alert(1)></iframe>",
+    "<a href='javascript:alert(1)'>click</a>",
+    "<body onload=alert(1)>",
+    "<details open ontoggle=alert(1)>",
+    "<input autofocus onfocus=alert(1)>",
+    "<style>@import 'https://evil.example/x.css';</style>",
+    "<link rel=stylesheet href=https://evil.example/x.css>",
+    "<meta http-equiv=refresh content='0;url=https://evil.example'>",
+    "<base href=https://evil.example/>",
+    "<form action=https://evil.example><input name=a></form>",
+    "<object data=https://evil.example></object>",
+    "<video src=x onerror=alert(1)></video>",
+    "<math><mtext></style><img src onerror=alert(1)></math>",
+    "</div></article><script>alert(1)</script>",
+    "</textarea><img src=x onerror=alert(1)>",
+    '" onmouseover="alert(1)',
+    "' onmouseover='alert(1)",
+    "`onmouseover=alert(1)`",
+    "--><script>alert(1)</script><!--",
+    "<![CDATA[<script>alert(1)</script>]]>",
+    "![pixel](https://evil.example/p.png)",
+    "[click](javascript:alert(1))",
+    "**<b onclick=alert(1)>bold</b>**",
+    "[Source <img src=x onerror=alert(1)>]",
+    "${alert(1)}",
+    "{{constructor.constructor('alert(1)')()}}",
+    "&lt;img src=x onerror=alert(1)&gt;",
+    "<scr\x00ipt>alert(1)</scr\x00ipt>",
+    "\u202egpj.exe\u2066<img src=x onerror=alert(1)>",
+    "\ud800<img src=x onerror=alert(1)>",
+)
 
 _OURS = {
     "aside", "bdi", "button", "details", "div", "figcaption", "figure", "h3", "li", "mark", "ol",
@@ -20,7 +54,9 @@ _ATTRIBUTES = {
 }  # fmt: skip
 
 
-class _Seen(HTMLParser):
+class Seen(HTMLParser):
+    """Tags, attributes, text and everything else of a piece of HTML."""
+
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
         self.tags: set[str] = set()
@@ -49,7 +85,7 @@ class _Seen(HTMLParser):
 
 def inert(html: str) -> str:
     """The text a browser shows, after making sure that only our own elements are there."""
-    seen = _Seen(html)
+    seen = Seen(html)
     assert seen.tags <= _OURS
     assert {name for name, _ in seen.attributes} <= _ATTRIBUTES
     styles = {value for name, value in seen.attributes if name == "style"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import pytest
+from hostile_views import PAYLOADS, Seen
 
 from rag_nodes.apps.render import status
 from rag_nodes.apps.render.history import history
@@ -19,43 +19,6 @@ if TYPE_CHECKING:
     from rag_nodes.compare import Column, ComparisonReport
     from rag_nodes.settings import Settings
 
-PAYLOADS = (
-    "<script>alert(1)</script>",
-    "<img src=x onerror=alert(1)>",
-    "<img src='https://evil.example/p.png'>",
-    "<svg onload=alert(1)>",
-    "<svg><script>alert(1)</script></svg>",
-    "<iframe src=javascript:alert(1)></iframe>",
-    "<a href='javascript:alert(1)'>click</a>",
-    "<body onload=alert(1)>",
-    "<details open ontoggle=alert(1)>",
-    "<input autofocus onfocus=alert(1)>",
-    "<style>@import 'https://evil.example/x.css';</style>",
-    "<link rel=stylesheet href=https://evil.example/x.css>",
-    "<meta http-equiv=refresh content='0;url=https://evil.example'>",
-    "<base href=https://evil.example/>",
-    "<form action=https://evil.example><input name=a></form>",
-    "<object data=https://evil.example></object>",
-    "<video src=x onerror=alert(1)></video>",
-    "<math><mtext></style><img src onerror=alert(1)></math>",
-    "</div></article><script>alert(1)</script>",
-    "</textarea><img src=x onerror=alert(1)>",
-    '" onmouseover="alert(1)',
-    "' onmouseover='alert(1)",
-    "`onmouseover=alert(1)`",
-    "--><script>alert(1)</script><!--",
-    "<![CDATA[<script>alert(1)</script>]]>",
-    "![pixel](https://evil.example/p.png)",
-    "[click](javascript:alert(1))",
-    "**<b onclick=alert(1)>bold</b>**",
-    "[Source <img src=x onerror=alert(1)>]",
-    "${alert(1)}",
-    "{{constructor.constructor('alert(1)')()}}",
-    "&lt;img src=x onerror=alert(1)&gt;",
-    "<scr\x00ipt>alert(1)</scr\x00ipt>",
-    "\u202egpj.exe\u2066<img src=x onerror=alert(1)>",
-    "\ud800<img src=x onerror=alert(1)>",
-)
 OURS = {
     "article", "aside", "bdi", "button", "details", "div", "h2", "h3", "header", "li", "mark", "ol",
     "p", "progress", "section", "span", "strong", "summary", "table", "tbody", "td", "th", "thead",
@@ -67,40 +30,11 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
-class _Seen(HTMLParser):
-    """Everything a browser would make of the text."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.text = ""
-        self.other: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes.update(name for name, _ in attrs)
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def handle_comment(self, data: str) -> None:
-        self.other.append(data)
-
-    def handle_decl(self, decl: str) -> None:
-        self.other.append(decl)
-
-    def unknown_decl(self, data: str) -> None:
-        self.other.append(data)
-
-
 def _inert(html: str) -> str:
     """The text a browser shows, after making sure that nothing but our own elements is there."""
-    seen = _Seen(html)
+    seen = Seen(html)
     assert seen.tags <= OURS
-    assert seen.attributes <= ATTRIBUTES
+    assert {name for name, _ in seen.attributes} <= ATTRIBUTES
     assert seen.other == []
     assert "${" not in html
     assert "{{" not in html
