@@ -73,7 +73,6 @@ bench: .venv/installed-dev ## speed of our parsers next to their peers, as ratio
 	$(BIN)/python benchmarks/growth.py --sizes 2 10
 	$(BIN)/python benchmarks/pathological.py --size 1 --deadline 20
 	$(BIN)/python benchmarks/threads.py
-	$(BIN)/python benchmarks/ahead.py
 	$(BIN)/python benchmarks/report.py
 
 test-deep: .venv/installed-dev ## the laws over thousands of generated documents

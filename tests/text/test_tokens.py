@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.text.tokens import TokenIndex, count_tokens, load_encoding
+from rag_nodes.text.encodings import load_encoding
+from rag_nodes.text.tokens import TokenIndex, count_tokens
 
 
 @pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])

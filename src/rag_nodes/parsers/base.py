@@ -25,11 +25,10 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.nodes import Origin, build_nodes, link_neighbours, origins_of
 from rag_nodes.parsers.sizes import check_sizes
-from rag_nodes.parsers.source import Cut, SourceText, Tokens
-from rag_nodes.text.ahead import tokens_ahead
+from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.text.encodings import DEFAULT_ENCODING
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokenizers import check_tokenizer
-from rag_nodes.text.tokens import DEFAULT_ENCODING
 
 
 class SpanNodeParser(NodeParser):
@@ -167,10 +166,8 @@ class SpanNodeParser(NodeParser):
         """The chunks of a bare text, for components that ask for a `TextSplitter`."""
         return [text[cut.start : cut.end] for cut in self.spans(self._source(text))]
 
-    def _source(self, text: str, title: str = "", tokens: Tokens = None) -> SourceText:
-        return SourceText(
-            text, title=title, encoding=self.tokenizer, language=self.language, tokens=tokens
-        )
+    def _source(self, text: str, title: str = "") -> SourceText:
+        return SourceText(text, title=title, encoding=self.tokenizer, language=self.language)
 
     def _parse_nodes(
         self,
@@ -197,14 +194,13 @@ class SpanNodeParser(NodeParser):
         return self._finish(parsed)
 
     def _sources(self, nodes: Sequence[BaseNode]) -> Iterator[tuple[Origin, SourceText]]:
-        """What is to be cut; the next texts are encoded while one is being cut."""
-        texts = [_text_of(node) for node in nodes]
-        tokens = tokens_ahead(texts, self.tokenizer)
-        for origin, found in zip(origins_of(nodes), tokens, strict=True):
-            yield origin, self._source_of(origin.node, found)
+        """What is to be cut, one after the other."""
+        for origin in origins_of(nodes):
+            yield origin, self._source_of(origin.node)
 
-    def _source_of(self, node: BaseNode, tokens: Tokens = None) -> SourceText:
-        return self._source(_text_of(node), str(node.metadata.get(keys.TITLE) or ""), tokens)
+    def _source_of(self, node: BaseNode) -> SourceText:
+        text = node.get_content(metadata_mode=MetadataMode.NONE)
+        return self._source(text, str(node.metadata.get(keys.TITLE) or ""))
 
     def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:
         return build_nodes(
@@ -226,10 +222,6 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         """Nothing is left to do: LlamaIndex would search for offsets we already know."""
         return nodes
-
-
-def _text_of(node: BaseNode) -> str:
-    return node.get_content(metadata_mode=MetadataMode.NONE)
 
 
 def _explain(parser: type[SpanNodeParser], error: ValidationError) -> str:

@@ -12,7 +12,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.nodes import origins_of
 from rag_nodes.parsers.sizes import LEAST_TOKENS
-from rag_nodes.parsers.source import Cut, SourceText, Tokens
+from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.blocks import Kind
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.packing import Packer
@@ -56,8 +56,8 @@ class PageNodeParser(SpanNodeParser):
                     facts[keys.WHOLE_DOCUMENT] = True
                 yield Cut(*span, facts)
 
-    def _source_of(self, node: BaseNode, tokens: Tokens = None) -> SourceText:
-        return _PagedText(super()._source_of(node, tokens), _breaks_of(node))
+    def _source_of(self, node: BaseNode) -> SourceText:
+        return _PagedText(super()._source_of(node), _breaks_of(node))
 
 
 class _PagedText(SourceText):

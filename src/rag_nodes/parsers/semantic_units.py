@@ -10,6 +10,7 @@ import numpy as np
 
 from rag_nodes.text.blocks import Kind
 from rag_nodes.text.packing import Packer
+from rag_nodes.text.sentences import Bounds
 from rag_nodes.text.spans import Span, trimmed
 
 if TYPE_CHECKING:
@@ -42,14 +43,14 @@ class Units:
 
     def __init__(self, packer: Packer, limit: int) -> None:
         self.packer = packer
-        spans = list(_natural(packer))
-        before, through = _tokens_around(packer, spans)
+        units = _natural(packer)
+        before, through = _tokens_around(packer, units)
         over = set(np.flatnonzero(through - before > limit - _SLACK).tolist())
         if over:
-            spans = list(_within(packer, spans, over, limit))
-            before, through = _tokens_around(packer, spans)
-        self.starts: list[int] = [start for start, _ in spans]
-        self.ends: list[int] = [end for _, end in spans]
+            units = _within(packer, units, over, limit)
+            before, through = _tokens_around(packer, units)
+        self.starts: list[int] = units.starts
+        self.ends: list[int] = units.ends
         self.headings: NDArray[np.bool_] = _in_headings(packer, self.starts)
         self._before, self._through = before, through
         self._before_each: list[int] = before.tolist()
@@ -133,23 +134,28 @@ def pieces_of(packer: Packer, span: Span, limit: int) -> Iterator[Span]:
         position = packer.visible_from(cut)
 
 
-def _natural(packer: Packer) -> Iterator[Span]:
+def _natural(packer: Packer) -> Bounds:
+    units = Bounds([], [])
     for block in packer.blocks:
         if block.kind in _UNCUT:
-            yield Span(block.start, block.end)
+            units.starts.append(block.start)
+            units.ends.append(block.end)
         else:
-            yield from packer.units_of(block)
+            inside = packer.bounds_of(block)
+            units.starts.extend(inside.starts)
+            units.ends.extend(inside.ends)
+    return units
 
 
-def _within(
-    packer: Packer, spans: Sequence[Span], over: Collection[int], limit: int
-) -> Iterator[Span]:
-    """The spans; those that are `over` and indeed do not fit are cut."""
-    for index, span in enumerate(spans):
-        if index in over and packer.count(*span) > limit:
-            yield from pieces_of(packer, span, limit)
-        else:
-            yield span
+def _within(packer: Packer, units: Bounds, over: Collection[int], limit: int) -> Bounds:
+    """The units; those that are `over` and indeed do not fit are cut."""
+    pieces = Bounds([], [])
+    for index, span in enumerate(map(Span, *units)):
+        fits = index not in over or packer.count(*span) <= limit
+        for start, end in [span] if fits else pieces_of(packer, span, limit):
+            pieces.starts.append(start)
+            pieces.ends.append(end)
+    return pieces
 
 
 def _in_headings(packer: Packer, starts: Sequence[int]) -> NDArray[np.bool_]:
@@ -162,16 +168,14 @@ def _in_headings(packer: Packer, starts: Sequence[int]) -> NDArray[np.bool_]:
     return inside
 
 
-def _tokens_around(
-    packer: Packer, spans: Sequence[Span]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Tokens that end before each span, and those that begin before its end.
+def _tokens_around(packer: Packer, units: Bounds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Tokens that end before each unit, and those that begin before its end.
 
-    The difference is the count of a span but for a few tokens at its edges.
+    The difference is the count of a unit but for a few tokens at its edges.
     """
     ends = packer.tokens.ends
-    offsets = np.array(spans, dtype=np.int64).reshape(-1, 2)
-    before = ends.searchsorted(offsets[:, 0], side="right")
-    begun = ends.searchsorted(offsets[:, 1], side="left") + 1
-    through = np.maximum(ends.searchsorted(offsets[:, 1], side="right"), begun)
+    starts, stops = np.array(units, dtype=np.int64)
+    before = ends.searchsorted(starts, side="right")
+    begun = ends.searchsorted(stops, side="left") + 1
+    through = np.maximum(ends.searchsorted(stops, side="right"), begun)
     return before.astype(np.int64), np.minimum(through, len(ends)).astype(np.int64)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from rag_nodes.text.packing import Packer
-from rag_nodes.text.tokens import TokenIndex
 
-Tokens = Callable[[], TokenIndex] | None
-"""What gives the tokens of a text, where they are being found elsewhere."""
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -37,7 +34,6 @@ class SourceText:
         title: the document's title, "" when unknown.
         encoding: name of the tokenizer.
         language: ISO 639-1 code for sentence rules, or "auto".
-        tokens: what gives the tokens of the text, where they are being found elsewhere.
     """
 
     def __init__(
@@ -47,20 +43,16 @@ class SourceText:
         title: str,
         encoding: str,
         language: str,
-        tokens: Tokens = None,
     ) -> None:
         self.text = text
         self.title = title
         self.encoding = encoding
         self._language = language
-        self._tokens = tokens
 
     @cached_property
     def packer(self) -> Packer:
         """Tokens, blocks and sentences of the text."""
-        return Packer(
-            self.text, encoding=self.encoding, language=self._language, tokens=self._tokens
-        )
+        return Packer(self.text, encoding=self.encoding, language=self._language)
 
     def count(self, start: int, end: int) -> int:
         """Tokens of a span, exact."""

@@ -92,6 +92,7 @@ _INDENTED_CODE = compiled(r"(?:(?: {4}| {0,3}\t)[^\n]*+(?:\n|\Z)|[^\S\n]*+\n)*+"
 _BAR_ROWS = compiled(r"(?:\n {0,3}\|[^\n]*+)*+")
 
 
+_LEVELS = 6
 _MARKS = frozenset("#`~><=*_+|:-0123456789")
 """First characters of lines that may be more than text; `TEXT_START` is all others but blanks."""
 
@@ -128,28 +129,45 @@ class _Scanner:
             start, first = found.span(1)
             if first >= end:
                 break
-            if first - start and columns(text, start, first) >= CODE_INDENT:
+            if first == start:
+                if self._plain_run(start):
+                    continue
+            elif columns(text, start, first) >= CODE_INDENT:
                 self._indented_code(start)
                 continue
             opener = openers.get(text[first])
-            if opener is None and start == first and self._plain_paragraphs(start):
-                continue
             if opener is None or not opener(start, first):
                 self._paragraph(start, first)
         return self.blocks
 
-    def _plain_paragraphs(self, start: int) -> bool:
-        """Paragraphs of plain lines from `start` on, one blank line apart; whether there is any.
+    def _plain_run(self, start: int) -> bool:
+        """Plain headings and paragraphs from `start` on, empty lines apart; whether there is any.
 
-        Finds nothing that `_paragraph` does not, only without looking at every character.
+        Finds nothing that `_atx` and `_paragraph` do not, only without looking at every character.
         """
         text, find, add = self.text, self.text.find, self.blocks.append
         at = start
-        while (end := _plain_end(text, at)) > 0 and find("`", at, end) < 0:
-            add(Block(Kind.PARAGRAPH, at, self._visible(end) if text[end - 1].isspace() else end))
-            self.at = end
-            at = end + 2
-        return at > start
+        while True:
+            if text.startswith("#", at):
+                end = find("\n", at)
+                block = _plain_heading(text, at, end)
+                if block is None:
+                    break
+                add(block)
+                self.at = end
+                at = end + 1
+            elif (end := _plain_end(text, at)) > 0:
+                if find("`", at, end) >= 0 and find("\n", at, end) >= 0:
+                    break
+                visible = self._visible(end) if text[end - 1].isspace() else end
+                add(Block(Kind.PARAGRAPH, at, visible))
+                self.at = end
+                at = end + 2
+            else:
+                break
+            while text.startswith("\n", at):
+                at += 1
+        return self.at > start
 
     def _add(self, kind: Kind, start: int, end: int) -> None:
         """Close a block at the line end `end`."""
@@ -310,6 +328,16 @@ class _Scanner:
     def _line_end(self, at: int) -> int:
         end = self.text.find("\n", at)
         return end if end >= 0 else len(self.text)
+
+
+def _plain_heading(text: str, at: int, end: int) -> Block | None:
+    """The heading of hashes, blanks and a title on the line `at:end`, if it is as plain as that."""
+    line = text[at:end] if end > 0 else ""
+    rest = line.lstrip("#")
+    level = len(line) - len(rest)
+    if level > _LEVELS or rest[:1] != " " or line[-1] == "#" or line[-1].isspace():
+        return None
+    return Block(Kind.HEADING, at, end, level, Span(end - len(rest.lstrip(" \t")), end))
 
 
 def _plain_end(text: str, at: int) -> int:

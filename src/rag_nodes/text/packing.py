@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import cached_property
 
 from rag_nodes.text.blocks import Block, Kind, scan_blocks
+from rag_nodes.text.encodings import DEFAULT_ENCODING
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.headings import HeadingTree
-from rag_nodes.text.sentences import AUTO, guess_language, iter_sentences
+from rag_nodes.text.sentences import AUTO, Bounds, guess_language, sentence_bounds
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.tokenizers import LengthIndex, SliceIndex, token_index
-from rag_nodes.text.tokens import DEFAULT_ENCODING, TokenIndex
+from rag_nodes.text.tokens import TokenIndex
 
 _BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
 """Blocks whose natural inner boundaries are line ends; all others have sentences."""
@@ -26,18 +26,6 @@ _MOST_CHECKS = 10_000
 """Marks looked at before a text is taken to have headings."""
 
 
-class _Bounds(NamedTuple):
-    """The sentences of a block, or its lines where it is a table, a list or code.
-
-    Attributes:
-        starts: offset of the first character of each, sorted.
-        ends: offset after the last one of each.
-    """
-
-    starts: list[int]
-    ends: list[int]
-
-
 class Packer:
     """Chooses the ends of pieces: block, then sentence or line, then word, then grapheme.
 
@@ -45,7 +33,6 @@ class Packer:
         text: the text to cut.
         encoding: tokenizer that measures it.
         language: ISO 639-1 code for sentence rules, or "auto".
-        tokens: what gives the tokens of the text, where they are being found elsewhere.
     """
 
     def __init__(
@@ -54,18 +41,16 @@ class Packer:
         *,
         encoding: str = DEFAULT_ENCODING,
         language: str = AUTO,
-        tokens: Callable[[], TokenIndex] | None = None,
     ) -> None:
         self.text = text
         self._encoding = encoding
         self._language = language
-        self._tokens = tokens
-        self._bounds_of = lru_cache(maxsize=_CACHED_BLOCKS)(self._bounds)
+        self._bounds: dict[int, Bounds] = {}
 
     @cached_property
     def tokens(self) -> TokenIndex | LengthIndex | SliceIndex:
         """Token counts."""
-        return self._tokens() if self._tokens else token_index(self.text, self._encoding)
+        return token_index(self.text, self._encoding)
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
@@ -158,36 +143,42 @@ class Packer:
         block = self.block_at(min(reach, self.end - 1))
         if whole and self.tokens.estimate(block.start, block.end) <= limit:
             return whole
-        ends = self._bounds_of(block).ends
+        ends = self.bounds_of(block).ends
         return self._last_fitting(ends, start, max(after, whole), reach, limit) or whole
 
     def unit_starts(self, low: int, end: int) -> list[int]:
         """Starts of sentences (or lines of tables, lists and code) inside `low..end`, sorted."""
         found: list[int] = []
         for block in self.blocks_between(low, end):
-            starts = self._bounds_of(block).starts
+            starts = self.bounds_of(block).starts
             found += starts[bisect_left(starts, low) : bisect_left(starts, end)]
         return found
 
     def unit_end(self, offset: int) -> int:
         """End of the sentence or line that holds `offset`, or of the first one after it."""
         block = self.block_at(offset)
-        ends = self._bounds_of(block).ends
+        ends = self.bounds_of(block).ends
         position = bisect_right(ends, offset)
         return ends[position] if position < len(ends) else block.end
 
     def units_of(self, block: Block) -> list[Span]:
         """The sentences of a block, or its lines, as spans."""
-        return list(map(Span, *self._bounds_of(block)))
+        return list(map(Span, *self.bounds_of(block)))
 
-    def _bounds(self, block: Block) -> _Bounds:
+    def bounds_of(self, block: Block) -> Bounds:
+        """The sentences of a block, or its lines where it is a table, a list or code."""
+        if (known := self._bounds.get(block.start)) is not None:
+            return known
+        if len(self._bounds) >= _CACHED_BLOCKS:
+            self._bounds.clear()
         if block.kind is Kind.HEADING:  # one thought, whatever full stops are in it
-            return _Bounds([block.start], [block.end])
-        if block.kind in _BY_LINE:
-            spans = _lines(self.text, block.start, block.end)
+            bounds = Bounds([block.start], [block.end])
+        elif block.kind in _BY_LINE:
+            bounds = _lines(self.text, block.start, block.end)
         else:
-            spans = list(iter_sentences(self.text, block.start, block.end, self.language))
-        return _Bounds([span.start for span in spans], [span.end for span in spans])
+            bounds = sentence_bounds(self.text, block.start, block.end, self.language)
+        self._bounds[block.start] = bounds
+        return bounds
 
     def _last_fitting(
         self, ends: Sequence[int], start: int, after: int, reach: int, limit: int
@@ -264,13 +255,14 @@ def _last_space(text: str, low: int, high: int) -> int:
     return -1
 
 
-def _lines(text: str, start: int, end: int) -> list[Span]:
+def _lines(text: str, start: int, end: int) -> Bounds:
     """Visible lines, trimmed at the end only."""
-    spans = []
+    lines = Bounds([], [])
     position = start
     for line in text[start:end].splitlines(keepends=True):
         visible = line.rstrip()
         if visible:
-            spans.append(Span(position, position + len(visible)))
+            lines.starts.append(position)
+            lines.ends.append(position + len(visible))
         position += len(line)
-    return spans
+    return lines

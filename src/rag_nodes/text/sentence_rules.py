@@ -49,6 +49,8 @@ def corrected(body: str, starts: list[int], language: str) -> list[int]:
         starts: offsets at which its sentences are said to start, the first of them 0.
         language: ISO 639-1 code.
     """
+    if len(starts) == 1 and "…" not in body and body[0] != "(":
+        return starts
     kept = starts[:1]
     for start in starts[1:]:
         mark = body[start : start + 1]
@@ -65,7 +67,7 @@ def _goes_on(body: str, start: int, language: str) -> bool:
     before = body[max(0, start - _REACH) : start].rstrip()
     if not before.endswith("."):
         return before.endswith(("」", "』")) and body[start] == "と"
-    word = before.split()[-1].lstrip("([")
+    word = before.rsplit(None, 1)[-1].lstrip("([")
     if start <= _REACH and word[:-1].isdigit() and word == before.strip():
         return True  # the mark of a list item
     first = body[start]

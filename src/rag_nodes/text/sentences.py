@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 import sentencex as untyped_sentencex
 
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.patterns import compiled
 from rag_nodes.text.sentence_rules import corrected, lines_apart
-from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import encodable
 
 AUTO = "auto"
@@ -24,7 +23,7 @@ sentencex: Any = untyped_sentencex
 _PARAGRAPH = compiled(r"[\r\n](?:(?<=\r)\n)?+[ \t]*+[\r\n]\s*+")
 _SAMPLE = 8_000
 """Characters the language is guessed from."""
-_GLANCE = 1_000
+_GLANCE = 500
 """Characters that are enough where one language stands out."""
 _WINDOW = 4_000
 """Characters sentencex is given at once."""
@@ -74,29 +73,33 @@ def guess_language(text: str) -> str:
     Latin or Cyrillic letters by their smallest words. Good enough to choose abbreviation lists.
     """
     sample = text[:_SAMPLE]
-    if not sample.isascii():
+    # Each of the letters looked for takes more than one byte.
+    if len(sample.encode("utf-8", "surrogatepass")) * 5 > len(sample) * 6:
         letters = _FOREIGN.findall(sample)
         if len(letters) * 5 > len(sample):
             for language, letter in _SCRIPTS.items():
                 if len(letter.findall(sample)) * 5 > len(sample):
                     return language
-    best, second = _most_small_words(sample[:_GLANCE])
-    if best[0] < _LEAST_EVIDENCE + 2 * second[0]:
-        best, _ = _most_small_words(sample)
-    return best[2] if best[0] >= _LEAST_EVIDENCE else "en"
+    seen = _small_words(sample[:_GLANCE])
+    most = max(seen.values())
+    if most < _LEAST_EVIDENCE + 2 * sorted(seen.values())[-2]:
+        seen = _small_words(sample)
+        most = max(seen.values())
+    if most < _LEAST_EVIDENCE or seen["en"] == most:
+        return "en"
+    return max(language for language, count in seen.items() if count == most)
 
 
-def _most_small_words(sample: str) -> list[tuple[int, bool, str]]:
-    """The two languages with the most small words: how many, whether English, which."""
+def _small_words(sample: str) -> dict[str, int]:
+    """How many small words of each language there are."""
     seen = dict.fromkeys(_SMALL_WORDS, 0)
     languages = _languages_of_words()
     # Small words hardly ever touch a mark, and splitting at blanks is ten times as fast.
-    counts = Counter(sample.lower().split())
-    for word in counts.keys() & languages.keys():
-        for language in languages[word]:
-            seen[language] += counts[word]
-    ranked = sorted(((n, name == "en", name) for name, n in seen.items()), reverse=True)
-    return ranked[:2]
+    for word in sample.lower().split():
+        if word in languages:
+            for language in languages[word]:
+                seen[language] += 1
+    return seen
 
 
 def sentence_spans(text: str, language: str = AUTO) -> list[Span]:
@@ -110,23 +113,34 @@ def sentence_spans(text: str, language: str = AUTO) -> list[Span]:
         text: any string.
         language: ISO 639-1 code, or "auto" to guess.
     """
-    return list(iter_sentences(text, 0, len(text), language))
+    return list(map(Span, *sentence_bounds(text, 0, len(text), language)))
 
 
-def iter_sentences(text: str, start: int, end: int, language: str = AUTO) -> Iterator[Span]:
-    """Sentences of `text[start:end]`, paragraph by paragraph, with offsets into `text`."""
+class Bounds(NamedTuple):
+    """Where pieces of a text start and end, in order.
+
+    Attributes:
+        starts: offset of the first character of each.
+        ends: offset after the last one of each.
+    """
+
+    starts: list[int]
+    ends: list[int]
+
+
+def sentence_bounds(text: str, start: int, end: int, language: str = AUTO) -> Bounds:
+    """Sentences of `text[start:end]`, with offsets into `text`; see `sentence_spans`."""
     if language == AUTO:
         language = guess_language(text[start:end])
+    bounds = Bounds([], [])
     if text.find("\n", start, end) < 0 and text.find("\r", start, end) < 0:
-        return iter(_sentences(text, start, end, language))
-    return _by_paragraph(text, start, end, language)
-
-
-def _by_paragraph(text: str, start: int, end: int, language: str) -> Iterator[Span]:
+        _add_sentences(bounds, text, Span(start, end), language)
+        return bounds
     for paragraph in _paragraphs(text, start, end):
         offsets = [paragraph.start, *lines_apart(text, *paragraph), paragraph.end]
-        for piece_start, piece_end in pairwise(offsets):
-            yield from _sentences(text, piece_start, piece_end, language)
+        for piece in pairwise(offsets):
+            _add_sentences(bounds, text, Span(*piece), language)
+    return bounds
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
@@ -139,23 +153,28 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(position, end)
 
 
-def _sentences(text: str, start: int, end: int, language: str) -> list[Span]:
-    """Sentences of a piece of text in which no line has to stand alone."""
-    body = text[start:end]
+def _add_sentences(bounds: Bounds, text: str, span: Span, language: str) -> None:
+    """Add the sentences of a piece of text in which no line has to stand alone."""
+    body = text[span.start : span.end]
     if not body:
-        return []
+        return
     starts = corrected(body, _starts(body, language), language)
-    if not body.isascii():
+    if len(starts) > 1 and not body.isascii():
         starts = _between_clusters(body, starts)
-    starts.append(len(body))
-    spans = []
-    for first, following in pairwise(starts):
-        span = Span(start + first, start + following)
-        if body[first].isspace() or body[following - 1].isspace():
-            span = trimmed(text, *span)
-        if span.start < span.end:
-            spans.append(span)
-    return spans
+    following = len(body)
+    firsts, lasts = [], []
+    for first in reversed(starts):
+        last = following
+        while last > first and body[last - 1].isspace():
+            last -= 1
+        following = first
+        while first < last and body[first].isspace():
+            first += 1  # noqa: PLW2901 -- the sentence shrinks
+        if first < last:
+            firsts.append(span.start + first)
+            lasts.append(span.start + last)
+    bounds.starts.extend(reversed(firsts))
+    bounds.ends.extend(reversed(lasts))
 
 
 def _between_clusters(body: str, starts: list[int]) -> list[int]:
@@ -175,6 +194,8 @@ def _starts(body: str, language: str) -> list[int]:
     compares every boundary of a piece with every quotation in it.
     """
     clean = encodable(body)
+    if len(clean) <= _WINDOW and "\r" not in clean:
+        return _starts_in(clean, language) or [0]
     if "\r" in clean:  # a line end of two characters would count as the end of a paragraph
         clean = clean.replace("\r\n", " \n").replace("\r", "\n")
     starts, at = [0], 0
@@ -187,10 +208,9 @@ def _starts(body: str, language: str) -> list[int]:
 
 
 def _starts_in(window: str, language: str) -> list[int]:
-    starts, offset = [], 0
-    for piece in sentencex.segment(language, window):
-        starts.append(offset)
-        offset += len(piece)
+    pieces = sentencex.segment(language, window)
+    starts = [0, *accumulate(map(len, pieces))]
+    offset = starts.pop()
     if offset == len(window):
         return starts
     # Some blank space was dropped between sentences: ask for offsets instead.

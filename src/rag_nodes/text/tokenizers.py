@@ -20,13 +20,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError
-from rag_nodes.text.tokens import (
-    DEFAULT_ENCODING,
-    TokenEnds,
-    TokenIndex,
-    encodable,
-    load_encoding,
-)
+from rag_nodes.text import tokens
+from rag_nodes.text.encodings import DEFAULT_ENCODING, load_encoder
+from rag_nodes.text.tokens import TokenEnds, TokenIndex, encodable
 
 if TYPE_CHECKING:
     import tokenizers
@@ -79,7 +75,7 @@ def count_tokens(text: str, name: str = DEFAULT_ENCODING) -> int:
         return LengthIndex(text, _CHARACTERS_PER_TOKEN[name]).count()
     if name.startswith(HUGGING_FACE):
         return load_hugging_face(name).count(text)
-    return len(load_encoding(name).encode_ordinary(encodable(text)))
+    return tokens.count_tokens(text, name)
 
 
 def check_tokenizer(name: str) -> None:
@@ -95,15 +91,10 @@ def check_tokenizer(name: str) -> None:
         load_hugging_face(name)
         return
     try:
-        load_encoding(name)
+        load_encoder(name)
     except ConfigurationError as error:
         more = f"{HUGGING_FACE}<model or path>, {CHARACTERS!r}, or {ESTIMATE!r} (inexact)"
         raise ConfigurationError(f"{error}; or {more}") from error
-
-
-def is_tiktoken(name: str) -> bool:
-    """Whether a tokenizer is one of tiktoken's encodings."""
-    return name not in _CHARACTERS_PER_TOKEN and not name.startswith(HUGGING_FACE)
 
 
 def is_estimate(name: str) -> bool:
@@ -165,7 +156,7 @@ class SliceIndex(TokenEnds):
         wanted = self._tokens_before(start) + limit
         offset = start
         while wanted > 0:
-            offset = stop if wanted >= len(self.ends) else min(int(self.ends[wanted - 1]), stop)
+            offset = stop if wanted >= len(self) else min(self._view[wanted - 1], stop)
             if offset <= start:
                 break
             excess = self.count(start, offset) - limit

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.text.encodings import DEFAULT_ENCODING, load_encoder
 
 if TYPE_CHECKING:
-    import tiktoken
     from numpy.typing import NDArray
 
-DEFAULT_ENCODING = "cl100k_base"
-"""Encoding of OpenAI's embedding models; its vocabulary ships with LlamaIndex."""
+    from rag_nodes.text.encodings import Encoder
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _LETTER_BEFORE_MARK = re.compile(r"(?<=[^\W\d_])(?=[,.;:!?)\]}。、，！？；：…])")  # noqa: RUF001 -- CJK marks are meant
@@ -28,67 +23,6 @@ _EDGE_TOKENS = 4
 """Tokens by which a span's own count may differ from the text's at its ends."""
 _REMEMBERED = 256
 """Counts kept, because the same few spans are asked for while a cut is chosen."""
-_BLOCK = 1 << 20
-_CONTINUATION = 0x80
-"""Top bits of a UTF-8 byte that continues a character."""
-
-
-@lru_cache(maxsize=8)
-def load_encoding(name: str) -> tiktoken.Encoding:
-    """The tiktoken encoding `name`, from LlamaIndex's bundled vocabularies where they have it.
-
-    Raises:
-        ConfigurationError: no such encoding, or its vocabulary is not on this machine and cannot
-            be fetched.
-    """
-    import tiktoken
-
-    if name not in tiktoken.list_encoding_names():
-        known = ", ".join(sorted(tiktoken.list_encoding_names()))
-        raise ConfigurationError(f"unknown tokenizer {name!r}; choose one of: {known}")
-    with _bundled_vocabularies():
-        try:
-            return tiktoken.get_encoding(name)
-        except Exception as error:
-            raise ConfigurationError(
-                f"the vocabulary of tokenizer {name!r} is not on this machine and could not be "
-                f"fetched ({type(error).__name__}); use {DEFAULT_ENCODING!r}, which ships with "
-                "LlamaIndex, or put the file into the folder named by TIKTOKEN_CACHE_DIR"
-            ) from error
-
-
-class _bundled_vocabularies:  # noqa: N801 -- reads as a statement: `with _bundled_vocabularies()`
-    """Point tiktoken at LlamaIndex's vocabularies, unless the user has a folder of their own."""
-
-    def __enter__(self) -> None:
-        self._set = "TIKTOKEN_CACHE_DIR" not in os.environ
-        folder = _bundled_folder()
-        if self._set and folder is not None:
-            os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
-
-    def __exit__(self, *_exc: object) -> None:
-        if self._set:
-            os.environ.pop("TIKTOKEN_CACHE_DIR", None)
-
-
-def _bundled_folder() -> Path | None:
-    """LlamaIndex's folder of vocabularies, found without importing LlamaIndex."""
-    found = find_spec("llama_index")
-    for root in (found.submodule_search_locations or []) if found else []:
-        folder = Path(root) / "core" / "_static" / "tiktoken_cache"
-        if folder.is_dir():
-            return folder
-    return None
-
-
-@lru_cache(maxsize=8)
-def _token_lengths(name: str) -> NDArray[np.int64]:
-    """UTF-8 bytes of every token of an encoding, indexed by token."""
-    encoding = load_encoding(name)
-    lengths = np.zeros(encoding.n_vocab, dtype=np.int64)
-    for token in encoding.token_byte_values():
-        lengths[encoding.encode_single_token(token)] = len(token)
-    return lengths
 
 
 def encodable(text: str) -> str:
@@ -104,7 +38,7 @@ def encodable(text: str) -> str:
 
 def count_tokens(text: str, encoding: str = DEFAULT_ENCODING) -> int:
     """Tokens of a text on its own. Special tokens such as `<|endoftext|>` count as plain text."""
-    return len(load_encoding(encoding).encode_ordinary(encodable(text)))
+    return len(load_encoder(encoding).encode(encodable(text)))
 
 
 class TokenEnds:
@@ -114,13 +48,15 @@ class TokenEnds:
         ends: offset at which each token's last character ends, never decreasing.
     """
 
-    __slots__ = ("ends",)
+    __slots__ = ("_view", "ends")
 
     def __init__(self, ends: NDArray[np.int64]) -> None:
         self.ends: NDArray[np.int64] = ends
+        # One by one, a view gives numbers in a third of the time the array itself takes.
+        self._view: memoryview[int] = memoryview(ends)  # type: ignore[arg-type] # it is a buffer
 
     def __len__(self) -> int:
-        return len(self.ends)
+        return len(self._view)
 
     def estimate(self, start: int, end: int) -> int:
         """Tokens of `text[start:end]` from the text's own encoding, off by a few at the ends."""
@@ -132,7 +68,7 @@ class TokenEnds:
         Cheap and a little too far: what is to end there must be counted.
         """
         wanted = self._tokens_before(start) + limit + _EDGE_TOKENS
-        return end if wanted >= len(self.ends) else min(int(self.ends[wanted]), end)
+        return end if wanted >= len(self._view) else min(self._view[wanted], end)
 
     def back(self, end: int, limit: int) -> int:
         """An offset that text up to `end` with `limit` tokens does not start before."""
@@ -141,10 +77,10 @@ class TokenEnds:
     def before(self, offset: int, count: int) -> int:
         """Where the token ends that lies `count` tokens before `offset`."""
         wanted = self._tokens_before(offset) - count
-        return int(self.ends[wanted - 1]) if wanted > 0 else 0
+        return self._view[wanted - 1] if wanted > 0 else 0
 
     def _tokens_before(self, offset: int) -> int:
-        return int(self.ends.searchsorted(offset, "right"))
+        return bisect_right(self._view, offset)
 
 
 class TokenIndex(TokenEnds):
@@ -158,23 +94,15 @@ class TokenIndex(TokenEnds):
     Args:
         text: any string; lone surrogates count as U+FFFD.
         encoding: name of a tiktoken encoding.
-        tokens: those of the text, where they are known.
     """
 
-    __slots__ = ("_counted", "_tokenizer", "encoding", "text")
+    __slots__ = ("_counted", "_encoder", "encoding", "text")
 
-    def __init__(
-        self,
-        text: str,
-        encoding: str = DEFAULT_ENCODING,
-        tokens: NDArray[np.uint32] | None = None,
-    ) -> None:
+    def __init__(self, text: str, encoding: str = DEFAULT_ENCODING) -> None:
         self.text: str = encodable(text)
         self.encoding: str = encoding
-        self._tokenizer = load_encoding(encoding)
-        if tokens is None:
-            tokens = self._tokenizer.encode_to_numpy(self.text, disallowed_special=())
-        super().__init__(_character_ends(self.text, tokens, encoding))
+        self._encoder = load_encoder(encoding)
+        super().__init__(_character_ends(self.text, self._encoder))
         self._counted: dict[tuple[int, int], int] = {}
 
     def count(self, start: int = 0, end: int | None = None) -> int:
@@ -190,6 +118,8 @@ class TokenIndex(TokenEnds):
         return count
 
     def _count(self, start: int, end: int) -> int:
+        if end - start <= self._encoder.quick:
+            return self._encode(start, end)
         text = self.text
         first = start if _starts_afresh(text, start) else self._fresh_after(start, end)
         if first is None:
@@ -211,19 +141,20 @@ class TokenIndex(TokenEnds):
         """
         stop = len(self.text) if end is None else end
         wanted = self._tokens_before(start) + limit
+        ends = self._view
         while True:
-            offset = stop if wanted >= len(self.ends) else min(int(self.ends[wanted - 1]), stop)
+            offset = stop if wanted >= len(ends) else min(ends[wanted - 1], stop)
             if offset <= start:
                 return start
             excess = self.count(start, offset) - limit
             if excess <= 0:
                 return offset
-            wanted = min(wanted, len(self.ends), self._tokens_before(offset)) - excess
+            wanted = min(wanted, len(ends), self._tokens_before(offset)) - excess
             if wanted <= 0:
                 return start
 
     def _encode(self, start: int, end: int) -> int:
-        return len(self._tokenizer.encode_ordinary(self.text[start:end]))
+        return len(self._encoder.encode(self.text[start:end]))
 
     def _fresh_after(self, start: int, end: int) -> int | None:
         """The first offset in `start..end` at which tokens start afresh."""
@@ -254,14 +185,6 @@ class TokenIndex(TokenEnds):
         return last
 
 
-def fresh_space(text: str, offset: int) -> int:
-    """The first place from `offset` on at which tokens start afresh; the text's end without one."""
-    space = text.find(" ", offset)
-    while space >= 0 and not _is_fresh_space(text, space):
-        space = text.find(" ", space + 1)
-    return space if space >= 0 else len(text)
-
-
 def _is_fresh_space(text: str, offset: int) -> bool:
     """Whether the space at `offset` follows something visible: every tiktoken pattern cuts here."""
     return offset == 0 or not text[offset - 1].isspace()
@@ -288,27 +211,6 @@ def _ends_cleanly(text: str, offset: int) -> bool:
     return after in "\n\r" and before.isalnum()
 
 
-def _character_ends(text: str, tokens: NDArray[np.uint32], encoding: str) -> NDArray[np.int64]:
+def _character_ends(text: str, encoder: Encoder) -> NDArray[np.int64]:
     """Offset at which each token's last character ends; a token may end inside a character."""
-    ends = np.cumsum(_token_lengths(encoding)[tokens])
-    return ends if text.isascii() else _bytes_to_characters(text.encode(), ends)
-
-
-def _bytes_to_characters(data: bytes, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn byte offsets into character offsets, block by block so that memory stays flat.
-
-    A character is as many bytes longer than one as bytes continue it, so an offset goes down by
-    the continuing bytes before it; one inside a character becomes that of its end.
-    """
-    raw = np.frombuffer(data, dtype=np.uint8)
-    continued = done = 0
-    for block in range(0, len(raw), _BLOCK):
-        places = np.flatnonzero((raw[block : block + _BLOCK] & 0xC0) == _CONTINUATION)
-        upto = int(ends.searchsorted(block + _BLOCK, side="right"))
-        if len(places):
-            here = ends[done:upto]
-            here -= places.searchsorted(here - block)
-        ends[done:upto] -= continued
-        continued += len(places)
-        done = upto
-    return ends
+    return np.cumsum(encoder.characters[encoder.encode(text)], dtype=np.int64)

@@ -26,10 +26,11 @@ from rag_nodes.metadata import (
     TOKEN_COUNT,
 )
 from rag_nodes.parsers.nodes import link_neighbours
+from rag_nodes.text.encodings import DEFAULT_ENCODING
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.spans import Span, trimmed
-from rag_nodes.text.tokens import DEFAULT_ENCODING, TokenIndex, count_tokens
+from rag_nodes.text.tokens import TokenIndex, count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
