@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import requests
+import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
 from rag_nodes.text import encodings
 from rag_nodes.text.encodings import (
+    Encoder,
     GigatokenEncoder,
     TiktokenEncoder,
     load_encoder,
@@ -30,6 +37,21 @@ MARKS = st.lists(
 @pytest.fixture(autouse=True)
 def _loaded_anew() -> None:
     load_encoder.cache_clear()
+
+
+def offline_without_anything_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(url: str) -> None:
+        raise OSError(url)
+
+    monkeypatch.setattr(requests, "get", refuse)
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    load_encoding.cache_clear()
+
+
+def without_the_fast_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        encodings, "find_spec", lambda name: None if name == "gigatoken" else find_spec(name)
+    )
 
 
 def same_tokens(name: str, text: str) -> bool:
@@ -98,8 +120,50 @@ def test_a_damaged_vocabulary_is_not_believed(
         (tmp_path / name).write_bytes(content)
     encoding = load_encoding("cl100k_base")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(encodings, "_bundled_folder", lambda: None)
     monkeypatch.setattr(encodings, "load_encoding", lambda _: encoding)
     assert isinstance(load_encoder("cl100k_base"), TiktokenEncoder)
+
+
+@pytest.mark.parametrize("has_fast_library", [True, False])
+@pytest.mark.parametrize("folder", ["", "no/such/folder", "file"])
+def test_a_folder_without_the_vocabulary_gives_way_to_the_one_that_comes_with_llamaindex(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str, *, has_fast_library: bool
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / folder))
+    offline_without_anything_loaded(monkeypatch)
+    if not has_fast_library:
+        without_the_fast_library(monkeypatch)
+    assert len(load_encoder("cl100k_base").encode("Hello world")) == 2
+    assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path / folder)
+
+
+def test_threads_that_load_encodings_at_once_do_not_take_the_vocabulary_from_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
+    offline_without_anything_loaded(monkeypatch)
+    without_the_fast_library(monkeypatch)
+    second_is_in, first_is_out = threading.Event(), threading.Event()
+    get_encoding = tiktoken.get_encoding
+    second: list[Future[Encoder]] = []
+
+    def held_up(name: str) -> tiktoken.Encoding:
+        if name == "cl100k_base":
+            second.append(threads.submit(load_encoder, "o200k_base"))
+            second_is_in.wait(timeout=0.2)  # in vain, where the second has to wait for the first
+        else:
+            second_is_in.set()
+            first_is_out.wait(timeout=10)
+        return get_encoding(name)
+
+    monkeypatch.setattr(tiktoken, "get_encoding", held_up)
+    with ThreadPoolExecutor(1) as threads:
+        load_encoder("cl100k_base")
+        first_is_out.set()
+        assert len(second[0].result().encode("Hello world")) == 2
+    assert "TIKTOKEN_CACHE_DIR" not in os.environ
 
 
 def test_tokens_stay_the_same_when_remembered_words_are_let_go(

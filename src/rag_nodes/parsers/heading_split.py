@@ -95,7 +95,8 @@ class Splitter:
                 end = self._end(start, start, stop)
                 end = end if end > start else self._least_end(start, stop)
             part = Span(start, trimmed(packer.text, start, end).end)
-            yield part
+            if part.length:  # not just an indentation that alone exceeds the size
+                yield part
             if end >= stop:
                 return
             start, after = best_start(packer, self.shared(part), end, self.size), end
@@ -144,7 +145,9 @@ class Splitter:
                 end = packer.cluster_end(start, self.size)
             elif stop - self.size < end < stop:
                 end = self._before_last_line(start, end, stop)
-            yield Span(start, trimmed(packer.text, start, end).end)
+            part = Span(start, trimmed(packer.text, start, end).end)
+            if part.length:
+                yield part
             start = self._line_from(end, stop)
 
     def _before_last_line(self, start: int, end: int, stop: int) -> int:

@@ -63,7 +63,8 @@ class TokenOverlapNodeParser(SpanNodeParser):
                 if end == start:
                     end = packer.cluster_end(start, self.chunk_size)
             span = trimmed(source.text, start, end)
-            yield Cut(start, span.end, table_header(packer, start))
+            if span.end > start:  # not just an indentation that alone exceeds the size
+                yield Cut(start, span.end, table_header(packer, start))
             start, after = self._next_start(packer, start, end), end
 
     def _is_short(self, packer: Packer) -> bool:

@@ -47,7 +47,7 @@ class PageNodeParser(SpanNodeParser):
         breaks = source.breaks if isinstance(source, _PagedText) else ()
         pages = list(_pages(source.text, breaks))
         for page in pages:
-            parts = list(_parts(packer, page, self.chunk_size))
+            parts = list(packer.pieces(page, self.chunk_size))
             for number, span in enumerate(parts, 1):
                 facts = _table_header(packer, span.start)
                 if len(parts) > 1:
@@ -94,15 +94,6 @@ def _with_indentation(text: str, low: int, start: int) -> int:
     while start > low and text[start - 1] in " \t":
         start -= 1
     return start
-
-
-def _parts(packer: Packer, page: Span, limit: int) -> Iterator[Span]:
-    position = page.start
-    while position < page.end:
-        cut = packer.end_of_piece(position, position, page.end, limit)
-        cut = cut if cut > position else packer.cluster_end(position, limit)
-        yield Span(position, trimmed(packer.text, position, cut).end)
-        position = page.end if cut >= page.end else packer.visible_from(cut)
 
 
 def _table_header(packer: Packer, start: int) -> dict[str, Any]:

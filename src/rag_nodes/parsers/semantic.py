@@ -13,7 +13,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
 from rag_nodes.parsers.semantic_runs import Breaks, Runs
-from rag_nodes.parsers.semantic_units import Units, pieces_of
+from rag_nodes.parsers.semantic_units import Units
 from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.cohesion import unit_rows
@@ -137,4 +137,4 @@ class SemanticNodeParser(SpanNodeParser):
                 yield Cut(*span)
             else:
                 # Where the sum over the text misses the count of this very span.
-                yield from (Cut(*piece) for piece in pieces_of(units.packer, span, self.chunk_size))
+                yield from (Cut(*piece) for piece in units.packer.pieces(span, self.chunk_size))

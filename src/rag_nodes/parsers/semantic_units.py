@@ -11,7 +11,7 @@ import numpy as np
 from rag_nodes.text.blocks import Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.sentences import Bounds
-from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,19 +121,6 @@ class Units:
         return firsts
 
 
-def pieces_of(packer: Packer, span: Span, limit: int) -> Iterator[Span]:
-    """A span cut into pieces of at most `limit` tokens, where its text allows it best."""
-    position = span.start
-    while position < span.end:
-        cut = packer.end_of_piece(position, position, span.end, limit)
-        cut = cut if cut > position else packer.cluster_end(position, limit)
-        end = trimmed(packer.text, position, cut).end
-        yield Span(position, end)
-        if cut >= span.end:
-            return
-        position = packer.visible_from(cut)
-
-
 def _natural(packer: Packer) -> Bounds:
     units = Bounds([], [])
     for block in packer.blocks:
@@ -152,7 +139,7 @@ def _within(packer: Packer, units: Bounds, over: Collection[int], limit: int) ->
     pieces = Bounds([], [])
     for index, span in enumerate(map(Span, *units)):
         fits = index not in over or packer.count(*span) <= limit
-        for start, end in [span] if fits else pieces_of(packer, span, limit):
+        for start, end in [span] if fits else packer.pieces(span, limit):
             pieces.starts.append(start)
             pieces.ends.append(end)
     return pieces

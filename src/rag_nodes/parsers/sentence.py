@@ -105,7 +105,7 @@ class _Groups:
         else:
             self.limit, self.measure = parser.chunk_size, measure_of(source, parser.unit)
         self.starts, self.ends = array("q"), array("q")
-        cut = _cut_at_characters if parser.unit == "characters" else _cut_at_tokens
+        cut = _cut_at_characters if parser.unit == "characters" else Packer.pieces
         for sentence in _sentences(source.packer):
             whole = self.measure.fits(*sentence, self.limit)
             for span in (sentence,) if whole else cut(source.packer, sentence, self.limit):
@@ -160,22 +160,14 @@ def _sentences(packer: Packer) -> Iterator[Span]:
         yield from packer.units_of(block)
 
 
-def _cut_at_tokens(packer: Packer, span: Span, limit: int) -> Iterator[Span]:
-    """Pieces of at most `limit` tokens."""
-    position = span.start
-    while position < span.end:
-        cut = packer.end_of_piece(position, position, span.end, limit)
-        cut = cut if cut > position else packer.cluster_end(position, limit)
-        yield Span(position, trimmed(packer.text, position, cut).end)
-        position = _visible_from(packer.text, cut, span.end)
-
-
 def _cut_at_characters(packer: Packer, span: Span, limit: int) -> Iterator[Span]:
     """Pieces of at most `limit` characters."""
     text, position = packer.text, span.start
     while span.end - position > limit:
         cut = _word_end(text, position, position + limit)
-        yield Span(position, trimmed(text, position, cut).end)
+        piece = Span(position, trimmed(text, position, cut).end)
+        if piece.length:  # not just an indentation that alone exceeds the size
+            yield piece
         position = _visible_from(text, cut, span.end)
     yield Span(position, span.end)
 

@@ -29,8 +29,11 @@ from rag_nodes.text.markdown_lines import (
     front_matter_end,
     html_end,
     interrupts,
+    line_end,
     starts_table,
+    visible_end,
 )
+from rag_nodes.text.markdown_plain import plain_heading, plain_paragraph_end
 from rag_nodes.text.patterns import compiled
 from rag_nodes.text.spans import Span
 
@@ -92,11 +95,6 @@ _INDENTED_CODE = compiled(r"(?:(?: {4}| {0,3}\t)[^\n]*+(?:\n|\Z)|[^\S\n]*+\n)*+"
 _BAR_ROWS = compiled(r"(?:\n {0,3}\|[^\n]*+)*+")
 
 
-_LEVELS = 6
-_MARKS = frozenset("#`~><=*_+|:-0123456789")
-"""First characters of lines that may be more than text; `TEXT_START` is all others but blanks."""
-
-
 class _Scanner:
     """The state of the pass: everything before `at` is in `blocks`.
 
@@ -150,16 +148,17 @@ class _Scanner:
         while True:
             if text.startswith("#", at):
                 end = find("\n", at)
-                block = _plain_heading(text, at, end)
-                if block is None:
+                heading = plain_heading(text, at, end)
+                if heading is None:
                     break
-                add(block)
+                level, title = heading
+                add(Block(Kind.HEADING, at, end, level, Span(title, end)))
                 self.at = end
                 at = end + 1
-            elif (end := _plain_end(text, at)) > 0:
+            elif (end := plain_paragraph_end(text, at)) > 0:
                 if find("`", at, end) >= 0 and find("\n", at, end) >= 0:
                     break
-                visible = self._visible(end) if text[end - 1].isspace() else end
+                visible = visible_end(text, end) if text[end - 1].isspace() else end
                 add(Block(Kind.PARAGRAPH, at, visible))
                 self.at = end
                 at = end + 2
@@ -172,14 +171,7 @@ class _Scanner:
     def _add(self, kind: Kind, start: int, end: int) -> None:
         """Close a block at the line end `end`."""
         self.at = end
-        self.blocks.append(Block(kind, start, self._visible(end)))
-
-    def _visible(self, end: int) -> int:
-        """Offset after the last visible character before `end`."""
-        text = self.text
-        while text[end - 1].isspace():
-            end -= 1
-        return end
+        self.blocks.append(Block(kind, start, visible_end(self.text, end)))
 
     def _atx(self, start: int, first: int) -> bool:
         text = self.text
@@ -188,7 +180,7 @@ class _Scanner:
             return False
         self.at = heading.end()
         level = heading.end(1) - first
-        high = visible = self._visible(self.at)
+        high = visible = visible_end(text, self.at)
         low = min(heading.end(2), visible) if heading.end(2) > 0 else visible
         if text[high - 1] == "#":
             bare = text[low:high].rstrip("#")
@@ -211,7 +203,7 @@ class _Scanner:
             return False
         mark, info = fence.group(1, 2) if fence.group(1) else fence.group(3, 4)
         self.at = closing_fence(self.text, mark, fence.end())
-        end = self._visible(self.at)
+        end = visible_end(self.text, self.at)
         self.blocks.append(Block(Kind.CODE, start, end, info=info.strip()))
         return True
 
@@ -229,7 +221,7 @@ class _Scanner:
         elif mark is BLANK_LINE:
             self._add(Kind.HTML, start, found.start())
         else:
-            self._add(Kind.HTML, start, self._line_end(found.end()))
+            self._add(Kind.HTML, start, line_end(self.text, found.end()))
         return True
 
     def _rule_or_list(self, start: int, first: int) -> bool:
@@ -287,9 +279,9 @@ class _Scanner:
                 return False
             self._add_paragraph(start, first, line - 1)
             start = line
-        self.at = self._table_end(self._line_end(below))
-        header_end = self._visible(self._line_end(below))
-        end = self._visible(self.at)
+        self.at = self._table_end(line_end(text, below))
+        header_end = visible_end(text, line_end(text, below))
+        end = visible_end(text, self.at)
         self.blocks.append(Block(Kind.TABLE, start, end, header_end=header_end))
         return True
 
@@ -303,7 +295,7 @@ class _Scanner:
                 break
             if interrupts(text, below.end(), paragraph=False):
                 break
-            end = self._line_end(below.end())
+            end = line_end(text, below.end())
         return end
 
     def _setext(self, start: int, first: int, end: int, below: int) -> bool:
@@ -319,34 +311,8 @@ class _Scanner:
             self._add_paragraph(start, first, body - 1)
             start = body
             body += len(text[body:end]) - len(text[body:end].lstrip())
-        title = Span(body, self._visible(end))
+        title = Span(body, visible_end(text, end))
         self.at = underline.end()
         level = 1 if text[below] == "=" else 2
-        self.blocks.append(Block(Kind.HEADING, start, self._visible(self.at), level, title))
+        self.blocks.append(Block(Kind.HEADING, start, visible_end(text, self.at), level, title))
         return True
-
-    def _line_end(self, at: int) -> int:
-        end = self.text.find("\n", at)
-        return end if end >= 0 else len(self.text)
-
-
-def _plain_heading(text: str, at: int, end: int) -> Block | None:
-    """The heading of hashes, blanks and a title on the line `at:end`, if it is as plain as that."""
-    line = text[at:end] if end > 0 else ""
-    rest = line.lstrip("#")
-    level = len(line) - len(rest)
-    if level > _LEVELS or rest[:1] != " " or line[-1] == "#" or line[-1].isspace():
-        return None
-    return Block(Kind.HEADING, at, end, level, Span(end - len(rest.lstrip(" \t")), end))
-
-
-def _plain_end(text: str, at: int) -> int:
-    """End of the paragraph at `at` if all its lines are plain and an empty line follows; else 0."""
-    while at < len(text) and (mark := text[at]) not in _MARKS and not mark.isspace():
-        end = text.find("\n", at)
-        if end < 0:
-            break
-        if text.startswith("\n", end + 1):
-            return end
-        at = end + 1
-    return 0

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 DEFAULT_ENCODING = "cl100k_base"
 """Encoding of OpenAI's embedding models; its vocabulary ships with LlamaIndex."""
 
+_FOLDER = "TIKTOKEN_CACHE_DIR"
+"""Environment variable that names the user's folder of vocabularies."""
+_LOADING = Lock()
+"""Held while `_FOLDER` is changed for tiktoken: the environment is every thread's."""
 _CONTINUATION = 0x80
 """Top bits of a UTF-8 byte that continues a character."""
 _RENEWED = 1 << 26
@@ -111,14 +117,14 @@ def load_encoding(name: str) -> tiktoken.Encoding:
     if name not in tiktoken.list_encoding_names():
         known = ", ".join(sorted(tiktoken.list_encoding_names()))
         raise ConfigurationError(f"unknown tokenizer {name!r}; choose one of: {known}")
-    with _bundled_vocabularies():
+    with _vocabulary_within_reach(name):
         try:
             return tiktoken.get_encoding(name)
         except Exception as error:
             raise ConfigurationError(
                 f"the vocabulary of tokenizer {name!r} is not on this machine and could not be "
                 f"fetched ({type(error).__name__}); use {DEFAULT_ENCODING!r}, which ships with "
-                "LlamaIndex, or put the file into the folder named by TIKTOKEN_CACHE_DIR"
+                f"LlamaIndex, or put the file into the folder named by {_FOLDER}"
             ) from error
 
 
@@ -183,34 +189,44 @@ def _characters(tokens: dict[int, bytes]) -> NDArray[np.uint16]:
     return characters
 
 
-class _bundled_vocabularies:  # noqa: N801 -- reads as a statement: `with _bundled_vocabularies()`
-    """Point tiktoken at LlamaIndex's vocabularies, unless the user has a folder of their own."""
-
-    def __enter__(self) -> None:
-        folder = None if _own_folder() else _bundled_folder()
-        self._set = folder is not None
-        if folder is not None:
-            os.environ["TIKTOKEN_CACHE_DIR"] = str(folder)
-
-    def __exit__(self, *_exc: object) -> None:
-        if self._set:
-            os.environ.pop("TIKTOKEN_CACHE_DIR", None)
+@contextmanager
+def _vocabulary_within_reach(name: str) -> Iterator[None]:
+    """Point tiktoken at the vocabulary of an encoding, if it is on this machine."""
+    scheme = _SCHEMES.get(name)
+    with _LOADING:
+        path = _vocabulary(scheme) if scheme else None
+        before = os.environ.get(_FOLDER)
+        if path:
+            os.environ[_FOLDER] = str(path.parent)
+        try:
+            yield
+        finally:
+            if before is not None:
+                os.environ[_FOLDER] = before
+            elif path:
+                del os.environ[_FOLDER]
 
 
 def _vocabulary(scheme: _Scheme) -> Path | None:
     """The file of an encoding's tokens, if it is on this machine and whole."""
-    folder = _own_folder() or _bundled_folder()
-    if folder is None:
-        return None
-    path = folder / hashlib.sha1(scheme.url.encode(), usedforsecurity=False).hexdigest()
-    if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != scheme.sha256:
-        return None
-    return path
+    name = hashlib.sha1(scheme.url.encode(), usedforsecurity=False).hexdigest()
+    for folder in (_own_folder(), _bundled_folder()):
+        if folder and _is_whole(folder / name, scheme.sha256):
+            return folder / name
+    return None
+
+
+def _is_whole(path: Path, sha256: str) -> bool:
+    """Whether there is such a file, it can be read, and it holds what it should."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+    except OSError:
+        return False
 
 
 def _own_folder() -> Path | None:
     """The user's folder of vocabularies."""
-    folder = os.environ.get("TIKTOKEN_CACHE_DIR")
+    folder = os.environ.get(_FOLDER)
     return Path(folder) if folder else None
 
 

@@ -153,3 +153,16 @@ def columns(text: str, start: int, first: int) -> int:
     """Columns of the blank space `start:first` at the start of a line, tabs to multiples of 4."""
     width = first - start
     return len(text[start:first].expandtabs(4)) if "\t" in text[start:first] else width
+
+
+def visible_end(text: str, end: int) -> int:
+    """Offset after the last visible character before `end`; there must be one."""
+    while text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def line_end(text: str, at: int) -> int:
+    """Offset of the line feed at or after `at`; the end of the text without one."""
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)

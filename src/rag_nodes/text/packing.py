@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from rag_nodes.text.blocks import Block, Kind, scan_blocks
@@ -134,6 +134,22 @@ class Packer:
             or after
         )
 
+    def pieces(self, span: Span, limit: int) -> Iterator[Span]:
+        """A span cut into pieces of at most `limit` tokens, where its text allows it best.
+
+        An indentation that alone exceeds the limit is in none of them.
+        """
+        position = span.start
+        while position < span.end:
+            cut = self.end_of_piece(position, position, span.end, limit)
+            cut = cut if cut > position else self.cluster_end(position, limit)
+            piece = Span(position, trimmed(self.text, position, cut).end)
+            if piece.length:
+                yield piece
+            if cut >= span.end:
+                return
+            position = self.visible_from(cut)
+
     def _block_or_unit_end(self, start: int, after: int, reach: int, limit: int) -> int:
         """The last block end, or a sentence or line end beyond it; 0 if none fits.
 
@@ -211,14 +227,17 @@ class Packer:
     def _grapheme_end(self, start: int, after: int, reach: int, limit: int) -> int:
         """The last cluster end in `after..reach` that keeps the limit; 0 if there is none."""
         following = self.visible_from(after)
+        # A piece must hold more than the indentation of a block.
+        found = _VISIBLE.search(self.text, following)
+        visible = found.start() if found else following
         cut = boundary_at_or_before(self.text, max(reach, following), following)
-        while cut > following:
+        while cut > visible:
             if (excess := self.count(start, cut) - limit) <= 0:
                 return cut
             nearer = min(cut - 1, self.tokens.before(cut, excess))
             cut = boundary_at_or_before(self.text, max(nearer, following), following)
         # A reach is an estimate when it falls inside a cluster: the whole one may still fit.
-        cluster = boundary_at_or_after(self.text, following + 1, following)
+        cluster = boundary_at_or_after(self.text, visible + 1, following)
         return cluster if self.count(start, cluster) <= limit else 0
 
     def cluster_end(self, start: int, limit: int) -> int:

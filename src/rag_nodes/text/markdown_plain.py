@@ -1,0 +1,33 @@
+"""Headings and paragraphs of the plainest kind, found with hardly a look at their characters."""
+
+from __future__ import annotations
+
+_LEVELS = 6
+_MARKS = frozenset("#`~><=*_+|:-0123456789")
+"""First characters of lines that may be more than text; `TEXT_START` is all others but blanks."""
+
+
+def plain_heading(text: str, at: int, end: int) -> tuple[int, int] | None:
+    """Level and start of the title of the heading on the line `at:end`.
+
+    Returns:
+        None where the line is anything but hashes, blanks and a title without a closing hash.
+    """
+    line = text[at:end] if end > 0 else ""
+    rest = line.lstrip("#")
+    level = len(line) - len(rest)
+    if level > _LEVELS or rest[:1] != " " or line[-1] == "#" or line[-1].isspace():
+        return None
+    return level, end - len(rest.lstrip(" \t"))
+
+
+def plain_paragraph_end(text: str, at: int) -> int:
+    """End of the paragraph at `at` if all its lines are plain and an empty line follows; else 0."""
+    while at < len(text) and (mark := text[at]) not in _MARKS and not mark.isspace():
+        end = text.find("\n", at)
+        if end < 0:
+            break
+        if text.startswith("\n", end + 1):
+            return end
+        at = end + 1
+    return 0
