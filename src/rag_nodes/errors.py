@@ -1,6 +1,7 @@
 """Every error rag_nodes raises on purpose; each message says what failed, where, and the remedy.
 
     RagNodesError
+    ├── CancelledError                the caller ended it before it was done
     ├── ConfigurationError            an option is unknown, out of range or contradicts another
     │   └── CredentialsError          a key is missing or was refused
     ├── MissingExtraError             an optional dependency is not installed
@@ -39,6 +40,10 @@ from pathlib import Path
 
 class RagNodesError(Exception):
     """Base of all errors raised on purpose."""
+
+
+class CancelledError(RagNodesError):
+    """The caller ended it before it was done."""
 
 
 class ConfigurationError(RagNodesError):

@@ -76,6 +76,15 @@ def test_every_format_is_written(
     assert {"summary"} <= set(rows[0]) | set(rows[0].get("metadata", ()))
 
 
+def test_the_settings_say_what_reading_a_crawl_may_cost(
+    command: Callable[..., Ended], crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_NODES_READ_CHARACTERS", str(len(SHORT)))
+    ended = command("docs", crawl, output, "--json")
+    assert ended.code == ExitCode.PARTIAL
+    assert f"over the limit of {len(SHORT)} characters" in ended.json["failed_pages"][0]
+
+
 def test_failed_pages_are_named_and_give_code_3(
     command: Callable[..., Ended], tmp_path: Path, output: Path
 ) -> None:

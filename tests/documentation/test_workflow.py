@@ -13,8 +13,19 @@ from openai_server import FAILING, Fault, OpenAIServer
 
 from rag_nodes import documentation
 from rag_nodes.documentation import Gate, Options, Step, pages, statistics, workflow
-from rag_nodes.errors import ConfigurationError, FileMissingError, NoPagesError, RagNodesError
+from rag_nodes.errors import (
+    ConfigurationError,
+    FileMissingError,
+    FileTooLargeError,
+    NoPagesError,
+    RagNodesError,
+    ReaderCrashedError,
+    ReadMemoryError,
+    UnsupportedFileError,
+)
 from rag_nodes.models.openai_llm import OpenAIServerLLM
+from rag_nodes.readers import Limits, registry
+from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -189,6 +200,51 @@ def test_a_crawl_can_be_checked_without_cutting_it(crawl: Path, tmp_path: Path) 
     ]
     with pytest.raises(FileMissingError):
         documentation.validate_input(tmp_path / "nowhere.json")
+
+
+def test_a_crawl_is_read_within_its_limits_of_size(crawl: Path, output: Path) -> None:
+    with pytest.raises(FileTooLargeError, match="over the limit of 100 bytes"):
+        documentation.run(crawl, output, limits=Limits(file_bytes=100))
+    with pytest.raises(FileTooLargeError):
+        documentation.validate_input(crawl, Limits(file_bytes=100))
+    report = documentation.run(crawl, output, limits=Limits(characters=len(SHORT)))
+    assert report.statistics.pages == 1
+    assert all("over the limit" in reason for reason in report.failed_pages)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited by the Linux kernel")
+def test_a_crawl_that_takes_too_much_memory_ends_its_reader_and_not_this_process(
+    tmp_path: Path, output: Path
+) -> None:
+    bomb = write_crawl(tmp_path / "bomb.json", [page("a", "word " * 4_000_000)])
+    with pytest.raises(ReadMemoryError, match=r"bomb\.json"):
+        documentation.run(bomb, output, limits=Limits(memory_bytes=1024 * 1024))
+    assert not output.exists()
+
+
+def test_a_reader_that_dies_is_a_crawl_that_cannot_be_read(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    children = ReaderPool("reader_that_does_not_exist")
+    monkeypatch.setattr(registry, "pool", children)
+    with pytest.raises(ReaderCrashedError, match=r"crawl\.json"):
+        documentation.run(crawl, output)
+    assert not output.exists()
+
+
+def test_pages_crawled_twice_are_kept_where_that_is_asked_for(crawl: Path, output: Path) -> None:
+    report = documentation.run(crawl, output, Options(keep_duplicates=True))
+    assert (report.statistics.pages, report.repeated) == (4, ())
+
+
+@pytest.mark.parametrize("name", ["crawl.txt", "crawl"])
+def test_a_file_that_is_no_crawl_by_its_name_is_refused(
+    name: str, tmp_path: Path, output: Path
+) -> None:
+    named = write_crawl(tmp_path / name)
+    for check in (documentation.validate_input, lambda path: documentation.run(path, output)):
+        with pytest.raises(UnsupportedFileError, match=r"end in \.json or \.jsonl"):
+            check(named)
 
 
 def test_a_page_the_parser_fails_on_is_a_failed_page(

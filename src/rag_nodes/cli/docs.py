@@ -103,7 +103,9 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
     settings = session.settings()
     with session.activity("Loading the workflow"):
         from rag_nodes.documentation import Options, parse_gates, run
+        from rag_nodes.readers import Limits
 
+        limits = Limits(**settings.reading())
         options = Options(
             max_tokens=max_tokens,
             min_tokens=min_tokens,
@@ -120,7 +122,7 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
         )
         llm = _llm(session, settings, options) if summaries else None
     with shown_steps(session) as progress:
-        report = run(crawl, output, options, llm=llm, progress=progress)
+        report = run(crawl, output, options, llm=llm, limits=limits, progress=progress)
     if session.as_json:
         session.emit(report.as_dict())
         for message in (*report.failed_pages, *report.crossed):

@@ -20,9 +20,14 @@ from rag_nodes.documentation.pages import CutPage, PageCutter, cut_pages
 from rag_nodes.documentation.report import DocsReport, Options, Repeated, Step
 from rag_nodes.documentation.statistics import Tally
 from rag_nodes.documentation.writer import AtomicFile, RowWriter
-from rag_nodes.errors import ConfigurationError, FileMissingError, NoPagesError, ReadError
-from rag_nodes.readers import Limits
-from rag_nodes.readers.firecrawl import read_firecrawl
+from rag_nodes.errors import (
+    ConfigurationError,
+    FileMissingError,
+    NoPagesError,
+    ReadError,
+    UnsupportedFileError,
+)
+from rag_nodes.readers import COLLECTIONS, Limits, readings
 from rag_nodes.transforms.summaries import SectionSummary
 from rag_nodes.transforms.summary_journal import SummaryJournal
 
@@ -64,7 +69,7 @@ def run(
         options: sizes, summaries, format and thresholds.
         llm: writes the summaries; None for extracts made of the chunks' own sentences. Its limit
             on the length of an answer should be `options.summary_tokens`.
-        limits: how many characters a page may have.
+        limits: how large the crawl and each page may be, and what reading may take.
         progress: called after every page and every summary.
 
     Returns:
@@ -112,7 +117,8 @@ def validate_input(crawl: str | Path, limits: Limits | None = None) -> tuple[Rea
     path = Path(crawl)
     if not path.is_file():
         raise FileMissingError(path)
-    pages = read_firecrawl(path, limits or Limits())
+    _check_kind(path)
+    pages = readings(path, limits=limits or Limits())
     return tuple(page for page in pages if isinstance(page, ReadError))
 
 
@@ -144,6 +150,7 @@ def _check_places(work: _Work) -> None:
     """Find what cannot work before anything is read or paid for."""
     if not work.crawl.is_file():
         raise FileMissingError(work.crawl)
+    _check_kind(work.crawl)
     written = (work.output, *map(work.beside, ("part", "report.json", "summaries.jsonl")))
     if work.crawl.resolve() in {path.resolve() for path in written}:
         raise ConfigurationError(
@@ -152,6 +159,14 @@ def _check_places(work: _Work) -> None:
     if work.output.is_dir() or not work.output.parent.is_dir():
         raise ConfigurationError(
             f"{work.output}: not a file in an existing folder; name one, for example chunks.json"
+        )
+
+
+def _check_kind(crawl: Path) -> None:
+    """The suffix decides what reads it; any other reader would make one page of all of it."""
+    if crawl.suffix.lower() not in COLLECTIONS:
+        raise UnsupportedFileError(
+            crawl, "not a crawl by its name", f"let it end in {' or '.join(COLLECTIONS)}"
         )
 
 
@@ -195,7 +210,8 @@ def _cut(work: _Work, limits: Limits) -> Generator[CutPage]:
     options = work.options
     parser = get_parser("heading", chunk_size=options.max_tokens, min_chunk_size=options.min_tokens)
     cutter = PageCutter(work.crawl.resolve(), parser, options.min_tokens, options.max_tokens)
-    pages = read_firecrawl(work.crawl, limits, keep_duplicates=options.keep_duplicates)
+    # In a child process: a crawl is somebody else's HTML, and may be made to break its reader.
+    pages = readings(work.crawl, limits=limits, keep_duplicates=options.keep_duplicates)
     for page in cut_pages(cutter, pages, _workers(work)):
         work.pages += 1
         if isinstance(page, ReadError):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import RagNodesError, ReaderCrashedError, ReadError, ReadTimeoutError
 from rag_nodes.readers.base import Reading
+from rag_nodes.readers.interrupt import current_interrupt
 from rag_nodes.readers.isolation_wire import receive, send, unpack
 
 if TYPE_CHECKING:
@@ -81,27 +82,31 @@ class ReaderPool:
         self._lock = threading.Lock()
         self._turns = threading.BoundedSemaphore(AT_ONCE)
 
-    def read(
-        self, path: Path, limits: Limits, *, layout: str | None = None
-    ) -> list[Reading | ReadError]:
+    def read(self, path: Path, limits: Limits, **options: Any) -> list[Reading | ReadError]:
         """Read a file that is one document.
 
         Args:
             path: an existing file.
             limits: of which the child's time and memory are held here, the others in the reader.
-            layout: see `read_pdf`.
+            options: `layout`, see `read_pdf`; `keep_duplicates`, see `read_firecrawl`.
 
         Raises:
             ReadTimeoutError: it took longer than `limits.seconds_for` its size.
             ReadMemoryError: it took more than `limits.memory_bytes`.
             ReaderCrashedError: the child died.
+            CancelledError: see `interruptible`.
             RagNodesError: as the reader says.
         """
         with self._turns:
-            return list(self.stream(path, limits, layout=layout))
+            return list(self.stream(path, limits, **options))
 
     def stream(
-        self, path: Path, limits: Limits, *, layout: str | None = None
+        self,
+        path: Path,
+        limits: Limits,
+        *,
+        layout: str | None = None,
+        keep_duplicates: bool = False,
     ) -> Iterator[Reading | ReadError]:
         """Read a file of many documents, each given as soon as the child has it.
 
@@ -113,16 +118,19 @@ class ReaderPool:
             "path": str(path),
             "limits": asdict(limits),
             "layout": layout,
+            "keep_duplicates": keep_duplicates,
             "seconds": seconds,
         }
-        given = False
+        given, interrupt = False, current_interrupt()
         while True:
             child = self._take(path)
             try:
-                for outcome in child.outcomes(path, request, seconds):
-                    given = True
-                    yield outcome
+                with interrupt.killing(child.kill):
+                    for outcome in child.outcomes(path, request, seconds):
+                        given = True
+                        yield outcome
             except ReaderCrashedError:
+                interrupt.check(path)
                 # What an earlier file broke in the child is not this file's fault.
                 if given or not child.used:
                     raise
@@ -225,6 +233,10 @@ class _Child:
             raise self._failure(path, seconds) from error
         if raised is not None:
             raise raised
+
+    def kill(self) -> None:
+        """Let whoever waits for its answer wait no longer."""
+        self._process.kill()
 
     def end(self) -> None:
         """Kill the process, however it is, and let the system forget it."""

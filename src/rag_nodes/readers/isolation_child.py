@@ -69,7 +69,8 @@ def _serve(request: dict[str, Any], answers: IO[bytes], size: int) -> bool:
     try:
         _limit_memory(size + limits.memory_bytes if size else None)
         _limit_seconds(seconds)
-        for outcome in readings(path, limits=limits, isolate=False, layout=request["layout"]):
+        wanted = {name: request[name] for name in ("layout", "keep_duplicates")}
+        for outcome in readings(path, limits=limits, isolate=False, **wanted):
             _limit_seconds(0)  # the parent may take its time with each document
             _answer(answers, "item", pack(outcome))
             _limit_seconds(seconds)

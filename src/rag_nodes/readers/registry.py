@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import (
     EmptyFileError,
@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     Outcomes = Iterator[Reading | ReadError]
 
 
-def _read_crawl(path: Path, limits: Limits) -> Iterator[Reading | ReadError]:
+def _read_crawl(
+    path: Path, limits: Limits, *, keep_duplicates: bool = False
+) -> Iterator[Reading | ReadError]:
     from rag_nodes.readers.firecrawl import read_firecrawl
 
-    return read_firecrawl(path, limits)
+    return read_firecrawl(path, limits, keep_duplicates=keep_duplicates)
 
 
 SUFFIXES: dict[str, Reader] = {
@@ -128,6 +130,7 @@ def readings(
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
     layout: Layout | None = None,
+    keep_duplicates: bool = False,
 ) -> Iterator[Reading | ReadError]:
     """Read a file of any kind as plain data, without LlamaIndex; `read` and `read_all` use it.
 
@@ -136,6 +139,7 @@ def readings(
         limits: how large the file and each document may be.
         isolate: see `read`.
         layout: see `read`.
+        keep_duplicates: of a crawl, see `read_firecrawl`; other files have none.
 
     Yields:
         One reading per document, lazily; an error in place of a document that is bad by itself.
@@ -146,7 +150,8 @@ def readings(
     """
     try:
         _check_file(path, limits)
-        reader = _reader_for(path, isolate=isolate, layout=layout)
+        options = _Options(layout, keep_duplicates)
+        reader = _reader_for(path, options, isolate=isolate)
         for outcome in reader(path, limits):
             if isinstance(outcome, Reading):
                 limits.check_characters(path, len(outcome.text))
@@ -223,8 +228,15 @@ def _outcomes(path: Path, read_one: Callable[[Path], Outcomes]) -> Outcomes:
         yield failure
 
 
+class _Options(NamedTuple):
+    """What a caller may want of one kind of file."""
+
+    layout: Layout | None
+    keep_duplicates: bool
+
+
 def _reader_for(
-    path: Path, *, isolate: bool, layout: Layout | None
+    path: Path, options: _Options, *, isolate: bool
 ) -> Callable[[Path, Limits], Iterable[Reading | ReadError]]:
     suffix = path.suffix.lower()
     if suffix not in _known():
@@ -232,10 +244,13 @@ def _reader_for(
         raise UnsupportedFileError(path, reason, f"convert it to one of: {_supported()}")
     reader = COLLECTIONS.get(suffix) or SUFFIXES[suffix]
     if isolate and reader is _KNOWN_TO_CHILDREN.get(suffix) and needs_child(path):
-        return partial(pool.stream if suffix in COLLECTIONS else pool.read, layout=layout)
+        given = options._asdict()
+        return partial(pool.stream if suffix in COLLECTIONS else pool.read, **given)
+    if reader is _read_crawl:
+        return partial(_read_crawl, keep_duplicates=options.keep_duplicates)
     if suffix in COLLECTIONS:
         return COLLECTIONS[suffix]
-    single = partial(read_pdf, layout=layout) if suffix == ".pdf" else SUFFIXES[suffix]
+    single = partial(read_pdf, layout=options.layout) if suffix == ".pdf" else SUFFIXES[suffix]
     return lambda path, limits: (single(path, limits),)
 
 
