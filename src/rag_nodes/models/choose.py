@@ -49,10 +49,15 @@ class Models:
         )
 
 
-def choose_models(settings: Settings) -> Models:
+def choose_models(settings: Settings, *, public_only: bool = False) -> Models:
     """The models that the settings name; `auto` is openai with a key and offline without.
 
     No request is made: that is `check_models`.
+
+    Args:
+        settings: names, address and key.
+        public_only: connect to nothing but servers on the public internet, for an address that a
+            stranger typed in.
 
     Raises:
         CredentialsError: OpenAI is asked for and the key is missing or cannot be one (S0-42).
@@ -64,10 +69,14 @@ def choose_models(settings: Settings) -> Models:
     if OPENAI in (embeds, answers):
         _require_credentials(settings)
         require_openai()
-    embedding = _openai_embedding(settings) if embeds == OPENAI else _lexical_embedding()
+    embedding = (
+        _openai_embedding(settings, public_only=public_only)
+        if embeds == OPENAI
+        else _lexical_embedding()
+    )
     return Models(
         embedding=embedding,
-        llm=_openai_llm(settings) if answers == OPENAI else None,
+        llm=_openai_llm(settings, public_only=public_only) if answers == OPENAI else None,
         embedding_name=_space(embedding, settings),
         answer_name=settings.llm_model if answers == OPENAI else EXTRACTIVE,
         offline=OPENAI not in (embeds, answers),
@@ -144,7 +153,7 @@ def _lexical_embedding() -> BaseEmbedding:
     return LexicalEmbedding()
 
 
-def _openai_embedding(settings: Settings) -> BaseEmbedding:
+def _openai_embedding(settings: Settings, *, public_only: bool = False) -> BaseEmbedding:
     from rag_nodes.models.openai_embedding import OpenAIServerEmbedding
 
     return OpenAIServerEmbedding(
@@ -153,10 +162,11 @@ def _openai_embedding(settings: Settings) -> BaseEmbedding:
         api_base=settings.api_base,
         timeout=settings.request_timeout,
         retry_seconds=settings.retry_seconds,
+        public_only=public_only,
     )
 
 
-def _openai_llm(settings: Settings) -> LLM:
+def _openai_llm(settings: Settings, *, public_only: bool = False) -> LLM:
     from rag_nodes.models.openai_llm import OpenAIServerLLM
 
     return OpenAIServerLLM(
@@ -167,6 +177,7 @@ def _openai_llm(settings: Settings) -> LLM:
         max_tokens=settings.max_output_tokens,
         timeout=settings.request_timeout,
         retry_seconds=settings.retry_seconds,
+        public_only=public_only,
     )
 
 

@@ -14,8 +14,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import finalize
 
-from rag_nodes.errors import CredentialsError, MissingExtraError
+from rag_nodes.errors import ConfigurationError, CredentialsError, MissingExtraError
 from rag_nodes.models.faults import map_model_error, out_of_quota, retry_after
+from rag_nodes.models.public_servers import PublicTransport
 from rag_nodes.settings import OPENAI_API_BASE, Settings
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Connection:
         api_base: None for OpenAI itself.
         timeout: seconds without a sign of life.
         retry_seconds: seconds after which a request is not tried again.
+        public_only: refuse a server that is not on the public internet, whenever it is connected
+            to; for addresses that strangers type in.
         api_key: None for the configured one, or for a compatible server without keys.
     """
 
@@ -64,12 +67,14 @@ class Connection:
         api_base: str | None,
         timeout: float,
         retry_seconds: float,
+        public_only: bool = False,
         api_key: SecretStr | None = None,
     ) -> None:
         self.model = model
         self.api_base = api_base
         self.timeout = timeout
         self.retry_seconds = retry_seconds
+        self.public_only = public_only
         self._api_key = api_key
         self._client: openai.OpenAI | None = None
         self._lock = Lock()
@@ -96,6 +101,7 @@ class Connection:
 
         Raises:
             CredentialsError, ModelError: the last failure, mapped by `map_model_error`.
+            ConfigurationError: the server is not on the public internet and has to be.
             MissingExtraError: the client is not installed.
         """
         require_openai()
@@ -116,6 +122,8 @@ class Connection:
 
     def mapped(self, error: Exception) -> Exception:
         """Our error for one of the client's; raise it `from None`, the cause may quote the key."""
+        if isinstance(error.__cause__, ConfigurationError):  # wrapped by the client
+            return error.__cause__
         mapped = map_model_error(error, model=self.model, api_base=self.api_base)
         key = self._api_key.get_secret_value() if self._api_key else ""
         if len(key) < _SHORTEST_SECRET:
@@ -138,11 +146,17 @@ class Connection:
             timeout=openai.Timeout(self.timeout, connect=connect),
             max_retries=0,
             # An address that was checked must not hand the key on to another one.
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            http_client=openai.DefaultHttpxClient(
+                follow_redirects=False, transport=self._transport()
+            ),
         )
         # Held by the finalizer, the client outlives this object just long enough to be closed.
         finalize(self, client.close)
         return client
+
+    def _transport(self) -> Any:
+        """What connects; None for the client's own."""
+        return PublicTransport.of(_http_library()) if self.public_only else None
 
     def _found_key(self) -> str:
         self._api_key = self._api_key or _configured_key(self.api_base)
@@ -183,9 +197,16 @@ def client_faults() -> tuple[type[Exception], ...]:
     """
     import openai
 
-    # The client renames the module of what it exports, but not that of its methods.
-    transport = import_module(openai.Timeout.__init__.__module__.partition(".")[0])
+    transport = import_module(_http_library())
     return (openai.OpenAIError, transport.HTTPError, ValueError, TypeError, AttributeError)
+
+
+def _http_library() -> str:
+    """Name of the library that the client sends its requests with."""
+    import openai
+
+    # The client renames the module of what it exports, but not that of its methods.
+    return str(openai.Timeout.__init__.__module__.partition(".")[0])
 
 
 def _configured_key(api_base: str | None) -> SecretStr | None:
@@ -198,6 +219,8 @@ def _may_pass(error: BaseException) -> bool:
     """True where the same request may succeed a moment later."""
     if getattr(error, "status_code", None) in _TRANSIENT_STATUS:
         return not out_of_quota(error)
+    if isinstance(error.__cause__, ConfigurationError):
+        return False
     return type(error).__name__ in {"APIConnectionError", "APITimeoutError"}
 
 

@@ -47,6 +47,7 @@ class OpenAIServerEmbedding(BaseEmbedding):
         api_base: None for OpenAI itself.
         timeout: seconds without a sign of life.
         retry_seconds: seconds after which a failing request is not tried again.
+        public_only: refuse a server that is not on the public internet.
 
     Example:
         >>> OpenAIServerEmbedding(model_name="nomic", api_base="http://127.0.0.1:11434/v1").place
@@ -59,6 +60,7 @@ class OpenAIServerEmbedding(BaseEmbedding):
     api_base: str | None = None
     timeout: float = Field(default=60.0, gt=0)
     retry_seconds: float = Field(default=10.0, ge=0)
+    public_only: bool = False
     _connection: Connection = PrivateAttr()
     _dimension: int | None = PrivateAttr()
 
@@ -70,6 +72,7 @@ class OpenAIServerEmbedding(BaseEmbedding):
             api_base=self.api_base,
             timeout=self.timeout,
             retry_seconds=self.retry_seconds,
+            public_only=self.public_only,
         )
         at_openai = self.api_base in (None, OPENAI_API_BASE)
         self._dimension = _DIMENSIONS.get(self.model_name) if at_openai else None

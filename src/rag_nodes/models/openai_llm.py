@@ -54,6 +54,7 @@ class OpenAIServerLLM(CustomLLM):
             None for what is known of the model, or a cautious guess.
         timeout: seconds without a sign of life.
         retry_seconds: seconds after which a failing request is not tried again.
+        public_only: refuse a server that is not on the public internet.
 
     Example:
         >>> OpenAIServerLLM(model_name="llama3", api_base="http://127.0.0.1:11434/v1").place
@@ -67,6 +68,7 @@ class OpenAIServerLLM(CustomLLM):
     context_window: int | None = Field(default=None, ge=1)
     timeout: float = Field(default=60.0, gt=0)
     retry_seconds: float = Field(default=10.0, ge=0)
+    public_only: bool = False
     _connection: Connection = PrivateAttr()
     _parameters: dict[str, Any] = PrivateAttr()
     _stream_options: dict[str, Any] = PrivateAttr()
@@ -79,6 +81,7 @@ class OpenAIServerLLM(CustomLLM):
             api_base=self.api_base,
             timeout=self.timeout,
             retry_seconds=self.retry_seconds,
+            public_only=self.public_only,
         )
         at_openai = self.api_base in (None, OPENAI_API_BASE)
         # OpenAI's newer models know only the first name, most compatible servers the second.

@@ -1,0 +1,257 @@
+"""Addresses typed in by strangers: names that change their mind, redirects, certificates."""
+
+from __future__ import annotations
+
+import http.server
+import pickle
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from openai_server import OpenAIServer
+from pydantic import SecretStr
+
+from rag_nodes.apps.addresses import check_address, must_be_public
+from rag_nodes.errors import ConfigurationError, ModelConnectionError, RagNodesError
+from rag_nodes.models import choose_models, public_servers
+from rag_nodes.models.openai_embedding import OpenAIServerEmbedding
+from rag_nodes.models.openai_llm import OpenAIServerLLM
+from rag_nodes.models.public_servers import PublicTransport, public_addresses
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+PUBLIC, SECOND = "93.184.216.34", "8.8.8.8"
+KEY = "canary-key-93b1"
+
+pytest_plugins = ["fixtures_openai"]
+pytestmark = pytest.mark.usefixtures("no_configuration")
+
+
+class Names:
+    """A name server of our own: each answer is given once, the last one for ever."""
+
+    def __init__(self, known: dict[str, list[list[str]]]) -> None:
+        self.known = known
+        self.system = socket.getaddrinfo
+
+    def __call__(self, host: Any, port: Any, *args: Any, **kwargs: Any) -> Sequence[Any]:
+        if host not in self.known:
+            return self.system(host, port, *args, **kwargs)
+        answers = self.known[host]
+        found = answers.pop(0) if len(answers) > 1 else answers[0]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in found]
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def know(**known: list[list[str]]) -> None:
+        table = {f"{name}.test": answers for name, answers in known.items()}
+        monkeypatch.setattr(socket, "getaddrinfo", Names(table))
+
+    return know
+
+
+@pytest.fixture
+def everything_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(public_servers, "_is_public", lambda _: True)
+
+
+def _at(server: OpenAIServer, name: str) -> str:
+    return server.base.replace("127.0.0.1", f"{name}.test")
+
+
+def _embedding(api_base: str, *, public_only: bool = True) -> OpenAIServerEmbedding:
+    return OpenAIServerEmbedding(
+        api_base=api_base, api_key=SecretStr(KEY), public_only=public_only, retry_seconds=0
+    )
+
+
+def test_a_name_that_was_public_when_it_was_checked_reaches_nothing_behind_the_firewall(
+    openai_server: OpenAIServer, names: Callable[..., None]
+) -> None:
+    names(rebind=[[PUBLIC], ["127.0.0.1"]])
+    address = _at(openai_server, "rebind")
+    check_address(address)
+    for ask in (
+        lambda: _embedding(address).get_query_embedding("hello"),
+        lambda: OpenAIServerLLM(api_base=address, public_only=True).complete("hello"),
+        lambda: list(OpenAIServerLLM(api_base=address, public_only=True).stream_complete("hello")),
+    ):
+        with pytest.raises(ConfigurationError, match=r"public internet.*--local-models"):
+            ask()
+    assert openai_server.requests == []
+    _embedding(address, public_only=False).get_query_embedding("hello")
+    assert len(openai_server.requests) == 1
+
+
+def test_a_refusal_is_final_and_names_no_address(
+    openai_server: OpenAIServer, names: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    names(inside=[["127.0.0.1"]])
+    model = OpenAIServerEmbedding(api_base=_at(openai_server, "inside"), public_only=True)
+    with pytest.raises(ConfigurationError) as caught:
+        model.get_query_embedding("hello")
+    assert "next attempt" not in caplog.text
+    assert "127.0.0.1" not in str(caught.value)
+
+
+def test_one_address_behind_the_firewall_is_enough_to_refuse_a_name(
+    names: Callable[..., None],
+) -> None:
+    names(both=[[PUBLIC, "10.0.0.7"]])
+    with pytest.raises(ConfigurationError):
+        public_addresses("both.test", 443)
+
+
+@pytest.mark.usefixtures("everything_is_public")
+def test_a_server_that_may_be_asked_answers_under_its_name(
+    openai_server: OpenAIServer, names: Callable[..., None]
+) -> None:
+    names(models=[["127.0.0.1"]])
+    assert _embedding(_at(openai_server, "models")).get_query_embedding("hello")
+    assert openai_server.requests[0].authorization == f"Bearer {KEY}"
+
+
+def test_the_address_connected_to_is_the_one_checked_and_the_name_stays(
+    names: Callable[..., None],
+) -> None:
+    names(models=[[PUBLIC, SECOND]])
+    sent: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        if request.url.host == PUBLIC:
+            raise httpx.ConnectError("made to fail")
+        return httpx.Response(200)
+
+    transport = PublicTransport(httpx.MockTransport(answer), (httpx.ConnectError,))
+    with httpx.Client(transport=transport) as client:
+        reply = client.post("https://models.test:8443/v1/chat", content=b"body")
+    assert [request.url.host for request in sent] == [PUBLIC, SECOND]
+    assert {request.headers["host"] for request in sent} == {"models.test:8443"}
+    assert {request.extensions["sni_hostname"] for request in sent} == {"models.test"}
+    assert sent[-1].read() == b"body"
+    assert str(reply.request.url) == "https://models.test:8443/v1/chat"
+
+
+def test_no_proxy_of_the_environment_resolves_the_name_again(
+    names: Callable[..., None], openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy = openai_server.base.removesuffix("/v1")
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    names(inside=[["10.0.0.7"]])
+    with pytest.raises(ConfigurationError):
+        _embedding("http://inside.test/v1").get_query_embedding("hello")
+    assert openai_server.requests == []
+
+
+@pytest.mark.usefixtures("everything_is_public")
+@pytest.mark.parametrize("public_only", [True, False])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(
+    status: int, public_only: bool, openai_server: OpenAIServer
+) -> None:
+    with _answering(status, f"{openai_server.base}/embeddings") as address:
+        model = _embedding(address, public_only=public_only)
+        with pytest.raises(RagNodesError):
+            model.get_query_embedding("hello")
+    assert openai_server.requests == []
+
+
+@pytest.mark.usefixtures("everything_is_public")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_the_certificate_has_to_be_for_the_name(
+    names: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names(models=[["127.0.0.1"]], other=[["127.0.0.1"]])
+    certificate, key = _certificate(tmp_path, "models.test")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with _answering(401, "", context) as address:
+        port = address.rpartition(":")[2]
+        with pytest.raises(RagNodesError, match="key was refused"):  # so it was reached
+            _embedding(f"https://models.test:{port}").get_query_embedding("hello")
+        with pytest.raises(ModelConnectionError, match="cannot be reached"):
+            _embedding(f"https://other.test:{port}").get_query_embedding("hello")
+
+
+def test_a_copy_that_travels_stays_as_careful(openai_server: OpenAIServer) -> None:
+    arrived = pickle.loads(pickle.dumps(_embedding(openai_server.base)))
+    with pytest.raises(ConfigurationError):
+        arrived.get_query_embedding("hello")
+    assert openai_server.requests == []
+
+
+def test_both_models_of_a_strangers_address_are_careful(openai_server: OpenAIServer) -> None:
+    settings = Settings(api_base=openai_server.base, embedding="openai", llm="openai")
+    models = choose_models(settings, public_only=True)
+    assert models.llm is not None
+    for ask in (models.embedding.get_query_embedding, models.llm.complete):
+        with pytest.raises(ConfigurationError):
+            ask("hello")
+    assert openai_server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("address", "configured", "local", "wanted"),
+    [
+        (None, None, False, False),
+        ("https://api.example/v1", None, False, True),
+        ("https://api.example/v1", "http://127.0.0.1:11434/v1", False, True),
+        ("http://127.0.0.1:11434/other", "http://127.0.0.1:11434/v1", False, False),
+        ("http://127.0.0.1:22/v1", "http://127.0.0.1:11434/v1", False, True),
+        ("http://127.0.0.1:22/v1", None, True, False),
+    ],
+)
+def test_what_the_operator_vouches_for_need_not_be_public(
+    address: str | None, configured: str | None, local: bool, wanted: bool
+) -> None:
+    assert must_be_public(address, configured=configured, local=local) is wanted
+
+
+@contextmanager
+def _answering(status: int, location: str, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """A loopback server that gives every POST the same answer."""
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.send_header("Location", location)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Nobody reads it."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign] # refused certificates
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join(timeout=10)
+
+
+def _certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    """A certificate for a name that signs itself, and its key."""
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    made += ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
+    made += ["-out", str(certificate), "-keyout", str(key)]
+    subprocess.run(made, check=True, capture_output=True)
+    return certificate, key
