@@ -43,14 +43,14 @@ PAYLOADS = (
 )
 
 _OURS = {
-    "aside", "bdi", "button", "details", "div", "figcaption", "figure", "h3", "li", "mark", "ol",
-    "p", "section", "small", "span", "strong", "summary", "table", "tbody", "td", "th", "thead",
-    "tr", "ul",
+    "aside", "bdi", "button", "caption", "details", "div", "figcaption", "figure", "h2", "h3",
+    "li", "mark", "ol", "p", "section", "small", "span", "strong", "summary", "table", "tbody",
+    "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _ATTRIBUTES = {
-    "aria-busy", "aria-hidden", "aria-label", "class", "data-chunk", "data-document", "data-k",
-    "data-measure", "data-strategy", "data-to", "dir", "id", "open", "role", "scope", "style",
-    "tabindex", "title", "type",
+    "aria-busy", "aria-hidden", "aria-label", "class", "data-act", "data-chunk", "data-document",
+    "data-k", "data-measure", "data-strategy", "data-to", "dir", "id", "open", "role", "scope",
+    "style", "tabindex", "title", "type",
 }  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def inert(html: str) -> str:
     assert seen.tags <= _OURS
     assert {name for name, _ in seen.attributes} <= _ATTRIBUTES
     styles = {value for name, value in seen.attributes if name == "style"}
-    assert all(style and style.startswith(("width:", "height:")) for style in styles)
+    assert all(style and style.startswith(("width:", "height:", "left:")) for style in styles)
     assert seen.other == []
     assert "${" not in html
     assert "{{" not in html

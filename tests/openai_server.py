@@ -21,7 +21,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
 DIMENSION = 64
 ANSWER = "The documents answer this [Source 1]."
@@ -34,7 +34,7 @@ class Fault:
     `status` answers with that code; `body` names an effect on an otherwise good answer:
     "cut" breaks a stream off, "unfinished" ends it without a finish reason, "empty" sends
     nothing in it, "dimension" and "nan" and "count" spoil vectors, "html" and "no-choices"
-    and "garbage" answer in another shape, "slow" waits until the server is reset.
+    and "garbage" answer in another shape, "slow" waits until `release` or `reset`.
     """
 
     status: int | None = None
@@ -63,10 +63,14 @@ class Recorded:
 
 
 class OpenAIServer:
-    """The server; use as a context manager, `faults` are used up in order, one per request."""
+    """The server; use as a context manager, `faults` are used up in order, one per request.
+
+    Chats are answered with `answer`, which may be a function of the prompt.
+    """
 
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
+        self._arrived = threading.Condition()
         self.faults: deque[Fault] = deque()
         self._released = threading.Event()
         self.reset()
@@ -82,7 +86,11 @@ class OpenAIServer:
         self.requests.clear()
         self.faults.clear()
         self.dimension = DIMENSION
-        self.answer = ANSWER
+        self.answer: str | Callable[[str], str] = ANSWER
+        self.release()
+
+    def release(self) -> None:
+        """Let held requests go."""
         self._released.set()
         self._released = threading.Event()
 
@@ -99,6 +107,23 @@ class OpenAIServer:
         """Bodies of the requests to a path such as "embeddings"."""
         return [one.body for one in self.requests if one.path.endswith(path)]
 
+    def record(self, seen: Recorded) -> None:
+        """Remember a request, and tell who waits for it."""
+        with self._arrived:
+            self.requests.append(seen)
+            self._arrived.notify_all()
+
+    def wait_for(self, path: str, count: int = 1) -> None:
+        """Wait until that many requests to a path have arrived."""
+        with self._arrived:
+            assert self._arrived.wait_for(lambda: len(self.asked(path)) >= count, timeout=60)
+
+    def answer_to(self, body: dict[str, Any]) -> str:
+        """What a chat is answered."""
+        if isinstance(self.answer, str):
+            return self.answer
+        return self.answer(body["messages"][-1]["content"])
+
     def __enter__(self) -> Self:
         # The socket listens already: a request made now waits until the server accepts it.
         self._thread.start()
@@ -112,7 +137,7 @@ class OpenAIServer:
         self._socket.close()
 
     def hold(self) -> None:
-        """Hold a request until the reset; for the "slow" fault."""
+        """Hold a request until the release; for the "slow" fault."""
         self._released.wait(timeout=30)
 
 
@@ -122,7 +147,7 @@ def _app(server: OpenAIServer) -> FastAPI:
     async def recorded(request: Request) -> tuple[dict[str, Any], Fault]:
         body = await request.json()
         seen = Recorded(request.url.path, body, request.headers.get("authorization"))
-        server.requests.append(seen)
+        server.record(seen)
         return body, server.faults.popleft() if server.faults else Fault()
 
     @app.post("/v1/embeddings")
@@ -136,7 +161,7 @@ def _app(server: OpenAIServer) -> FastAPI:
         if (failure := await _failed(server, fault)) is not None:
             return failure
         if body.get("stream"):
-            return StreamingResponse(_events(server, fault), media_type="text/event-stream")
+            return StreamingResponse(_events(server, body, fault), media_type="text/event-stream")
         return _chat(server, body, fault)
 
     @app.get("/v1/models")
@@ -199,7 +224,7 @@ def _vector(text: str, length: int) -> list[float]:
 
 
 def _chat(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSONResponse:
-    content = "" if fault.body == "empty" else server.answer
+    content = "" if fault.body == "empty" else server.answer_to(body)
     message = {"role": "assistant", "content": content}
     choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
     answer = {
@@ -213,8 +238,8 @@ def _chat(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSONRespo
     return JSONResponse(answer)
 
 
-async def _events(server: OpenAIServer, fault: Fault) -> AsyncIterator[str]:
-    words = [] if fault.body == "empty" else server.answer.split(" ")
+async def _events(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> AsyncIterator[str]:
+    words = [] if fault.body == "empty" else server.answer_to(body).split(" ")
     for position, word in enumerate(words):
         if fault.body == "cut" and position == len(words) // 2:
             raise ConnectionAbortedError("made to break off")

@@ -291,6 +291,7 @@ def test_without_the_token_nothing_is_answered(shown: str | None, settings: Sett
         ({"Host": "["}, 421),
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://["}, 403),
         ({"Host": "localhost:7860", "Origin": "http://localhost:7860"}, 200),
     ],
 )

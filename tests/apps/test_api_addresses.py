@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import SecretStr
 
 from rag_nodes.apps.addresses import check_address
 from rag_nodes.apps.options import Choice, effective_settings
+from rag_nodes.apps.session import Session
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from openai_server import OpenAIServer
+
     from rag_nodes.settings import Settings
 
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 NAMES = {
     "api.example": ["93.184.216.34"],
     "inside.example": ["10.0.0.7"],
@@ -108,6 +114,29 @@ def test_what_a_visitor_types_in_is_checked(settings: Settings) -> None:
     with pytest.raises(ConfigurationError, match="public internet"):
         effective_settings(settings, choice)
     assert effective_settings(settings, choice, local_models=True).api_base
+
+
+def test_a_session_asks_a_typed_address_only_while_it_is_public(
+    settings: Settings, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name is public when it is checked, and leads behind the firewall a moment later."""
+    answers = iter(["93.184.216.34"])
+    system = socket.getaddrinfo
+
+    def resolve(host: Any, port: Any, *args: Any, **options: Any) -> Sequence[Any]:
+        if host != "rebind.test":
+            return system(host, port, *args, **options)
+        return [(socket.AF_INET, 1, 6, "", (next(answers, "127.0.0.1"), port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    typed = openai_server.base.replace("127.0.0.1", "rebind.test")
+    choice = Choice(("fixed",), api_base=typed, api_key=SecretStr("sk-anything"))
+    session = Session(settings)
+    with pytest.raises(ConfigurationError, match="public internet"):
+        session.load([CORPUS / "manual.md"], choice, lambda _: None)
+    session.close()
+    assert next(answers, None) is None
+    assert openai_server.requests == []
 
 
 def _message(host: str) -> str:

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import gradio as gr
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.options import OPTIONS, Choice, default_of, effective_settings, make_parsers
+from rag_nodes.apps.controls import build_controls, number
+from rag_nodes.apps.options import (
+    OPTIONS,
+    SECOND,
+    Choice,
+    default_of,
+    effective_settings,
+    headline_of,
+    make_parsers,
+)
+from rag_nodes.apps.render.parts import colour_of, title_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.settings import Settings
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from rag_nodes.apps.controls import Controls
+
 SERVER = SecretStr("sk-server-canary")
 TYPED = SecretStr("sk-typed-canary")
+
+
+@pytest.fixture(scope="module")
+def controls(leaks_collected: Callable[[], AbstractContextManager[None]]) -> Controls:
+    with leaks_collected(), gr.Blocks():
+        return build_controls(Settings(embedding="lexical", llm="extractive"))
 
 
 def test_nothing_typed_leaves_the_settings_of_the_server(settings: Settings) -> None:
@@ -48,19 +73,84 @@ def test_thresholds_of_the_server_survive_a_typed_model(settings: Settings) -> N
     assert "high_similarity" not in effective.model_fields_set
 
 
+def test_every_preset_has_sliders() -> None:
+    assert list(OPTIONS) == list(PRESETS)
+
+
 @pytest.mark.parametrize("preset", OPTIONS)
 def test_every_slider_starts_at_the_preset_and_the_parser_takes_both_of_its_ends(
     preset: str,
 ) -> None:
-    assert preset in PRESETS
     for option in OPTIONS[preset]:
-        start = default_of(preset, option)
-        assert option.minimum <= start <= option.maximum
-        others = {"chunk_overlap": 0, "min_chunk_size": 0}
-        known = {name: 0 for name in others if name in PRESETS[preset].parser.model_fields}
+        assert option.minimum <= default_of(preset, option) <= option.maximum
+        small = {"chunk_overlap": 0, "min_chunk_size": 0, "split_only_if_over": 0}
+        known = {name: 0 for name in small if name in PRESETS[preset].parser.model_fields}
+        wide = {} if option.field.endswith("chunk_size") else {"chunk_size": 8000}
+        if preset == "parent-child":
+            wide = {}
         for end in (option.minimum, option.maximum):
-            size = {"chunk_size": 4000} if option.field != "chunk_size" else {}
-            get_parser(preset, **{**known, **size, option.field: end})
+            values = {preset: {**known, **wide, option.field: end}}
+            make_parsers(Choice((preset,), options=values), None)
+
+
+@pytest.mark.parametrize("preset", OPTIONS)
+def test_with_its_sliders_untouched_a_parser_is_the_preset_and_its_second_copy_is_not(
+    preset: str,
+) -> None:
+    names = (preset, preset + SECOND)
+    values = {
+        name: {option.field: number(default_of(name, option)) for option in OPTIONS[preset]}
+        for name in names
+    }
+    first, second = make_parsers(Choice(names, options=values), None).values()
+    assert first == get_parser(preset)
+    assert second != first
+    assert type(second) is type(first)
+
+
+@pytest.mark.parametrize("preset", OPTIONS)
+def test_every_preset_says_its_options_under_its_title(preset: str) -> None:
+    parser = get_parser(preset)
+    headline = headline_of({"class": type(parser).__name__, **parser.to_dict()})
+    value = default_of(preset, OPTIONS[preset][0])
+    if preset != "web":  # whose first slider is a condition, not a size
+        assert f"{value:g}" in headline
+
+
+def test_a_key_of_a_nested_option_leaves_the_other_keys_as_they_are() -> None:
+    choice = Choice(("parent-child",), options={"parent-child": {"child_options.chunk_size": 100}})
+    options = make_parsers(choice, None)["parent-child"].to_dict()
+    before = get_parser("parent-child").to_dict()
+    assert options["child_options"] == {**before["child_options"], "chunk_size": 100}
+    assert options["parent_options"] == before["parent_options"]
+
+
+def test_more_columns_than_fit_are_refused_and_not_left_out() -> None:
+    with pytest.raises(ConfigurationError, match=r"5 columns chosen, at most 4 .*: untick 1"):
+        make_parsers(Choice(tuple(PRESETS)[:5]), None)
+
+
+def test_a_second_copy_is_a_column_beside_the_first_with_sliders_and_a_title_of_its_own(
+    controls: Controls,
+) -> None:
+    values = [component.value for component in controls.inputs]
+    values[controls.inputs.index(controls.seconds)] = ["fixed", "no-such-parser"]
+    at = [*controls.sliders].index(("fixed-2", "chunk_size")) + 1
+    values[at] = 700.0
+    choice = controls.choice(values)
+    assert choice.parsers == ("fixed", "fixed-2", "heading", "token-overlap", "semantic")
+    assert choice.options["fixed-2"]["chunk_size"] == 700
+    assert choice.options["fixed"]["chunk_size"] == 1000
+    assert title_of("fixed-2") == "Fixed size, second"
+    assert colour_of("fixed-2") != colour_of("fixed")
+
+
+def test_only_the_sliders_of_chosen_parsers_are_shown(controls: Controls) -> None:
+    said, *groups = controls.shown(["page"], ["page", "fixed"])
+    visible = [name for name, group in zip(controls.groups, groups, strict=True) if group.visible]
+    assert visible == ["fixed-2", "page", "page-2"]
+    assert "3 columns of 4" in said
+    assert "untick 1" in controls.shown(list(PRESETS)[:5], None)[0]
 
 
 def test_options_reach_only_their_own_parser() -> None:

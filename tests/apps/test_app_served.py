@@ -59,9 +59,12 @@ def test_two_scripts_do_not_share_documents(app: gr.Blocks) -> None:
 
 
 def test_options_that_contradict_each_other_end_in_the_status(app: gr.Blocks) -> None:
-    status, *_ = _client(app).predict(
-        [handle_file(CORPUS / "manual.md")], param_2=100, param_3=1000, api_name="/process"
-    )
+    client = _client(app)
+    values = {
+        _parameter(client, "Fixed size: chunk size, characters"): 100,
+        _parameter(client, "Fixed size: overlap, characters"): 1000,
+    }
+    status, *_ = client.predict([handle_file(CORPUS / "manual.md")], **values, api_name="/process")
     assert "must be smaller" in status
 
 
@@ -111,9 +114,9 @@ def test_the_servers_key_is_on_no_page(
 
 
 def test_a_typed_key_comes_back_in_no_answer(app: gr.Blocks) -> None:
-    outputs = _client(app).predict(
-        [handle_file(CORPUS / "manual.md")], param_15="canary-no-key-51", api_name="/process"
-    )
+    client = _client(app)
+    key = {_parameter(client, "API key"): "canary-no-key-51"}
+    outputs = client.predict([handle_file(CORPUS / "manual.md")], **key, api_name="/process")
     assert "does not start with sk-" in outputs[0]
     assert "canary" not in json.dumps(outputs, default=str)
 
@@ -134,6 +137,13 @@ def test_a_port_in_use_is_said_with_the_remedy(app: gr.Blocks, settings: Setting
 
 def _client(app: gr.Blocks) -> Client:
     return Client(str(app.local_url), verbose=False, analytics_enabled=False)
+
+
+def _parameter(client: Client, label: str) -> str:
+    """What the API calls the control with that label."""
+    described = client.view_api(print_info=False, return_format="dict")["named_endpoints"]
+    parameters = described["/process"]["parameters"]
+    return next(str(one["parameter_name"]) for one in parameters if one["label"] == label)
 
 
 def _canary(folder: Path) -> Path:

@@ -10,8 +10,9 @@ from openai_server import UNAUTHORIZED
 from pydantic import SecretStr
 
 from rag_nodes.apps.options import Choice
-from rag_nodes.apps.session import MOST_TURNS, Session
+from rag_nodes.apps.session import Session
 from rag_nodes.apps.sessions import Sessions
+from rag_nodes.apps.turns import MOST_TURNS
 from rag_nodes.errors import ConfigurationError, CredentialsError
 
 if TYPE_CHECKING:
@@ -260,6 +261,64 @@ def test_beyond_the_most_the_one_idle_longest_goes(settings: Settings) -> None:
     sessions.of("c")
     assert sessions.of("a") is first
     assert sessions.of("b") is not second
+
+
+def test_a_visitor_is_forgotten_even_when_nobody_else_comes(settings: Settings) -> None:
+    now, ended = [0.0], threading.Event()
+    sessions = Sessions(settings, idle_seconds=0.01, clock=lambda: now[0])
+    visitor = sessions.of("a")
+    visitor.close = ended.set  # type: ignore[method-assign]
+    now[0] = 1.0
+    assert ended.wait(30)
+    assert len(sessions) == 0
+
+
+def test_nothing_waits_for_visitors_who_have_left(settings: Settings) -> None:
+    sessions = Sessions(settings)
+    sessions.of("a")
+    sessions.of("b")
+    sessions.end("a")
+    assert sessions._timer is not None
+    timer = sessions._timer
+    sessions.end("b")
+    timer.join(timeout=30)
+    assert not timer.is_alive()
+
+
+def test_whoever_only_asks_for_sessions_costs_nobody_their_documents(
+    settings: Settings, red: Path
+) -> None:
+    sessions = Sessions(settings, most=3)
+    first = sessions.of("a")
+    first.load([red], TWO, _ignore)
+    for number in range(10):
+        sessions.of(f"empty {number}")
+    assert len(sessions) == 3
+    assert sessions.of("a") is first
+    assert first.ready
+
+
+def test_a_second_question_does_not_wait_for_the_first(session: Session, red: Path) -> None:
+    session.load([red], TWO, _ignore)
+    answering = session.stream(QUESTION)
+    next(answering)
+    with pytest.raises(ConfigurationError, match="stop them"):
+        next(session.stream("And the other one?"))
+    answering.close()
+    assert len(session.turns) == 0
+    assert "red" in _answers(session)
+
+
+def test_clearing_waits_for_no_answer(session: Session, red: Path) -> None:
+    session.load([red], TWO, _ignore)
+    session.ask(QUESTION)
+    answering = session.stream(QUESTION)
+    next(answering)
+    session.clear()
+    assert session.turns == []
+    for _ in answering:
+        pass
+    assert [turn.number for turn in session.turns] == [2]
 
 
 def test_a_request_without_a_session_is_refused(settings: Settings) -> None:

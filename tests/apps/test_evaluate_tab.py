@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -184,6 +185,17 @@ def test_bars_begin_at_zero_and_their_value_stands_beside_them() -> None:
     assert figure
     assert re.findall(r"width:([\d.]+)%", figure[0]) == ["75.0", "0.0"]
     assert "75 %" in figure[0]
+
+
+def test_small_differences_of_cohesion_do_not_look_large_and_its_weakness_is_said() -> None:
+    judged = [
+        Judged(name, replace(TALLY, inside=10, inside_similarity=alike), 0.0)
+        for name, alike in (("fixed", 0.5), ("heading", 0.6))
+    ]
+    html = evaluation(judged)
+    plot = html[html.index("<strong>Cohesion inside</strong>") :].split("</figure>")[0]
+    assert re.findall(r"width:([0-9.]+)%", plot) == ["25.0", "30.0"]
+    assert "weak evidence" in html
 
 
 def test_what_no_parser_has_a_value_for_is_not_drawn() -> None:

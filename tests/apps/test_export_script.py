@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from rag_nodes.apps.cuts import AllCuts
 from rag_nodes.apps.export import script_name, script_of
 from rag_nodes.apps.export_tab import EMPTY, ExportEvents
-from rag_nodes.apps.options import Choice
+from rag_nodes.apps.options import Choice, make_parsers
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
@@ -98,6 +98,18 @@ def test_an_exported_script_answers_from_the_documents_and_can_be_run_again(
     second = _run(written, tmp_path, *arguments)
     assert second.stdout == first.stdout
     assert first.stderr.splitlines()[-1] == second.stderr.splitlines()[-1]
+
+
+def test_the_second_copy_of_a_preset_is_that_preset_with_its_own_sizes(
+    store: Store, settings: Settings
+) -> None:
+    parsers = make_parsers(
+        Choice(("fixed", "fixed-2"), options={"fixed-2": {"chunk_size": 500}}), None
+    )
+    comparison = Comparison(store=store, models=choose_models(settings), parsers=parsers)
+    written = script_of(comparison, "fixed-2")
+    assert "'fixed', chunk_size=500" in written
+    assert "fixed-2" not in written
 
 
 def test_a_script_for_parents_and_children_searches_the_children(

@@ -10,7 +10,7 @@ from hostile_views import PAYLOADS, Seen
 from rag_nodes.apps.render import status
 from rag_nodes.apps.render.history import history
 from rag_nodes.apps.scores import scale_for
-from rag_nodes.apps.session import Growing, Turn
+from rag_nodes.apps.turns import Asking, Growing, Turn
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
 if TYPE_CHECKING:
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 OURS = {
     "article", "aside", "bdi", "button", "details", "div", "h2", "h3", "header", "li", "mark", "ol",
-    "p", "progress", "section", "span", "strong", "summary", "table", "tbody", "td", "th", "thead",
-    "tr", "ul",
+    "p", "progress", "section", "small", "span", "strong", "summary", "table", "tbody", "td", "th",
+    "thead", "tr", "ul",
 }  # fmt: skip
 ATTRIBUTES = {
-    "aria-busy", "aria-hidden", "aria-label", "aria-live", "class", "data-to", "dir", "id", "max",
-    "role", "scope", "title", "type", "value",
+    "aria-busy", "aria-hidden", "aria-label", "aria-pressed", "class", "data-act",
+    "data-column", "data-rank", "data-to", "data-turn", "data-verdict", "dir", "id", "max", "open",
+    "role", "scope", "tabindex", "title", "type", "value",
 }  # fmt: skip
 
 
@@ -68,10 +69,12 @@ def test_a_reply_shows_hostile_text_and_nothing_of_it_becomes_an_element(
     turns = [
         Turn(1, payload, report, None, scale_for(payload, settings)),
         Turn(2, payload, None, payload, None),
+        Turn(3, payload, report, None, None, order=("fixed", payload)),
+        Turn(4, payload, report, None, None, order=("fixed", payload), winners=(payload,)),
+        Turn(5, payload, report, None, None, stopped={"fixed": payload}, marks={payload: True}),
     ]
-    text = _inert(
-        history(turns, ready=True, pending=payload, growing=(Growing(payload, 2, payload),))
-    )
+    asking = Asking(6, payload, (Growing(payload, 2, payload),))
+    text = _inert(history(turns, ready=True, asking=asking))
     assert _shown(payload) in text
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.apps.render import status
 from rag_nodes.apps.render.history import history
 from rag_nodes.apps.scores import Scale, scale_for
-from rag_nodes.apps.session import Growing, Turn
+from rag_nodes.apps.turns import Asking, Growing, Turn
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
 if TYPE_CHECKING:
@@ -45,6 +45,14 @@ def test_a_quoted_sentence_is_marked_inside_its_chunk(
     make_report: Callable[..., ComparisonReport],
 ) -> None:
     assert "The roof leaks. <mark>It rained.</mark> Nobody came." in _page(make_report())
+
+
+def test_chunks_are_unfolded_where_nothing_was_answered(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    unfolded = 'class="rn-chunks" id="rn-1-1" open'
+    assert unfolded in _page(make_report(make_column(text="", kind="retrieval")))
+    assert unfolded not in _page(make_report())
 
 
 def test_a_match_is_named_in_words_beside_its_colour(
@@ -105,14 +113,15 @@ def test_bold_text_is_bold_and_table_rows_lose_their_bars(
 
 
 def test_a_question_being_answered_shows_an_empty_column_per_parser() -> None:
-    html = history((), ready=True, pending="Why?", growing=(Growing("fixed"), Growing("semantic")))
+    asking = Asking(1, "Why?", (Growing("fixed"), Growing("semantic")))
+    html = history((), ready=True, asking=asking)
     assert html.count('aria-busy="true"') == 2
     assert "Semantic" in html
 
 
 def test_an_answer_that_is_being_written_shows_what_has_arrived() -> None:
     growing = (Growing("fixed", 3, "It rained"), Growing("heading", 1, "It did.", ended=True))
-    html = history((), ready=True, pending="Why?", growing=growing)
+    html = history((), ready=True, asking=Asking(1, "Why?", growing))
     assert "3 chunks found, writing" in html
     assert "It rained" in html
     assert html.count('aria-busy="true"') == 1

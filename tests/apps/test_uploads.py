@@ -16,12 +16,12 @@ from starlette.routing import Mount
 
 from rag_nodes.apps.api import BodyLimits, Clients, ServerLimits, Workers, make_api
 from rag_nodes.apps.api.uploads import NAME_BYTES, safe_name, save
+from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rag_nodes.settings import Settings
-
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 LIMITS = ServerLimits(upload_bytes=20_000, upload_files=3, body_bytes=2_000, documents=4)
 HOSTILE_NAMES = [
     "../../etc/passwd.md",
@@ -162,6 +162,31 @@ def test_a_file_that_is_not_what_it_says_is_a_row_with_its_reason(
     assert reason in bad["error"]
     assert bad["remedy"]
     assert str(folder) not in reply.text
+
+
+@pytest.mark.parametrize(
+    ("limit", "name", "content", "reason"),
+    [
+        ({"read_characters": 20}, "long.md", b"# " + b"a" * 30, "32 characters, over the limit"),
+        ({"read_file_mb": 1}, "big.md", b"a" * (1024 * 1024 + 1), "bytes, over the limit"),
+        ({"read_pages": 1}, "pages.pdf", None, "6 pages, over the limit of 1 pages"),
+    ],
+)
+def test_the_settings_say_what_reading_an_upload_may_cost(
+    limit: dict[str, int], name: str, content: bytes | None, reason: str, folder: Path
+) -> None:
+    settings = Settings(embedding="lexical", llm="extractive", **limit)
+    clients = Clients(settings)
+    api = make_api(settings, clients, Workers(ServerLimits()), ServerLimits())
+    content = content or (CORPUS / "handbook.pdf").read_bytes()
+    with listening(api) as address:
+        files = [("files", (name, content)), ("files", ("good.md", b"# Good"))]
+        bad, good = httpx.post(f"{address}/upload", files=files, timeout=60).json()["files"]
+    clients.close()
+    assert (bad["status"], good["status"]) == ("failed", "read")
+    assert reason in bad["error"]
+    assert bad["remedy"] == "split it or raise the limit"
+    assert str(folder) not in str(bad)
 
 
 def test_nothing_of_an_upload_stays_on_the_disk(client: httpx.Client, folder: Path) -> None:

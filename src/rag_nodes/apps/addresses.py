@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
-import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.models.public_servers import not_public, public_addresses
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from rag_nodes.models.public_servers import Resolve
 
-    IP = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -23,7 +18,7 @@ def check_address(
     *,
     configured: str | None = None,
     local: bool = False,
-    resolve: Callable[..., Sequence[Any]] = socket.getaddrinfo,
+    resolve: Resolve | None = None,
 ) -> None:
     """Refuse an address that a visitor typed in and that leads behind the server's firewall.
 
@@ -39,41 +34,25 @@ def check_address(
     Raises:
         ConfigurationError: the address is not public, or its name stands for nothing.
     """
-    if local or (configured and _origin(address) == _origin(configured)):
+    if not must_be_public(address, configured=configured, local=local):
         return
     host, port = _origin(address)[1:]
-    if not host or not _all_public(host, port, resolve):
-        raise ConfigurationError(
-            f"api_base: {host or address!r} is not a server on the public internet; use another, "
-            "or ask whoever runs this app to start it with --local-models"
-        )
+    if not host:
+        raise not_public(address)
+    public_addresses(host, port, resolve)
 
 
-def _all_public(host: str, port: int, resolve: Callable[..., Sequence[Any]]) -> bool:
-    try:
-        found = resolve(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError, ValueError):
+def must_be_public(address: str | None, *, configured: str | None, local: bool) -> bool:
+    """True for an address that whoever runs the server has not vouched for.
+
+    Args:
+        address: where models are asked; None for OpenAI itself.
+        configured: see `check_address`.
+        local: see `check_address`.
+    """
+    if local or address is None:
         return False
-    addresses = [ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in found]
-    return bool(addresses) and all(_is_public(one) for one in addresses)
-
-
-def _is_public(address: IP) -> bool:
-    """True for what routers of the internet forward to; IPv4 inside IPv6 counts as IPv4."""
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = _inner(address)
-        if inner is not None:
-            return _is_public(inner)
-    return address.is_global and not address.is_multicast
-
-
-def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for, if it does."""
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    if address.teredo is not None:
-        return address.teredo[1]
-    return address.ipv4_mapped or address.sixtofour
+    return configured is None or _origin(address) != _origin(configured)
 
 
 def _origin(address: str) -> tuple[str, str, int]:

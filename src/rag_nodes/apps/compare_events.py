@@ -2,152 +2,170 @@
 
 from __future__ import annotations
 
-import queue
 import time
 
 # At runtime, since Gradio evaluates the annotations of its events.
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.render import status
+from rag_nodes.apps.options import MOST_QUESTION
 from rag_nodes.apps.render.history import history
-from rag_nodes.apps.session import Growing
-from rag_nodes.errors import ConfigurationError, RagNodesError
+from rag_nodes.apps.turns import AT_FIRST
+from rag_nodes.apps.verdicts import Sent
+from rag_nodes.apps.visitors import session_of
+from rag_nodes.apps.vote_events import VoteEvents
+from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from pathlib import Path
 
-    from rag_nodes.apps.controls import Controls
-    from rag_nodes.apps.options import Choice
     from rag_nodes.apps.session import Session
     from rag_nodes.apps.sessions import Sessions
-    from rag_nodes.pipeline import IngestReport, Progress
+    from rag_nodes.apps.turns import Growing
 
 PLACEHOLDER = "Type your question here..."
 NOT_YET = "Upload a document first"
-TICK = 0.2
-"""Seconds between two looks at a running ingest."""
 FRAME = 0.15
 """Seconds between two pictures of answers that grow."""
 _STOPPABLE, _NOT_STOPPABLE = gr.Button(visible=True), gr.Button(visible=False)
 
 
 class CompareEvents:
-    """What the events do: find the visitor's session, call it, render what it returns."""
+    """What the events do: find the visitor's session, call it, render what it returns.
 
-    def __init__(self, sessions: Sessions, controls: Controls, example: Path | None) -> None:
+    Args:
+        sessions: where each visitor's work is.
+    """
+
+    def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        self._controls = controls
-        self._example = example
+        self._votes = VoteEvents(sessions.votes)
 
-    def process(
-        self, files: list[str] | None, request: gr.Request, *values: Any
-    ) -> Iterator[tuple[Any, ...]]:
-        """Load the uploaded documents, or the loaded ones again with other options."""
-        yield from self._load([Path(file) for file in files or ()], request, values)
-
-    def process_example(self, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Load the example document."""
-        yield from self._load([self._example] if self._example else [], request, values)
-
-    def process_given(self, documents: Sequence[Path]) -> Callable[..., Iterator[tuple[Any, ...]]]:
-        """An event that loads these documents."""
-
-        def process_given(request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
-            yield from self._load(documents, request, values)
-
-        return process_given
-
-    def changed(self, files: list[str] | None, request: gr.Request) -> Any:
-        """Point out that options take effect only when they are applied."""
-        if not files and not self._session(request).paths:
-            return gr.skip()
-        return gr.Button("Apply changes", interactive=True, variant="primary")
-
-    def ask(self, question: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+    def ask(self, question: str, blind: bool, request: gr.Request) -> Iterator[tuple[Any, ...]]:  # noqa: FBT001 - the value of a checkbox
         """Answer a question: first the empty columns, then the answers as they grow."""
         question = str(question or "").strip()  # a script may send anything
         if not question:
             raise gr.Error("Type a question first.", print_exception=False)
-        session = self._session(request)
-        growing = tuple(Growing(name) for name in session.columns)
-        yield _pending(session, question, growing), gr.Textbox("", interactive=False), _STOPPABLE
-        shown = time.monotonic()
-        for growing in session.stream(question):
-            if time.monotonic() - shown >= FRAME:
-                yield _pending(session, question, growing), gr.skip(), gr.skip()
-                shown = time.monotonic()
-        yield history(session.turns, ready=session.ready), _question_box(session), _NOT_STOPPABLE
-
-    def stop(self, request: gr.Request) -> None:
-        """End the answers that are being written."""
-        self._session(request).stop()
-
-    def clear(self, request: gr.Request) -> str:
-        """Forget the questions."""
-        session = self._session(request)
-        session.clear()
-        return history((), ready=session.ready)
-
-    def _load(
-        self, paths: Sequence[Path], request: gr.Request, values: Sequence[Any]
-    ) -> Iterator[tuple[Any, ...]]:
-        session = self._session(request)
-        choice = self._controls.choice(values)
-        closed = gr.Textbox(placeholder="Processing", interactive=False)
-        busy = gr.Button("Processing", interactive=False, variant="secondary")
+        if len(question) > MOST_QUESTION:
+            message = f"Ask in at most {MOST_QUESTION:,} characters."
+            raise gr.Error(message, print_exception=False)
+        session = session_of(self._sessions, request)
         try:
-            for panel in _progress(session, paths, choice):
-                yield panel, gr.skip(), closed, busy, gr.skip()
-            panel = status.done(session.report) if session.report else status.idle()
-            again = gr.Button("Apply changes", interactive=False, variant="secondary")
-        except RagNodesError as error:
-            panel = status.failed(str(error), session.report)
-            again = gr.Button("Try again", interactive=True, variant="secondary")
-        yield (
-            panel,
-            history(session.turns, ready=session.ready),
-            _question_box(session),
-            again,
-            gr.Row(visible=session.ready and session.paths == (self._example,)),
-        )
-
-    def _session(self, request: gr.Request) -> Session:
-        try:
-            return self._sessions.of(request.session_hash)
+            yield from _pictures(session, session.stream(question, blind=bool(blind)))
         except ConfigurationError as error:
             raise gr.Error(str(error), print_exception=False) from error
 
+    def stop(self, request: gr.Request) -> None:
+        """End the answers that are being written."""
+        session_of(self._sessions, request).stop()
 
-def _pending(session: Session, question: str, growing: Sequence[Growing]) -> str:
-    return history(session.turns, ready=session.ready, pending=question, growing=growing)
+    def stop_one(self, request: gr.Request, event: gr.EventData) -> None:
+        """End one of them."""
+        sent = _sent(event)
+        session_of(self._sessions, request).stop_one(sent.turn, sent.column)
+
+    def clear(self, request: gr.Request) -> str:
+        """Forget the questions."""
+        session = session_of(self._sessions, request)
+        session.clear()
+        return _page(session)
+
+    def pick(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
+        """A vote, or a look at earlier questions.
+
+        Returns:
+            What is above the question box, and the votes.
+        """
+        session, sent = session_of(self._sessions, request), _sent(event)
+        if sent.act == "earlier":
+            session.history.shown += AT_FIRST
+            return _page(session), gr.skip()
+        if sent.act in {"best", "helpful"} and self._votes.cast(session.history, sent):
+            return _page(session), self._votes.panel()
+        return gr.skip(), gr.skip()
+
+    def show_votes(self) -> str:
+        """All votes, as they are now."""
+        return self._votes.panel()
+
+    def change_votes(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
+        """Delete the visitor's votes, after asking.
+
+        Returns:
+            What is above the question box, and the votes.
+        """
+        session, sent = session_of(self._sessions, request), _sent(event)
+        if sent.act == "deleted":
+            self._votes.delete(session.history, sent.voter)
+            return _page(session), self._votes.panel()
+        return gr.skip(), self._votes.panel(asking=sent.act == "delete")
 
 
-def _progress(session: Session, paths: Sequence[Path], choice: Choice) -> Iterator[str]:
-    """Load in another thread, and show how far it is.
+def _pictures(
+    session: Session, answers: Iterator[tuple[Growing, ...]]
+) -> Iterator[tuple[Any, ...]]:
+    """What the page shows while answers grow, and once they have ended."""
+    frames = _Frames()
+    for growing in answers:
+        if frames.is_first():
+            yield _page(session), gr.Textbox("", interactive=False), _STOPPABLE
+        elif frames.is_due(growing):
+            yield _page(session), gr.skip(), gr.skip()
+    yield _page(session), _question_box(session), _NOT_STOPPABLE
 
-    Raises:
-        RagNodesError: what `Session.load` raised.
+
+class _Frames:
+    """Which of many looks at growing answers are worth a picture."""
+
+    def __init__(self) -> None:
+        self._shown: float | None = None
+        self._ended = 0
+
+    def is_first(self) -> bool:
+        """True once."""
+        first = self._shown is None
+        self._shown = self._shown or time.monotonic()
+        return first
+
+    def is_due(self, growing: Sequence[Growing]) -> bool:
+        """True after a while, and when a column has ended: the others may be silent for long."""
+        ended = sum(one.ended for one in growing)
+        now = time.monotonic()
+        if ended == self._ended and now - (self._shown or 0) < FRAME:
+            return False
+        self._shown, self._ended = now, ended
+        return True
+
+
+def _sent(event: gr.EventData) -> Sent:
+    return Sent.of(event._data)  # noqa: SLF001 - Gradio's only way
+
+
+def _page(session: Session) -> str:
+    """Everything above the question box."""
+    turns = session.history
+    return history(turns.all, ready=session.ready, asking=session.asking, shown=turns.shown)
+
+
+def while_loading() -> tuple[Any, ...]:
+    """What becomes of the comparison while documents are loaded; see `CompareTab.loading`."""
+    return gr.skip(), gr.Textbox(placeholder="Processing", interactive=False), gr.skip()
+
+
+def after_loading(session: Session, example: Path | None) -> tuple[Any, ...]:
+    """The comparison once loading has ended, well or not.
+
+    Args:
+        session: of the visitor.
+        example: the document that the suggested questions are about.
     """
-    steps: queue.SimpleQueue[Progress] = queue.SimpleQueue()
-    latest: dict[str, Progress] = {}
-    yield status.working(latest, choice.parsers)
-    with ThreadPoolExecutor(1, thread_name_prefix="load") as pool:
-        running = pool.submit(session.load, paths, choice, steps.put)
-        while not _ended(running):
-            while not steps.empty():
-                step = steps.get()
-                latest["" if step.stage == "read" else step.name] = step
-            yield status.working(latest, choice.parsers)
-        running.result()
-
-
-def _ended(running: Future[IngestReport]) -> bool:
-    return bool(wait([running], timeout=TICK).done)
+    return (
+        _page(session),
+        _question_box(session),
+        gr.Row(visible=session.ready and session.paths == (example,)),
+    )
 
 
 def _question_box(session: Session) -> gr.Textbox:

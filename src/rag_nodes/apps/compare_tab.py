@@ -1,4 +1,4 @@
-"""The comparison: a sidebar to load documents, a page of questions with a column per parser."""
+"""The comparison: a page of questions with a column per parser."""
 
 from __future__ import annotations
 
@@ -8,62 +8,102 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.compare_events import NOT_YET, CompareEvents
-from rag_nodes.apps.controls import Controls, build_controls
-from rag_nodes.apps.render import status
+from rag_nodes.apps.compare_places import PlaceEvents
 from rag_nodes.apps.render.history import history
-from rag_nodes.apps.render.html import tag
-from rag_nodes.readers import COLLECTIONS, SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
+    from rag_nodes.apps.chunks_tab import ChunksTab
+    from rag_nodes.apps.cuts import AllCuts
     from rag_nodes.apps.sessions import Sessions
-    from rag_nodes.settings import Settings
 
 AT_ONCE = 8
-"""Visitors whose documents or questions are worked on at the same time."""
+"""Visitors whose questions are answered at the same time."""
 EXAMPLE_QUESTIONS = (
     "When must the sand filter be rinsed backwards?",
     "How long do new plants stay in quarantine?",
-    "How long does the battery keep the controller alive?",
+    "How long does the battery last?",
 )
 """About the example document."""
-_TITLE = tag(
-    "div",
-    tag("h1", "rag_nodes"),
-    tag("p", "One question, several ways to cut the document.", cls="rn-quiet"),
-    cls="rn-title",
-)
 _TO_THE_END = """() => { const rows = document.querySelectorAll('.rn-turn, .rn-pending');
   if (rows.length) rows[rows.length - 1].scrollIntoView({behavior: 'smooth', block: 'start'}); }"""
-_AFTER_LOADING = """() => { const open = document.querySelector('.sidebar.open .toggle-button');
-  const problem = document.querySelector('#rn-status .rn-error');
-  if (problem) problem.scrollIntoView({behavior: 'smooth', block: 'nearest'});
-  else if (open && innerWidth < 768) open.click(); }"""
-"""An error comes into view; on a phone, where the sidebar covers the page, success closes it."""
-_SHOW_CHUNK = """element.addEventListener('click', (event) => {
-  const chip = event.target.closest('button.rn-chip');
-  const chunk = chip && document.getElementById(chip.dataset.to);
+_VOTER = """const voter = () => {
+  try {
+    const known = localStorage.getItem('rn-voter');
+    if (known) return known;
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    const made = Array.from(bytes, (one) => one.toString(16).padStart(2, '0')).join('');
+    localStorage.setItem('rn-voter', made);
+    return made;
+  } catch { return ''; }
+};
+"""
+"""A number that tells a browser's votes from those of others; the server keeps a hash of it."""
+_ON_HISTORY = (
+    _VOTER
+    + """const opened = new Set();
+let marked = '', focus = '';
+const show = () => {
+  for (const key of opened) {
+    const one = document.getElementById(key);
+    if (one && !one.open) one.open = true;
+  }
+  const chunk = marked && document.getElementById(marked);
+  if (chunk && !chunk.classList.contains('rn-shown')) chunk.classList.add('rn-shown');
+  const target = focus && document.getElementById(focus);
+  if (target) { focus = ''; target.focus(); }
+};
+const fold = (summary) => {
+  const one = summary.parentElement;
+  if (one.id) opened[one.open ? 'delete' : 'add'](one.id);
+};
+const cite = (chip) => {
+  const chunk = document.getElementById(chip.dataset.to);
   if (!chunk) return;
   element.querySelectorAll('.rn-shown').forEach((one) => one.classList.remove('rn-shown'));
-  chunk.closest('.rn-chunks').open = true;
-  chunk.querySelector('.rn-chunk').open = true;
-  chunk.classList.add('rn-shown');
+  marked = chunk.id;
+  opened.add(chunk.closest('.rn-chunks').id).add(chunk.querySelector('.rn-chunk').id);
+  show();
   (chunk.querySelector('mark') || chunk).scrollIntoView({behavior: 'smooth', block: 'center'});
-})"""
-"""A citation opens the chunk it came from."""
+};
+const act = (button) => {
+  const sent = {...button.dataset, voter: voter()};
+  if (sent.act === 'best') focus = `rn-${sent.turn}-vote`;
+  trigger({stop: 'stop', open: 'select'}[sent.act] || 'click', sent);
+};
+element.addEventListener('click', (event) => {
+  for (const [selector, work] of [['button.rn-chip', cite], ['summary', fold],
+    ['button[data-act]', act]]) {
+    const found = event.target.closest(selector);
+    if (found) return work(found);
+  }
+});
+new MutationObserver(show).observe(element,
+  {subtree: true, childList: true, attributes: true, attributeFilter: ['open', 'class', 'id']});"""
+)
+"""A citation opens its chunk; what is open stays so when the page is drawn again; buttons tell the
+server."""
+_ON_VOTES = (
+    _VOTER
+    + """element.addEventListener('click', (event) => {
+  const button = event.target.closest('button[data-act]');
+  if (button) trigger('click', {...button.dataset, voter: voter()});
+});"""
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """The components that events change."""
+class CompareTab:
+    """The components that events change.
 
-    files: gr.File
-    example: gr.Button
-    process: gr.Button
-    status: gr.HTML
+    Attributes:
+        sessions: where each visitor's work is.
+    """
+
+    sessions: Sessions
     history: gr.HTML
+    panel: gr.HTML
+    votes: gr.Accordion
+    blind: gr.Checkbox
     suggestions: gr.Row
     suggested: list[gr.Button]
     question: gr.Textbox
@@ -72,64 +112,50 @@ class _Page:
 
     @property
     def loading(self) -> list[gr.blocks.Block]:
-        """What an event that loads gives values for."""
-        return [self.status, self.history, self.question, self.process, self.suggestions]
+        """What an event that loads gives values for, see `after_loading`."""
+        return [self.history, self.question, self.suggestions]
 
+    def open_chunks_in(self, cuts: AllCuts, chunks: ChunksTab, tabs: gr.Tabs) -> None:
+        """Let chunks below an answer open in the tab that draws them.
 
-def build_compare_tab(
-    app: gr.Blocks,
-    settings: Settings,
-    sessions: Sessions,
-    *,
-    documents: Sequence[Path] = (),
-    example: Path | None = None,
-) -> None:
-    """Build and wire the comparison inside the blocks that are open.
-
-    Args:
-        app: the blocks that are open.
-        settings: defaults of the controls.
-        sessions: where each visitor's work is.
-        documents: loaded as soon as a visitor opens the page.
-        example: offered to visitors who have no document at hand; None for no offer.
-    """
-    page, controls = _layout(settings, example)
-    work = CompareEvents(sessions, controls, example)
-    controls.wire()
-    _wire_loading(page, controls, work)
-    if documents:
-        app.load(
-            work.process_given(documents),
-            controls.inputs,
-            page.loading,
+        Args:
+            cuts: of every session.
+            chunks: that tab.
+            tabs: the tabs of the page, to switch to it.
+        """
+        opened = self.history.select(
+            PlaceEvents(self.sessions, cuts, chunks.events).open,
+            outputs=[tabs, *chunks.outputs],
             show_progress="hidden",
             concurrency_limit=AT_ONCE,
             api_visibility="private",
         )
+        opened.then(None, js=chunks.to_chosen, api_visibility="private")
+
+
+def build_compare_tab(sessions: Sessions) -> CompareTab:
+    """Build and wire the comparison inside the blocks that are open.
+
+    Args:
+        sessions: where each visitor's work is.
+    """
+    page = _layout(sessions)
+    work = CompareEvents(sessions)
     _wire_asking(page, work)
+    _wire_votes(page, work)
+    return page
 
 
-def _layout(settings: Settings, example: Path | None) -> tuple[_Page, Controls]:
-    with gr.Sidebar(width=330):
-        gr.HTML(_TITLE, apply_default_css=False)
-        files = gr.File(
-            label="Documents",
-            file_count="multiple",
-            file_types=sorted({*SUFFIXES, *COLLECTIONS}),
-            height=130,
-            elem_id="rn-files",
-        )
-        tried = gr.Button("Try the example document", size="sm", visible=example is not None)
-        panel = gr.HTML(status.idle(), apply_default_css=False, elem_id="rn-status")
-        controls = build_controls(settings)
-        process = gr.Button("Apply changes", interactive=False, elem_id="rn-process")
+def _layout(sessions: Sessions) -> CompareTab:
     with gr.Column(elem_id="rn-main"):
         main = gr.HTML(
             history((), ready=False),
-            js_on_load=_SHOW_CHUNK,
+            js_on_load=_ON_HISTORY,
             apply_default_css=False,
             elem_id="rn-history-box",
         )
+        with gr.Accordion("Votes", open=False, elem_id="rn-votes-box") as votes:
+            panel = gr.HTML(js_on_load=_ON_VOTES, apply_default_css=False, elem_id="rn-votes")
         with gr.Column(elem_id="rn-ask"):
             with gr.Row(visible=False, elem_id="rn-suggestions") as suggestions:
                 suggested = [gr.Button(text, size="sm") for text in EXAMPLE_QUESTIONS]
@@ -155,47 +181,33 @@ def _layout(settings: Settings, example: Path | None) -> tuple[_Page, Controls]:
                     elem_id="rn-stop",
                 )
                 clear = gr.Button("Clear", size="sm", scale=0, min_width=72, elem_id="rn-clear")
-    page = _Page(files, tried, process, panel, main, suggestions, suggested, question, stop, clear)
-    return page, controls
-
-
-def _wire_loading(page: _Page, controls: Controls, work: CompareEvents) -> None:
-    common: dict[str, Any] = {
-        "outputs": page.loading,
-        "show_progress": "hidden",
-        "concurrency_limit": AT_ONCE,
-    }
-    loading = gr.on(
-        [page.files.upload, page.process.click],
-        work.process,
-        [page.files, *controls.inputs],
-        api_name="process",
-        **common,
-    )
-    trying = page.example.click(
-        work.process_example, controls.inputs, api_name="process_example", **common
-    )
-    for event in (loading, trying):
-        event.then(None, js=_AFTER_LOADING, api_visibility="private")
-    gr.on(
-        [component.change for component in controls.inputs],  # type: ignore[attr-defined]
-        work.changed,
-        page.files,
-        outputs=page.process,
-        show_progress="hidden",
-        queue=False,
-        api_visibility="private",
+            blind = gr.Checkbox(
+                label="Hide the parsers' names until I vote",
+                container=False,
+                elem_id="rn-blind",
+            )
+    return CompareTab(
+        sessions=sessions,
+        history=main,
+        panel=panel,
+        votes=votes,
+        blind=blind,
+        suggestions=suggestions,
+        suggested=suggested,
+        question=question,
+        stop=stop,
+        clear=clear,
     )
 
 
-def _wire_asking(page: _Page, work: CompareEvents) -> None:
+def _wire_asking(page: CompareTab, work: CompareEvents) -> None:
     outputs = [page.history, page.question, page.stop]
     for number, (event, source) in enumerate(
         [(page.question.submit, page.question)] + [(one.click, one) for one in page.suggested]
     ):
         asking = event(
             work.ask,
-            source,
+            [source, page.blind],
             outputs,
             show_progress="hidden",
             concurrency_limit=AT_ONCE,
@@ -206,3 +218,16 @@ def _wire_asking(page: _Page, work: CompareEvents) -> None:
         event(None, js=f"() => setTimeout({_TO_THE_END}, 400)", api_visibility="private")
     page.stop.click(work.stop, show_progress="hidden", queue=False, api_visibility="private")
     page.clear.click(work.clear, outputs=page.history, show_progress="hidden", api_name="clear")
+
+
+def _wire_votes(page: CompareTab, work: CompareEvents) -> None:
+    common: dict[str, Any] = {
+        "show_progress": "hidden",
+        "concurrency_limit": AT_ONCE,
+        "trigger_mode": "multiple",
+        "api_visibility": "private",
+    }
+    page.history.stop(work.stop_one, **common)
+    page.history.click(work.pick, outputs=[page.history, page.panel], **common)
+    page.panel.click(work.change_votes, outputs=[page.history, page.panel], **common)
+    page.votes.expand(work.show_votes, outputs=page.panel, **common)

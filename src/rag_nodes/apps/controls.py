@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 from pydantic import SecretStr
 
-from rag_nodes.apps.options import MOST_COLUMNS, OPTIONS, Choice, default_of
+from rag_nodes.apps.options import (
+    MOST_COLUMNS,
+    OPTIONS,
+    SECOND,
+    Choice,
+    default_of,
+    preset_of,
+)
+from rag_nodes.apps.render.explained import parsers_explained
+from rag_nodes.apps.render.html import Html, tag
+from rag_nodes.apps.render.parts import count, notice, title_of
 from rag_nodes.parsers import COMPARED, PRESETS
 
 if TYPE_CHECKING:
@@ -28,8 +38,10 @@ class Controls:
 
     Attributes:
         parsers: which presets to compare.
-        groups: per preset, what holds its sliders.
-        sliders: preset and field of each slider.
+        seconds: which of them to compare twice, with other parameters.
+        count: how many columns that makes.
+        groups: per name of a column, what holds its sliders.
+        sliders: name of the column and field of each slider.
         retrieval: budget or number of chunks.
         budget: context tokens per answer.
         top_k: chunks per answer.
@@ -38,6 +50,8 @@ class Controls:
     """
 
     parsers: gr.CheckboxGroup
+    seconds: gr.Dropdown
+    count: gr.HTML
     groups: dict[str, gr.Group]
     sliders: dict[tuple[str, str], gr.Slider]
     retrieval: gr.Radio
@@ -57,6 +71,7 @@ class Controls:
             self.top_k,
             self.retrieval_only,
             *self.models,
+            self.seconds,
         ]
 
     def choice(self, values: Sequence[Any]) -> Choice:
@@ -64,14 +79,14 @@ class Controls:
         parsers, *rest = values
         numbers, rest = rest[: len(self.sliders)], rest[len(self.sliders) :]
         retrieval, budget, top_k, retrieval_only, *typed = rest
-        key, api_base, embedding_model, llm_model = typed
+        key, api_base, embedding_model, llm_model, seconds = typed
         options: dict[str, dict[str, float]] = {}
         for (preset, name), value in zip(self.sliders, numbers, strict=True):
-            options.setdefault(preset, {})[name] = _number(value)
+            options.setdefault(preset, {})[name] = number(value)
         by_budget = retrieval == BY_BUDGET
         key = (key or "").strip()
         return Choice(
-            parsers=tuple(name for name in PRESETS if name in (parsers or ()))[:MOST_COLUMNS],
+            parsers=_columns(parsers, seconds),
             options=options,
             budget=int(budget) if by_budget else None,
             top_k=None if by_budget else int(top_k),
@@ -82,12 +97,18 @@ class Controls:
             llm_model=llm_model or "",
         )
 
+    def shown(self, parsers: list[str] | None, seconds: list[str] | None) -> list[Any]:
+        """What `count` and `groups` become with these chosen."""
+        names = _columns(parsers, seconds)
+        return [_counted(len(names)), *(gr.Group(visible=one in names) for one in self.groups)]
+
     def wire(self) -> None:
         """Show only the sliders that have a meaning for what is chosen."""
-        self.parsers.change(
-            lambda chosen: [gr.Group(visible=name in (chosen or ())) for name in self.groups],
-            self.parsers,
-            list(self.groups.values()),
+        gr.on(
+            [self.parsers.change, self.seconds.change],
+            self.shown,
+            [self.parsers, self.seconds],
+            [self.count, *self.groups.values()],
             show_progress="hidden",
             queue=False,
             api_visibility="private",
@@ -111,12 +132,19 @@ def build_controls(settings: Settings) -> Controls:
         label=f"Parsers to compare, up to {MOST_COLUMNS}",
         elem_id="rn-parsers",
     )
-    groups: dict[str, gr.Group] = {}
-    sliders: dict[tuple[str, str], gr.Slider] = {}
-    with gr.Accordion("Chunk sizes", open=False):
-        for name in OPTIONS:
-            with gr.Group(visible=name in first) as groups[name]:
-                sliders |= _sliders(name)
+    count = gr.HTML(_counted(len(first)), apply_default_css=False, elem_id="rn-columns")
+    with gr.Accordion("What each parser does", open=False):
+        gr.HTML(parsers_explained(), apply_default_css=False)
+    with gr.Accordion("Parameters", open=False, elem_id="rn-parameters"):
+        seconds = gr.Dropdown(
+            [(preset.title, name) for name, preset in PRESETS.items()],
+            multiselect=True,
+            value=[],
+            label="Compare twice, with other parameters",
+            info="Each adds a column with sliders of its own.",
+            elem_id="rn-seconds",
+        )
+        groups, sliders = _groups(first)
     with gr.Accordion("Retrieval", open=False):
         retrieval, budget, top_k = _retrieval(settings)
         retrieval_only = gr.Checkbox(
@@ -124,20 +152,53 @@ def build_controls(settings: Settings) -> Controls:
         )
     with gr.Accordion("Models and key", open=False):
         models = _models(settings)
-    return Controls(parsers, groups, sliders, retrieval, budget, top_k, retrieval_only, models)
+    return Controls(
+        parsers=parsers,
+        seconds=seconds,
+        count=count,
+        groups=groups,
+        sliders=sliders,
+        retrieval=retrieval,
+        budget=budget,
+        top_k=top_k,
+        retrieval_only=retrieval_only,
+        models=models,
+    )
 
 
-def _sliders(preset: str) -> dict[tuple[str, str], gr.Slider]:
-    title = PRESETS[preset].title
+def _columns(parsers: Sequence[str] | None, seconds: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of the columns, second copies beside the first; only presets count."""
+    wanted = {*(parsers or ()), *(one + SECOND for one in seconds or ())}
+    return tuple(name for one in PRESETS for name in (one, one + SECOND) if name in wanted)
+
+
+def _counted(number: int) -> Html:
+    said = f"{count(number, 'column')} of {MOST_COLUMNS}"
+    if number <= MOST_COLUMNS:
+        return tag("p", said, cls="rn-quiet", role="status")
+    return notice("warning", f"{said}: untick {number - MOST_COLUMNS}")
+
+
+def _groups(shown: Sequence[str]) -> tuple[dict[str, gr.Group], dict[tuple[str, str], gr.Slider]]:
+    """The sliders of every preset and of its second copy; only those of `shown` are visible."""
+    groups: dict[str, gr.Group] = {}
+    sliders: dict[tuple[str, str], gr.Slider] = {}
+    for name in [one + copy for one in OPTIONS for copy in ("", SECOND)]:
+        with gr.Group(visible=name in shown) as groups[name]:
+            sliders |= _sliders(name)
+    return groups, sliders
+
+
+def _sliders(name: str) -> dict[tuple[str, str], gr.Slider]:
     return {
-        (preset, option.field): gr.Slider(
+        (name, option.field): gr.Slider(
             option.minimum,
             option.maximum,
-            value=default_of(preset, option),
+            value=default_of(name, option),
             step=option.step,
-            label=f"{title}: {option.label[:1].lower()}{option.label[1:]}",
+            label=f"{title_of(name)}: {option.label[:1].lower()}{option.label[1:]}",
         )
-        for option in OPTIONS[preset]
+        for option in OPTIONS[preset_of(name)]
     }
 
 
@@ -190,6 +251,6 @@ def _models(settings: Settings) -> tuple[gr.Textbox, ...]:
     )
 
 
-def _number(value: float) -> float:
+def number(value: float) -> float:
     """Sliders send 750.0 for 750, which parsers refuse to take for a whole number of tokens."""
     return int(value) if float(value).is_integer() else value

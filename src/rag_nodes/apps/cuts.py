@@ -7,10 +7,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import gradio as gr
 from llama_index.core.schema import MetadataMode
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.apps.visitors import session_of
 from rag_nodes.evaluation import (
     Chunk,
     Tally,
@@ -29,6 +28,7 @@ from rag_nodes.text.tokenizers import count_tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import gradio as gr
     from llama_index.core.schema import Document, TextNode
 
     from rag_nodes.apps.session import Session
@@ -142,15 +142,13 @@ class AllCuts:
 
     def of_request(self, request: gr.Request) -> Cuts | None:
         """What the visitor behind a request has loaded; None while that is nothing."""
-        try:
-            return self.of(self._sessions.of(request.session_hash))
-        except ConfigurationError as error:
-            raise gr.Error(str(error), print_exception=False) from error
+        return self.of(session_of(self._sessions, request))
 
     def of(self, session: Session) -> Cuts | None:
         """What the session holds now; None while nothing is loaded."""
         # Without the session's lock, which a slow answer may hold: both are replaced as a whole.
-        documents, comparison = session.documents, session.comparison
+        # In this order: a comparison is set after its documents.
+        comparison, documents = session.comparison, session.documents
         with self._lock:
             known = self._cuts.get(session)
             if comparison is None:

@@ -24,7 +24,7 @@ _TO_LIST = """() => setTimeout(() => document.querySelector('#rn-findings')
   ?.scrollIntoView({behavior: 'smooth', block: 'nearest'}), 100)"""
 _LABELLED = tag(
     "div",
-    tag("h3", "Labelled questions"),
+    tag("h2", "Labelled questions"),
     tag(
         "p",
         "Recall and precision need questions whose answers are marked in the documents. "

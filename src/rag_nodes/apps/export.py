@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.apps.options import preset_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import ParentChildNodeParser, get_parser
 from rag_nodes.query import QueryOptions
@@ -132,6 +133,7 @@ def script_of(comparison: Comparison, strategy: str) -> str:
     parser = comparison.parsers.get(strategy)
     if parser is None:
         raise ConfigurationError(f"no parser {strategy!r} in this comparison: choose another")
+    preset = preset_of(strategy)
     family = isinstance(parser, ParentChildNodeParser)
     online = not comparison.models.offline
     embedder = next((name for name in _EMBEDDERS if getattr(parser, name, None)), None)
@@ -143,7 +145,7 @@ def script_of(comparison: Comparison, strategy: str) -> str:
         imports_llama="from llama_index.core.schema import TransformComponent\n" if family else "",
         imports_parsers=", leaf_nodes" if family else "",
         models=_models(comparison.models),
-        parser=_arguments([repr(strategy)], _parser_options(strategy, parser, embedder)),
+        parser=_arguments([repr(preset)], _parser_options(preset, parser, embedder)),
         parser_object=(
             f"PARSER.model_copy(update={{{embedder!r}: models.embedding}})"
             if embedder
@@ -182,9 +184,9 @@ def _models(models: Models) -> str:
     return "\n".join([*lines, f"SETTINGS = Settings({_wrapped(arguments)})"])
 
 
-def _parser_options(strategy: str, parser: SpanNodeParser, embedder: str | None) -> dict[str, Any]:
+def _parser_options(preset: str, parser: SpanNodeParser, embedder: str | None) -> dict[str, Any]:
     """The options that differ from those of the preset."""
-    usual = get_parser(strategy).to_dict()
+    usual = get_parser(preset).to_dict()
     left_out = _NOT_OPTIONS | ({"embedding"} if embedder else set())
     return {
         name: value

@@ -104,6 +104,7 @@ def build_export_tab(cuts: AllCuts) -> ExportTab:
                 label="Python script",
                 interactive=False,
                 wrap_lines=True,
+                buttons=["copy"],
                 elem_id="rn-export-code",
             )
     strategy.input(

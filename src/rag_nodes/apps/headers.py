@@ -1,8 +1,10 @@
-"""Response headers that keep the page to itself, whatever ends up in it."""
+"""What keeps the page to itself, whatever ends up in it: response headers, and a closed route."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from starlette.responses import PlainTextResponse
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -56,3 +58,23 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+class NoDeepLinks:
+    """ASGI middleware that closes Gradio's route for links to the state of a page.
+
+    That route writes everything a visitor has typed, the key included, into a file, and shows it
+    to whoever has the link.
+
+    Args:
+        app: what answers everything else.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or say that there is nothing."""
+        closed = scope["type"] == "http" and scope["path"].rstrip("/").endswith("/deep_link")
+        answer: ASGIApp = PlainTextResponse("Not Found", 404) if closed else self._app
+        await answer(scope, receive, send)

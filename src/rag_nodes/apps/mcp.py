@@ -20,7 +20,6 @@ from pydantic import Field, ValidationError
 from rag_nodes.apps.api.clients import Client, cut, text_document
 from rag_nodes.apps.api.failures import ApiError, public
 from rag_nodes.apps.api.models import (
-    MOST_QUESTION,
     MOST_TEXT,
     AskBody,
     ChunkBody,
@@ -30,7 +29,7 @@ from rag_nodes.apps.api.models import (
     Size,
 )
 from rag_nodes.apps.api.replies import AnswerReply, Chunk, Chunks, Compared
-from rag_nodes.apps.options import make_parsers
+from rag_nodes.apps.options import MOST_QUESTION, make_parsers
 from rag_nodes.compare import Comparison, ComparisonReport
 from rag_nodes.errors import CollectionMissingError, RagNodesError
 from rag_nodes.models import choose_models

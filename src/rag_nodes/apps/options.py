@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.apps.addresses import check_address
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4
 """Parsers compared at once: more columns than that nobody reads."""
+MOST_QUESTION = 4_000
+"""Characters of a question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Option:
     """One slider of a parser.
 
     Attributes:
-        field: the parser's field.
+        field: the parser's field, or a key in one, as in `child_options.chunk_size`.
         label: what the slider says, unit included.
         minimum: leftmost value.
         maximum: rightmost value.
@@ -37,39 +41,86 @@ class Option:
     label: str
     minimum: int
     maximum: int
-    step: int
+    step: float
 
+
+_CHARACTERS = Option("chunk_size", "Chunk size, characters", 100, 4000, 50)
+_SHARED = Option("chunk_overlap", "Overlap, characters", 0, 1000, 10)
+_LARGEST = Option("chunk_size", "Largest chunk, tokens", 64, 2000, 2)
+_SMALLEST = Option("min_chunk_size", "Smallest chunk, tokens", 0, 500, 2)
+_JOINED = Option("min_chunk_size", "Join sections below, tokens", 0, 1000, 10)
 
 OPTIONS: dict[str, tuple[Option, ...]] = {
-    "fixed": (
-        Option("chunk_size", "Chunk size, characters", 100, 4000, 50),
-        Option("chunk_overlap", "Overlap, characters", 0, 1000, 10),
-    ),
+    "fixed": (_CHARACTERS, _SHARED),
     "heading": (
         Option("chunk_size", "Largest section, tokens", 50, 4000, 50),
-        Option("min_chunk_size", "Join sections below, tokens", 0, 500, 10),
+        _JOINED,
+        Option("max_level", "Deepest heading level to cut at", 1, 6, 1),
     ),
     "token-overlap": (
         Option("chunk_size", "Chunk size, tokens", 50, 2000, 10),
         Option("chunk_overlap", "Overlap, tokens", 0, 500, 10),
     ),
+    "web": (
+        Option("split_only_if_over", "Keep whole up to, tokens", 0, 8000, 100),
+        Option("chunk_size", "Largest section, tokens", 100, 8000, 100),
+        Option("chunk_overlap", "Overlap, tokens", 0, 1000, 10),
+        _JOINED,
+    ),
     "semantic": (
+        _LARGEST,
+        _SMALLEST,
         Option("breakpoint_percentile", "Break above percentile", 50, 99, 1),
-        Option("min_chunk_size", "Smallest chunk, tokens", 0, 500, 2),
-        Option("chunk_size", "Largest chunk, tokens", 64, 2000, 2),
+    ),
+    "recursive": (_CHARACTERS, _SHARED),
+    "sentence": (
+        Option("chunk_size", "Chunk size, sentences", 1, 50, 1),
+        Option("chunk_overlap", "Overlap, sentences", 0, 20, 1),
+    ),
+    "pdf-qa": (_CHARACTERS, _SHARED),
+    "sentence-window": (
+        Option("window", "Sentences to read on either side", 0, 10, 1),
+        Option("chunk_size", "Sentences to find", 1, 10, 1),
+    ),
+    "page": (Option("chunk_size", "Cut pages above, tokens", 50, 4000, 50),),
+    "parent-child": (
+        Option("child_options.chunk_size", "Child to find, tokens", 50, 1000, 10),
+        Option("parent_options.chunk_size", "Parent to read, tokens", 500, 4000, 50),
+    ),
+    "semantic-optimal": (
+        _LARGEST,
+        _SMALLEST,
+        Option("chunk_penalty", "Penalty of each chunk; more makes fewer", 0, 5, 0.1),
+    ),
+    "auto": (
+        Option("chunk_size", "Chunk size, tokens", 50, 2000, 10),
+        Option("chunk_overlap", "Overlap, tokens", 0, 500, 10),
+        Option("whole_document_below", "Keep whole below, tokens", 0, 2000, 50),
     ),
 }
-"""The sliders of each preset (S0-12); a preset without an entry runs with its defaults."""
+"""The sliders of each preset (S0-12): of its fields those that change most. The first is the one in
+which a second copy of the preset differs at first."""
 
-HEADLINES: dict[str, str] = {
+SECOND = "-2"
+"""Ends the name of a preset's second copy, which has parameters of its own."""
+
+_HEADLINES: dict[str, str] = {
     "FixedSizeNodeParser": "{chunk_size} {unit} · {chunk_overlap} shared",
+    "RecursiveNodeParser": "{chunk_size} {unit} · {chunk_overlap} shared",
+    "SentenceNodeParser": "{chunk_size} {unit} · {chunk_overlap} shared",
     "HeadingHierarchyNodeParser": "sections of {min_chunk_size} to {chunk_size} tokens",
     "TokenOverlapNodeParser": "{chunk_size} tokens · {chunk_overlap} shared",
     "SemanticNodeParser": (
         "percentile {breakpoint_percentile:g} · {min_chunk_size} to {chunk_size} tokens"
     ),
+    "PageNodeParser": "pages of up to {chunk_size} tokens",
+    "ParentChildNodeParser": (
+        "{child_options[chunk_size]} tokens found · {parent_options[chunk_size]} read"
+    ),
+    "AutoNodeParser": "chosen per document · {chunk_size} tokens",
 }
-"""What stands under the title of a column, by class and with its fields."""
+_OPTIMAL = "most coherent · {min_chunk_size} to {chunk_size} tokens"
+_WINDOW = "{chunk_size} found · {window} on either side read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +128,9 @@ class Choice:
     """What one user chose.
 
     Attributes:
-        parsers: presets to compare, in the order of `PRESETS`.
-        options: per preset, the values of its sliders by field.
+        parsers: presets to compare, in the order of `PRESETS`; a second copy has `SECOND` at the
+            end of its name.
+        options: per name, the values of its sliders by field.
         budget: context tokens per answer; None for no budget.
         top_k: chunks per answer; None lets the budget decide.
         retrieval_only: show what was found, write no answer.
@@ -99,29 +151,95 @@ class Choice:
     llm_model: str = ""
 
 
-def default_of(preset: str, option: Option) -> float:
-    """Where a slider stands at first: what the preset says."""
-    value: float = getattr(get_parser(preset), option.field)
-    return value
+def preset_of(name: str) -> str:
+    """The preset a column runs: its name, unless that is a second copy's."""
+    base = name.removesuffix(SECOND)
+    return base if name not in PRESETS and base in PRESETS else name
+
+
+def is_second(name: str) -> bool:
+    """Whether a column is the second copy of a preset."""
+    return preset_of(name) != name
+
+
+def headline_of(configuration: Mapping[str, object]) -> str:
+    """What stands under the title of a column: its options in a few words.
+
+    Args:
+        configuration: the parser's fields, and its class under "class".
+    """
+    headline = _HEADLINES.get(str(configuration["class"]), "")
+    if configuration.get("method") == "optimal":
+        headline = _OPTIMAL
+    if "unit" in configuration and configuration.get("window"):
+        headline = _WINDOW
+    return headline.format(**configuration)
+
+
+def default_of(name: str, option: Option) -> float:
+    """Where a slider stands at first: what the preset says, and half of that in a second copy.
+
+    Two columns of equal options could not be compared.
+    """
+    preset = preset_of(name)
+    group, _, key = option.field.rpartition(".")
+    parser = get_parser(preset)
+    value: float = getattr(parser, group)[key] if group else getattr(parser, option.field)
+    if preset == name or option is not OPTIONS[preset][0]:
+        return value
+    return max(option.minimum, value / 2 // option.step * option.step)
 
 
 def make_parsers(choice: Choice, embedding: BaseEmbedding | None) -> dict[str, SpanNodeParser]:
-    """The chosen parsers, by preset.
+    """The chosen parsers, by name.
 
     Args:
         choice: what was chosen.
         embedding: compares sentences where a parser needs that; None for the offline one.
 
     Raises:
-        ConfigurationError: values contradict each other, such as more overlap than size.
+        ConfigurationError: too many, or values contradict each other, such as more overlap than
+            size.
     """
+    surplus = len(choice.parsers) - MOST_COLUMNS
+    if surplus > 0:
+        raise ConfigurationError(
+            f"{len(choice.parsers)} columns chosen, at most {MOST_COLUMNS} are compared: "
+            f"untick {surplus}"
+        )
     parsers = {}
     for name in choice.parsers:
-        options: dict[str, Any] = dict(choice.options.get(name, {}))
-        if embedding is not None and "embed_model" in PRESETS[name].parser.model_fields:
+        preset = preset_of(name)
+        options = _fields(preset, choice.options.get(name, {}))
+        if embedding is not None and "embed_model" in PRESETS[preset].parser.model_fields:
             options["embed_model"] = embedding
-        parsers[name] = get_parser(name, **options)
+        try:
+            parsers[name] = get_parser(preset, **options)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"parser {name!r}: {error}") from error
     return parsers
+
+
+def _fields(preset: str, values: Mapping[str, float]) -> dict[str, Any]:
+    """Values of sliders as fields of the parser; a key in a field leaves its other keys."""
+    fields: dict[str, Any] = {}
+    for name, value in values.items():
+        group, _, key = name.rpartition(".")
+        if group:
+            fields.setdefault(group, dict(getattr(get_parser(preset), group)))[key] = value
+        else:
+            fields[name] = value
+    return fields
+
+
+def query_options(settings: Settings, choice: Choice) -> QueryOptions:
+    """How questions are answered: as the server is set up, and as was chosen."""
+    chosen = {
+        "budget": choice.budget,
+        "top_k": choice.top_k,
+        "retrieval_only": choice.retrieval_only,
+    }
+    return QueryOptions(**{**settings.answering(), **chosen})
 
 
 def effective_settings(

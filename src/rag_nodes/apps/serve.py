@@ -115,7 +115,7 @@ def make_server(
         Workers,
         make_api,
     )
-    from rag_nodes.apps.headers import SecurityHeaders
+    from rag_nodes.apps.headers import NoDeepLinks, SecurityHeaders
     from rag_nodes.apps.workbench import build_app
 
     access, limits = access or Access(), limits or ServerLimits()
@@ -135,6 +135,7 @@ def make_server(
     page = build_app(settings, documents=documents, local_models=local_models)
     gr.mount_gradio_app(server, page, path="/", **_mount_options())
     # The last one added is the outermost: headers are on every refusal, too.
+    server.add_middleware(NoDeepLinks)
     server.add_middleware(BodyLimits, limits=limits)
     server.add_middleware(Gate, access=access)
     server.add_middleware(SecurityHeaders)
@@ -145,13 +146,13 @@ def launch_options() -> dict[str, Any]:
     """What every launch of the blocks alone needs: looks, limits, headers, and no tracks left."""
     from starlette.middleware import Middleware
 
-    from rag_nodes.apps.headers import SecurityHeaders
+    from rag_nodes.apps.headers import NoDeepLinks, SecurityHeaders
 
     return {
         **_page_options(),
         "share": False,
         "quiet": True,
-        "app_kwargs": {"middleware": [Middleware(SecurityHeaders)]},
+        "app_kwargs": {"middleware": [Middleware(SecurityHeaders), Middleware(NoDeepLinks)]},
     }
 
 

@@ -5,84 +5,34 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.options import effective_settings, make_parsers
+from rag_nodes.apps.addresses import must_be_public
+from rag_nodes.apps.loading import Loaded, Loading, outcomes, read_documents
+from rag_nodes.apps.options import effective_settings, make_parsers, query_options
 from rag_nodes.apps.scores import Scale, scale_for
+from rag_nodes.apps.turns import AT_FIRST, Asking, Growing, Turn, Turns, mixed, only_one
 from rag_nodes.compare import Comparison
-from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
-from rag_nodes.metadata import SOURCE
+from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError, StoreError
 from rag_nodes.models import check_models, choose_models
-from rag_nodes.pipeline import FileOutcome, Progress
-from rag_nodes.query import QueryOptions
-from rag_nodes.query.events import Delta, Last, Retrieved
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from llama_index.core.schema import Document
 
     from rag_nodes.apps.options import Choice
-    from rag_nodes.compare import ComparisonReport, ComparisonStream
+    from rag_nodes.compare import ComparisonStream
     from rag_nodes.models import Models
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.pipeline.report import FileStatus
-    from rag_nodes.query.events import Event
-    from rag_nodes.readers import ReadResult
+    from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
     from rag_nodes.settings import Settings
     from rag_nodes.store import Store
 
-MOST_TURNS = 20
-"""Questions kept on the page; older ones are dropped, so that it stays quick."""
-
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One question and what came of it.
-
-    Attributes:
-        number: counted from 1, never reused within a session.
-        question: as typed.
-        report: the answers; None when no parser could answer.
-        error: why not; None otherwise.
-        scale: how the similarities of this turn's embedding model read.
-    """
-
-    number: int
-    question: str
-    report: ComparisonReport | None
-    error: str | None
-    scale: Scale | None
-
-
-@dataclass(frozen=True, slots=True)
-class Growing:
-    """One column while its answer is being written.
-
-    Attributes:
-        name: the parser.
-        found: chunks retrieved; None before that.
-        text: what has arrived of the answer.
-        ended: nothing more will come.
-    """
-
-    name: str
-    found: int | None = None
-    text: str = ""
-    ended: bool = False
-
-    def after(self, event: Event) -> Growing:
-        """The column after one more event."""
-        if isinstance(event, Retrieved):
-            return replace(self, found=len(event.hits))
-        if isinstance(event, Delta):
-            return replace(self, text=self.text + event.text)
-        return replace(self, ended=True) if isinstance(event, Last) else self
 
 
 class Session:
@@ -93,7 +43,8 @@ class Session:
         local_models: the visitor may type in addresses behind the server's firewall.
 
     Attributes:
-        turns: questions and answers, oldest first.
+        history: questions and answers, and what the visitor thought of them.
+        asking: the question that is being answered; None while there is none.
         report: what the last `load` did; None before it.
         paths: the loaded documents.
     """
@@ -102,22 +53,40 @@ class Session:
         self._settings = settings
         self._local_models = local_models
         self._lock = threading.Lock()
+        self._one_question = threading.Lock()
         self._store: Store | None = None
         self._comparison: Comparison | None = None
         self._scale: Scale | None = None
         self._documents: list[Document] = []
-        self._files: dict[str, FileOutcome] = {}
+        self._files: Mapping[str, FileOutcome] = {}
+        self._loading: Loading | None = None
         self._checked: Settings | None = None
         self._asked = 0
         self._running: ComparisonStream | None = None
-        self.turns: list[Turn] = []
+        self.history = Turns()
+        self.asking: Asking | None = None
         self.report: IngestReport | None = None
         self.paths: tuple[Path, ...] = ()
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Questions and answers, oldest first."""
+        return list(self.history.all)
 
     @property
     def ready(self) -> bool:
         """True when there is something to ask."""
         return self._comparison is not None
+
+    @property
+    def loading(self) -> bool:
+        """True while documents are loaded."""
+        return self._loading is not None
+
+    @property
+    def in_use(self) -> bool:
+        """True with documents, or while they are loaded."""
+        return bool(self._documents) or self.loading
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -143,7 +112,8 @@ class Session:
         """Read documents and cut them with every chosen parser.
 
         Other documents than before start over: new store, no history (S0-41). The same documents
-        are not read again, and only parsers whose options changed do any work.
+        are not read again, and only parsers whose options changed do any work. Until all is done
+        the session answers from what it held before; loading that runs already is cancelled.
 
         Args:
             paths: what to load; empty to stay with the loaded documents.
@@ -151,35 +121,29 @@ class Session:
             progress: called after every step, from any thread.
 
         Raises:
+            CancelledError: see `cancel`.
             RagNodesError: nothing was chosen or read, or the models do not answer.
         """
+        wanted = tuple(dict.fromkeys(paths)) or self.paths
+        if not wanted:
+            raise ConfigurationError("no document yet: upload one first")
+        if not choice.parsers:
+            raise ConfigurationError("no parser chosen: tick at least one")
+        self.cancel()
+        loading = self._loading = Loading(progress)
+        loaded = loading.run(partial(self._load, wanted, choice, loading), self._discard)
         with self._lock:
-            wanted = tuple(dict.fromkeys(paths)) or self.paths
-            if not wanted:
-                raise ConfigurationError("no document yet: upload one first")
-            if not choice.parsers:
-                raise ConfigurationError("no parser chosen: tick at least one")
-            models, self._scale = self._models(choice)
-            parsers = make_parsers(choice, None if models.offline else models.embedding)
-            if wanted != self.paths or not self._documents:
-                self._start_over(wanted)
-                self._read(progress)
-            return self._ingest(
-                Comparison(
-                    store=self._opened(),
-                    models=models,
-                    parsers=parsers,
-                    options=QueryOptions(
-                        **{
-                            **self._settings.answering(),
-                            "budget": choice.budget,
-                            "top_k": choice.top_k,
-                            "retrieval_only": choice.retrieval_only,
-                        }
-                    ),
-                ),
-                progress,
-            )
+            if self._loading is not loading:
+                self._discard(loaded)
+                raise CancelledError("cancelled: the visitor has left, or loads something else")
+            self._take_over(loaded)
+        return loaded.report
+
+    def cancel(self) -> None:
+        """End the loading that runs, if any; everything stays as it was before it."""
+        loading, self._loading = self._loading, None
+        if loading is not None:
+            loading.cancel()
 
     def ask(self, question: str) -> Turn:
         """Answer with every parser and remember the turn; failures are part of it."""
@@ -187,51 +151,82 @@ class Session:
             pass
         return self.turns[-1]
 
-    def stream(self, question: str) -> Iterator[tuple[Growing, ...]]:
-        """Like `ask`, with a look at the columns whenever something has changed in one.
+    def stream(self, question: str, *, blind: bool = False) -> Iterator[tuple[Growing, ...]]:
+        """Like `ask`, with a look at the columns first and whenever something has changed in one.
 
         Whoever stops reading stops the answers, and nothing is remembered.
+
+        Args:
+            question: as typed.
+            blind: hide the parsers' names and mix the columns until the visitor has voted.
+
+        Raises:
+            ConfigurationError: another question is being answered; it does not wait for that.
         """
-        with self._lock:
+        with only_one(self._one_question), self._lock:
             report, error = None, None
+            order: tuple[str, ...] = ()
+            stopped: dict[str, str] = {}
+            self._asked += 1
+            self.history.shown = AT_FIRST
             try:
                 if self._comparison is None:
                     raise ConfigurationError("no document yet: upload one first")
-                grown = {name: Growing(name) for name in self._comparison.parsers}
+                order = mixed(self.columns) if blind else ()
+                columns = tuple(Growing(name) for name in order or self.columns)
+                self.asking = Asking(self._asked, question, columns, blind=bool(order))
+                yield columns
                 with self._comparison.stream(question) as self._running:
                     for name, event in self._running:
-                        grown[name] = grown[name].after(event)
-                        yield tuple(grown.values())
+                        self.asking = self.asking.after(name, event)
+                        yield self.asking.growing
                     report = self._running.report()
+                stopped = {one.name: one.text for one in self.asking.growing if one.stopped}
             except RagNodesError as failure:
                 error = str(failure)
             finally:
-                self._running = None
-            self._asked += 1
-            turn = Turn(self._asked, question, report, error, self._scale)
-            self.turns = [*self.turns, turn][-MOST_TURNS:]
+                self._running, self.asking = None, None
+            self.history.add(
+                Turn(self._asked, question, report, error, self._scale, order, stopped)
+            )
 
     def stop(self) -> None:
         """End the answers that are being written; what has ended stays."""
-        running = self._running
-        if running is not None:
-            for name in self.columns:
-                running.cancel(name)
+        asking = self.asking
+        for column in range(len(asking.growing) if asking else 0):
+            self.stop_one(asking.number if asking else 0, column + 1)
+
+    def stop_one(self, turn: int, column: int) -> None:
+        """End one answer that is being written; the others go on.
+
+        Args:
+            turn: number of the question; nothing happens where it is not being answered.
+            column: its place on the page, counted from 1; anything else is ignored.
+        """
+        asking, running = self.asking, self._running
+        if asking is None or running is None or asking.number != turn:
+            return
+        if 1 <= column <= len(asking.growing):
+            running.cancel(asking.growing[column - 1].name)
 
     def clear(self) -> None:
-        """Forget the questions; documents stay."""
-        with self._lock:
-            self.turns = []
+        """Forget the questions, but not one that is being answered; documents stay."""
+        self.history.clear()
 
     def close(self) -> None:
-        """Free everything, once running work has ended."""
+        """Free everything; what runs is ended first."""
+        self.cancel()
+        self.stop()
         with self._lock:
             self._start_over(())
 
     def _models(self, choice: Choice) -> tuple[Models, Scale]:
         """The models, known to answer; a choice that was checked is not checked again."""
         settings = effective_settings(self._settings, choice, local_models=self._local_models)
-        models = choose_models(settings)
+        public_only = must_be_public(
+            settings.api_base, configured=self._settings.api_base, local=self._local_models
+        )
+        models = choose_models(settings, public_only=public_only)
         if settings != self._checked:
             check_models(models)
             self._checked = settings
@@ -241,7 +236,8 @@ class Session:
         if self._store is not None:
             self._store.close()
         self._store, self._comparison, self.report = None, None, None
-        self._documents, self._files, self.turns = [], {}, []
+        self._documents, self._files = [], {}
+        self.history.clear()
         self.paths = paths
 
     def _opened(self) -> Store:
@@ -249,39 +245,45 @@ class Session:
             self._store = open_store(":memory:")
         return self._store
 
-    def _read(self, progress: Callable[[Progress], None]) -> None:
-        """Read every file once; a bad one becomes a row and stops nothing."""
-        from rag_nodes.readers import Limits, read_all
-
-        limits = Limits(**self._settings.reading())
-        for position, path in enumerate(self.paths):
-            progress(Progress("read", path.name, position, len(self.paths)))
-            for result in read_all([path], limits=limits):
-                if result.document is not None:
-                    self._documents.append(result.document)
-                self._note(result)
-
-    def _note(self, result: ReadResult) -> None:
-        """Remember how a file ended, under the name its document goes by."""
-        name, error = str(result.path), result.error
-        source = str(result.document.metadata[SOURCE]) if result.document else name
-        # Not the whole message: it holds the path on the server, and some reasons repeat it.
-        why = f"{error.reason}; {error.remedy}".replace(name, result.path.name) if error else None
-        status: FileStatus = "failed" if error else "read"
-        self._files[source] = FileOutcome(name, status, None, 0, why, result.seconds)
-
-    def _ingest(self, comparison: Comparison, progress: Callable[[Progress], None]) -> IngestReport:
+    def _load(self, wanted: tuple[Path, ...], choice: Choice, loading: Loading) -> Loaded:
+        """Read, cut, embed and store; changes nothing but collections that nobody looks at."""
         started = time.perf_counter()
-        report = comparison.ingest_documents(self._documents, progress=progress)
-        outcomes = {outcome.path: outcome for outcome in report.files}
-        files = tuple(
-            replace(outcomes[path], seconds=row.seconds) if path in outcomes else row
-            for path, row in self._files.items()
+        models, scale = self._models(choice)
+        loading.watch(models.embedding)
+        parsers = make_parsers(choice, None if models.offline else models.embedding)
+        known = wanted == self.paths and bool(self._documents)
+        documents, files = self._documents, self._files
+        if not known:
+            documents, files = read_documents(wanted, self._settings.reading(), loading.step)
+        store = self._opened() if known else open_store(":memory:")
+        try:
+            options = query_options(self._settings, choice)
+            comparison = Comparison(store=store, models=models, parsers=parsers, options=options)
+            report = comparison.ingest_documents(documents, progress=loading.step)
+        except BaseException:
+            if not known:
+                store.close()
+            raise
+        report = replace(
+            report, files=outcomes(files, report), seconds=time.perf_counter() - started
         )
-        self.report = replace(report, files=files, seconds=time.perf_counter() - started)
-        self._comparison = comparison if self._documents else None
-        self._drop_unused(comparison)
-        return self.report
+        return Loaded(wanted, documents, files, comparison, report, scale)
+
+    def _take_over(self, loaded: Loaded) -> None:
+        """Answer from what was loaded from now on."""
+        if loaded.comparison.store is not self._store:
+            self._start_over(loaded.paths)
+        self._store = loaded.comparison.store
+        self._documents, self._files = loaded.documents, loaded.files
+        self.report, self._scale = loaded.report, loaded.scale
+        self._comparison = loaded.comparison if loaded.documents else None
+        self._loading = None
+        self._drop_unused(loaded.comparison)
+
+    def _discard(self, loaded: Loaded) -> None:
+        """Free what nobody waits for any longer."""
+        if loaded.comparison.store is not self._store:
+            loaded.comparison.store.close()
 
     def _drop_unused(self, comparison: Comparison) -> None:
         """Options that were left behind leave no chunks."""

@@ -5,14 +5,19 @@ from __future__ import annotations
 import threading
 import time
 from typing import TYPE_CHECKING
+from weakref import WeakMethod
 
 from rag_nodes.apps.session import Session
+from rag_nodes.apps.votes import Votes
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rag_nodes.settings import Settings
+
+_SHORTEST = 0.05
+"""Seconds between two looks for what is idle, at least."""
 
 
 class Sessions:
@@ -26,8 +31,12 @@ class Sessions:
         settings: handed to each session.
         local_models: handed to each session.
         idle_seconds: seconds without a request after which a session ends.
-        most: sessions at a time; beyond that the one idle longest ends.
+        most: sessions at a time; beyond that the one idle longest ends, those without a document
+            first.
         clock: seconds that only grow.
+
+    Attributes:
+        votes: what all of them thought of the answers.
     """
 
     def __init__(
@@ -39,6 +48,7 @@ class Sessions:
         most: int = 100,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.votes = Votes(settings.votes)
         self._settings = settings
         self._local_models = local_models
         self._idle_seconds = idle_seconds
@@ -46,6 +56,7 @@ class Sessions:
         self._clock = clock
         self._lock = threading.Lock()
         self._sessions: dict[str, tuple[float, Session]] = {}
+        self._timer: threading.Timer | None = None
 
     def __contains__(self, key: str) -> bool:
         """Whether there is a session of that key."""
@@ -70,7 +81,8 @@ class Sessions:
         with self._lock:
             session = self._sessions.pop(key, (now, None))[1] or self._new()
             self._sessions[key] = (now, session)
-            ended = self._expired(now)
+            ended = self._expired(now) + self._surplus()
+            self._watch(now)
         _close_all(ended)
         return session
 
@@ -78,6 +90,7 @@ class Sessions:
         """Free the session of a tab, if there is one."""
         with self._lock:
             entry = self._sessions.pop(key or "", None)
+            self._unwatched()
         _close_all([entry[1]] if entry else [])
 
     def close(self) -> None:
@@ -85,20 +98,58 @@ class Sessions:
         with self._lock:
             entries = list(self._sessions.values())
             self._sessions.clear()
+            self._unwatched()
         _close_all([session for _, session in entries])
 
     def _new(self) -> Session:
         return Session(self._settings, local_models=self._local_models)
 
+    def sweep(self) -> None:
+        """Free what is idle for too long; happens by itself, also when nobody comes any more."""
+        now = self._clock()
+        with self._lock:
+            ended = self._expired(now)
+            self._timer = None
+            self._watch(now)
+        _close_all(ended)
+
     def _expired(self, now: float) -> list[Session]:
-        """Take out what is idle for too long or too many; the oldest come first."""
+        """Take out what is idle for too long."""
+        old = [one for one, (used, _) in self._sessions.items() if now - used > self._idle_seconds]
+        return [self._sessions.pop(one)[1] for one in old]
+
+    def _surplus(self) -> list[Session]:
+        """Take out what is too many; the oldest come first, and the one just used never goes."""
         surplus = len(self._sessions) - self._most
-        keys = [
-            key
-            for position, (key, (used, _)) in enumerate(self._sessions.items())
-            if position < surplus or now - used > self._idle_seconds
-        ]
-        return [self._sessions.pop(key)[1] for key in keys]
+        if surplus <= 0:
+            return []
+        others = list(self._sessions)[:-1]
+        # Whoever only asks for sessions must not cost others their documents.
+        others.sort(key=lambda one: self._sessions[one][1].in_use)
+        return [self._sessions.pop(one)[1] for one in others[:surplus]]
+
+    def _watch(self, now: float) -> None:
+        """Have `sweep` called once the one idle longest has been so for too long."""
+        if self._timer is not None or not self._sessions:
+            return
+        oldest, _ = next(iter(self._sessions.values()))
+        wait = max(oldest + self._idle_seconds - now, _SHORTEST)
+        self._timer = threading.Timer(wait, _sweep, [WeakMethod(self.sweep)])
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _unwatched(self) -> None:
+        """No timer where there is nothing to wait for."""
+        if self._timer is not None and not self._sessions:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _sweep(method: WeakMethod[Callable[[], None]]) -> None:
+    """Call it, unless its object is gone."""
+    sweep = method()
+    if sweep is not None:
+        sweep()
 
 
 def _close_all(sessions: Sequence[Session]) -> None:

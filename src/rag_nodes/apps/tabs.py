@@ -1,4 +1,4 @@
-"""The tabs of the page: the comparison, and three views of the chunks it is made from."""
+"""The page: a sidebar to load documents, the comparison, and three views of its chunks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from rag_nodes.apps.compare_tab import build_compare_tab
 from rag_nodes.apps.cuts import AllCuts
 from rag_nodes.apps.evaluate_tab import AT_ONCE, build_evaluate_tab
 from rag_nodes.apps.export_tab import build_export_tab
+from rag_nodes.apps.loading_events import LoadingEvents
+from rag_nodes.apps.sidebar import build_sidebar, wire_loading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.sessions import Sessions
     from rag_nodes.settings import Settings
-
-_STATUS = "rn-status"
-"""Element that changes whenever documents are loaded."""
 
 
 class _View(NamedTuple):
@@ -43,18 +42,29 @@ def build_tabs(
     documents: Sequence[Path] = (),
     example: Path | None = None,
 ) -> None:
-    """Build and wire all tabs inside the blocks that are open; see `build_compare_tab`."""
+    """Build and wire sidebar and tabs inside the blocks that are open.
+
+    Args:
+        app: the blocks that are open.
+        settings: defaults of the controls.
+        sessions: where each visitor's work is.
+        documents: loaded as soon as a visitor opens the page.
+        example: offered to visitors who have no document at hand; None for no offer.
+    """
     cuts = AllCuts(sessions)
+    sidebar = build_sidebar(settings, example)
+    loading = LoadingEvents(sessions, sidebar.controls, example)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
-            build_compare_tab(app, settings, sessions, documents=documents, example=example)
+            compare = build_compare_tab(sessions)
         with gr.Tab("Chunks", id="chunks") as drawing:
             chunks = build_chunks_tab(cuts)
         with gr.Tab("Evaluate", id="evaluate") as judging:
             judged = build_evaluate_tab(cuts, chunks, tabs)
         with gr.Tab("Export", id="export") as exporting:
             export = build_export_tab(cuts)
-    _lift_sidebar(app, comparing)
+    wire_loading(app, sidebar, loading, compare.loading, documents)
+    compare.open_chunks_in(cuts, chunks, tabs)
     views = [
         _View(
             "chunks",
@@ -66,28 +76,19 @@ def build_tabs(
         _View("evaluate", judging, judged.events.refresh, judged.outputs[:1], judged.outputs),
         _View("export", exporting, export.events.refresh, export.inputs, export.outputs),
     ]
-    _follow(app, comparing, views)
+    _follow(sidebar.status, comparing, views)
 
 
-def _lift_sidebar(app: gr.Blocks, tab: gr.Tab) -> None:
-    """Documents are loaded beside all tabs, not inside the first one."""
-    for sidebar in [block for block in tab.children if isinstance(block, gr.Sidebar)]:
-        tab.children.remove(sidebar)
-        app.children.insert(0, sidebar)
-        sidebar.parent = app
-
-
-def _follow(app: gr.Blocks, comparing: gr.Tab, views: list[_View]) -> None:
+def _follow(status: gr.HTML, comparing: gr.Tab, views: list[_View]) -> None:
     """Bring a view up to date when it opens, and while it is open when documents are loaded."""
     opened = gr.State("compare")
-    status = next(block for block in app.blocks.values() if block.elem_id == _STATUS)
     common: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
     comparing.select(lambda: "compare", outputs=opened, queue=False, **common)
     for view in views:
         view.tab.select(_always(view.name), outputs=opened, queue=False, **common)
         work = {"outputs": view.outputs, "concurrency_limit": AT_ONCE, **common}
         view.tab.select(view.refresh, view.inputs, concurrency_id="views", **work)
-        status.change(  # type: ignore[attr-defined] # an HTML component, found by its id
+        status.change(
             _if_open(view),
             [opened, *view.inputs],
             trigger_mode="always_last",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from rag_nodes.apps.example import example_document
+from rag_nodes.apps.page import Page
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.apps.tabs import build_tabs
 
@@ -20,6 +21,10 @@ TITLE = "rag_nodes: compare parsers"
 _CACHE_SECONDS = (600, 3600)
 """How often uploaded files are looked for, and the age at which they are deleted: a session keeps
 the text it read, so it never needs the file again."""
+_WAITING = 100
+"""Events of all visitors that may wait; later ones are told that the server is busy."""
+_AT_ONCE = 8
+"""Visitors whose quick events run at the same time."""
 
 
 def build_app(
@@ -39,9 +44,7 @@ def build_app(
         and headers; see `rag_nodes.apps.serve.launch_options`.
     """
     sessions = Sessions(settings, local_models=local_models)
-    app = gr.Blocks(
-        title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS
-    )
+    app = Page(title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS)
     with app:
         build_tabs(
             app,
@@ -55,7 +58,9 @@ def build_app(
             sessions.end(request.session_hash)
 
         app.unload(leave)
-    app.queue(max_size=100)
+    # Every event waits in the queue: open routes would let scripts past its limits. Those that name
+    # no limit of their own are quick, and one of them must not hold up those of other visitors.
+    app.queue(max_size=_WAITING, api_open=False, default_concurrency_limit=_AT_ONCE)
     # Until this is set, Gradio takes any path on the server for an upload. Only `launch` sets it,
     # so a mounted app would hand out files.
     app.has_launched = True

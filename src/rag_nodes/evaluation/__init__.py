@@ -3,6 +3,7 @@
 Gold answers are spans of the source, so one set of labels scores any parser.
 """
 
+from rag_nodes.evaluation.intervals import wilson
 from rag_nodes.evaluation.label_free import duplicates_of, judge, limits_of, total
 from rag_nodes.evaluation.metrics import (
     Passage,
@@ -37,5 +38,6 @@ __all__ = [
     "recall",
     "text_facts",
     "total",
+    "wilson",
     "within_budget",
 ]

@@ -6,12 +6,14 @@ import base64
 import binascii
 import hmac
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
 from rag_nodes.apps.api.failures import error_response
+from rag_nodes.apps.api.throttle import Throttle
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -49,11 +51,13 @@ class Gate:
     Args:
         app: what answers everybody else.
         access: what a request has to show.
+        throttle: slows down whoever guesses; None for a new one.
     """
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, throttle: Throttle | None = None) -> None:
         self._app = app
         self._access = access
+        self._throttle = Throttle() if throttle is None else throttle
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on or refuse it."""
@@ -75,9 +79,24 @@ class Gate:
             return error_response(
                 403, "the request comes from the page of another site", "send it without one"
             )
-        if not self._opens(scope["path"], headers.get("authorization", "")):
-            return _unauthorised(asks_for_token=self._asks_for_token(scope["path"]))
-        return None
+        if not self._asks(scope["path"]):
+            return None
+        address = (scope.get("client") or ("",))[0]
+        return self._signed_in(scope["path"], headers.get("authorization", ""), address)
+
+    def _signed_in(self, path: str, shown: str, address: str) -> Response | None:
+        """None for who may come in; who shows nothing has guessed nothing."""
+        if shown and (seconds := self._throttle.seconds(address)):
+            return _later(seconds)
+        if self._opens(path, shown):
+            self._throttle.succeeded(address)
+            return None
+        if shown:
+            self._throttle.failed(address)
+        return _unauthorised(asks_for_token=self._asks_for_token(path))
+
+    def _asks(self, path: str) -> bool:
+        return self._access.password is not None or self._asks_for_token(path)
 
     def _asks_for_token(self, path: str) -> bool:
         return self._access.token is not None and _is_for_machines(path)
@@ -85,11 +104,8 @@ class Gate:
     def _opens(self, path: str, shown: str) -> bool:
         """Whether what is shown is enough for the path."""
         token, password = self._access.token, self._access.password
-        asks_for_token = self._asks_for_token(path)
-        if not asks_for_token and password is None:
-            return True
         kind, _, value = shown.partition(" ")
-        if kind.lower() == "bearer" and asks_for_token and token is not None:
+        if kind.lower() == "bearer" and token is not None and self._asks_for_token(path):
             return _equal(value.strip(), token.get_secret_value())
         if kind.lower() == "basic" and password is not None:
             return _equal(_decoded(value), f"{self._access.user}:{password.get_secret_value()}")
@@ -112,6 +128,14 @@ def _unauthorised(*, asks_for_token: bool) -> Response:
     return response
 
 
+def _later(seconds: int) -> Response:
+    response = error_response(
+        429, "too many wrong passwords or tokens", f"try again in {seconds} s, with the right one"
+    )
+    response.headers["retry-after"] = str(seconds)
+    return response
+
+
 def _name(host: str) -> str:
     """The host of a Host header, without port and brackets."""
     try:
@@ -122,7 +146,10 @@ def _name(host: str) -> str:
 
 def _same_site(origin: str | None, host: str) -> bool:
     """True where no page, or a page of this server, sends the request."""
-    return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    try:
+        return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:  # no address at all
+        return False
 
 
 def _decoded(value: str) -> str:
@@ -133,5 +160,6 @@ def _decoded(value: str) -> str:
 
 
 def _equal(given: str, wanted: str) -> bool:
-    """Compare in a time that says nothing about how much is right."""
-    return hmac.compare_digest(given.encode(), wanted.encode())
+    """Compare in a time that says nothing about how much is right, nor about the length."""
+    digests = (sha256(one.encode()).digest() for one in (given, wanted))
+    return hmac.compare_digest(*digests)

@@ -60,7 +60,7 @@ class Client(Session):
     """
 
     _choice: Choice | None = None
-    _asking: Asking | None = None
+    _answering: Asking | None = None
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -80,7 +80,7 @@ class Client(Session):
         received: list[Received] = []
         with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
             for position, (name, stream) in enumerate(files):
-                received += _received(save(stream, name, Path(folder, str(position))))
+                received += self._read_upload(save(stream, name, Path(folder, str(position))))
         self._take([one.document for one in received if one.document is not None], most)
         return received
 
@@ -105,7 +105,7 @@ class Client(Session):
         Raises:
             RagNodesError: there is no document, the models do not answer, or options are wrong.
         """
-        asking = self.asking(question, choice, options)
+        asking = self.answering(question, choice, options)
         try:
             while asking.take() is not None:
                 pass
@@ -113,21 +113,21 @@ class Client(Session):
         finally:
             asking.close()
 
-    def asking(self, question: str, choice: Choice, options: QueryOptions) -> Asking:
+    def answering(self, question: str, choice: Choice, options: QueryOptions) -> Asking:
         """Like `answers`, event by event; the session is held until the result is closed."""
         self._lock.acquire()
         try:
             stream = self._prepared(choice, options).stream(question)
-            self._asking = Asking(stream, self._lock)
+            self._answering = Asking(stream, self._lock)
         except BaseException:
             self._lock.release()
             raise
-        return self._asking
+        return self._answering
 
     def close(self) -> None:
         """Free everything; an answer that is being streamed ends first."""
-        if self._asking is not None:
-            self._asking.close()
+        if self._answering is not None:
+            self._answering.close()
         super().close()
 
     def __enter__(self) -> Self:
@@ -137,6 +137,21 @@ class Client(Session):
     def __exit__(self, *_: object) -> None:
         """Free everything."""
         self.close()
+
+    def _read_upload(self, path: Path) -> Iterator[Received]:
+        """The documents of one file; a crawl has many."""
+        from rag_nodes.readers import Limits, read_all
+
+        try:
+            check_content(path)
+        except ReadError as error:
+            yield _failed(path.name, error)
+            return
+        for result in read_all([path], limits=Limits(**self._settings.reading())):
+            if result.error is not None:
+                yield _failed(path.name, result.error)
+            elif result.document is not None:
+                yield Received(path.name, result.document)
 
     def _take(self, documents: list[Document], most: int) -> None:
         with self._lock:
@@ -263,22 +278,6 @@ def _check_cost(name: str, parser: SpanNodeParser) -> None:
         raise ConfigurationError(
             f"{name}: chunk_overlap must be at most half of chunk_size, not {overlap} of {size}"
         )
-
-
-def _received(path: Path) -> Iterator[Received]:
-    """The documents of one file; a crawl has many."""
-    from rag_nodes.readers import read_all
-
-    try:
-        check_content(path)
-    except ReadError as error:
-        yield _failed(path.name, error)
-        return
-    for result in read_all([path]):
-        if result.error is not None:
-            yield _failed(path.name, result.error)
-        elif result.document is not None:
-            yield Received(path.name, result.document)
 
 
 def _failed(name: str, error: ReadError) -> Received:

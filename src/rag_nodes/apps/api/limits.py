@@ -90,14 +90,17 @@ class BodyLimits:
 
         async def send_some(message: Message) -> None:
             nonlocal started
+            if seen > limit and not started:
+                return  # some routes take the refusal for a fault of their own, and say so
             started = True
             await send(message)
 
         try:
             await self._app(scope, receive_some, send_some)
         except ApiError:
-            if started:
+            if started or seen <= limit:
                 raise
+        if seen > limit and not started:
             await _answer(refusal, scope, receive, send)
 
     def _limit(self, path: str) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from rag_nodes.apps.options import MOST_COLUMNS, Choice
+from rag_nodes.apps.options import MOST_COLUMNS, MOST_QUESTION, Choice
 from rag_nodes.query import Filter, QueryOptions
 
 ParserName = Literal[
@@ -27,8 +27,6 @@ ParserName = Literal[
 """The presets; a test compares them with the registry."""
 MOST_TEXT = 500_000
 """Characters of a text that is sent to be cut."""
-MOST_QUESTION = 4_000
-"""Characters of a question."""
 _LARGEST = 100_000
 Size = Annotated[int, Field(ge=1, le=_LARGEST)]
 Name = Annotated[str, Field(max_length=200, pattern=r"\S")]

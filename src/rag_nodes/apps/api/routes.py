@@ -53,6 +53,7 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
     413: {"model": Problem, "description": "Over a limit of bytes, files or documents."},
     421: {"model": Problem, "description": "Spoken to under a foreign name."},
     422: {"model": Problem, "description": "Something in the request does not fit."},
+    429: {"model": Problem, "description": "Too many wrong tokens; Retry-After says when."},
     503: {"model": Problem, "description": "Busy, or a model or the store does not answer."},
 }
 _STREAMED: dict[int | str, dict[str, Any]] = {
@@ -205,7 +206,7 @@ class _Api:
             return Compared.of(report)
         release = self._workers.hold(key or "")
         try:
-            asking = await self._workers.thread(client.asking, *arguments)
+            asking = await self._workers.thread(client.answering, *arguments)
         except BaseException:
             release()
             raise

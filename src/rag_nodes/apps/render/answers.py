@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from rag_nodes.apps.render.chunks import chunks
+# At runtime, since a named tuple looks its fields up.
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.apps.render.buttons import LETTERS, helpful
+from rag_nodes.apps.render.chunks import Place, chunks
 from rag_nodes.apps.render.html import Html, join, name_of, tag
 from rag_nodes.apps.render.parts import (
     colour_of,
@@ -15,11 +20,12 @@ from rag_nodes.apps.render.parts import (
     place,
     seconds,
     summary_of,
+    title_of,
 )
 from rag_nodes.query.citations import cited_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from rag_nodes.apps.scores import Scale
     from rag_nodes.compare import Column
@@ -33,31 +39,44 @@ _TABLE_RULE = re.compile(r"\s*\|[\s:|-]+\|\s*")
 _BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
 
 
-def column(
-    one: Column,
-    scale: Scale | None,
-    best: float | None,
-    anchor: str,
-    shared: Mapping[tuple[str, str], Sequence[str]] | None = None,
-) -> Html:
+class Shown(NamedTuple):
+    """Where and how a column stands on the page.
+
+    Attributes:
+        turn: number of the question.
+        position: of the column, counted from 1.
+        best: largest similarity of any column of this question.
+        shared: which other parsers found a hit's text too, by parser and node id.
+        mark: whether the visitor found the answer helpful; None for nothing said.
+        lettered: the column had a letter before its name was known.
+        stopped: what had arrived before the visitor stopped it; None where they did not.
+    """
+
+    turn: int
+    position: int
+    best: float | None = None
+    shared: Mapping[tuple[str, str], Sequence[str]] = MappingProxyType({})
+    mark: bool | None = None
+    lettered: bool = False
+    stopped: str | None = None
+
+
+def column(one: Column, scale: Scale | None, shown: Shown) -> Html:
     """A parser's reply.
 
     Args:
         one: what the comparison found.
         scale: turns similarities into words and colours.
-        best: largest similarity of any column of this question.
-        anchor: prefix of the ids inside, unique on the page.
-        shared: which other parsers found a hit's text too, by parser and node id.
+        shown: its place on the page, and what the visitor did with it.
     """
-    evidence = {node: names for (name, node), names in (shared or {}).items() if name == one.name}
-    parts = _reply(one, scale, best, anchor, evidence)
+    parts = _reply(one, scale, shown)
     # Always five parts: they line up across the columns.
     return tag(
         "article",
-        _header(one),
+        _header(one, shown),
         *(tag("div", part) for part in parts),
         cls=f"rn-column {colour_of(one.name)}",
-        aria_label=one.title,
+        aria_label=title_of(one.name),
     )
 
 
@@ -79,41 +98,55 @@ def answer_text(text: str, citations: tuple[Citation, ...], links: dict[int, str
     )
 
 
-def _header(one: Column) -> Html:
+def kind_of(answer: Answer) -> str:
+    """Where the text of an answer comes from."""
+    kinds = {
+        "generated": f"Written by {answer.answer_model}",
+        "extract": "Quoted from the documents",
+        "nothing": "No answer found",
+    }
+    return kinds.get(answer.kind, "Retrieved passages")
+
+
+def stopped_text(text: str) -> Html:
+    """What had arrived of an answer that the visitor stopped."""
+    return join(
+        [
+            tag("p", "Stopped", cls="rn-kind"),
+            tag("div", answer_text(text, (), {}), cls="rn-answer") if text else None,
+        ]
+    )
+
+
+def _header(one: Column, shown: Shown) -> Html:
     statistics = one.statistics
+    letter = f"{LETTERS[shown.position - 1]} · " if shown.lettered else ""
     stored = [
         count(statistics.chunks, "chunk"),
         f"{statistics.mean_tokens:.0f} tokens each" if statistics.mean_tokens else None,
     ]
     return tag(
         "header",
-        tag("h3", one.title),
+        tag("h3", letter, title_of(one.name)),
         tag("p", summary_of(one.parser), cls="rn-config"),
         tag("p", " · ".join(part for part in stored if part), cls="rn-config"),
         notice("warning", statistics.error) if statistics.error else None,
     )
 
 
-def _failure(one: Column) -> tuple[Html | None, ...]:
-    return notice("error", one.error or "no answer"), None, None, None
-
-
-def _reply(
-    one: Column,
-    scale: Scale | None,
-    best: float | None,
-    anchor: str,
-    evidence: Mapping[str, Sequence[str]],
-) -> tuple[Html | None, ...]:
-    """Answer, citations, effort, chunks."""
+def _reply(one: Column, scale: Scale | None, shown: Shown) -> tuple[Html | None, ...]:
+    """Answer, citations, effort and feedback, chunks."""
     answer = one.answer
     if answer is None:
-        return _failure(one)
+        stopped = shown.stopped
+        ended = notice("error", one.error or "no answer") if stopped is None else None
+        return ended or stopped_text(stopped or ""), None, None, None
+    anchor = f"rn-{shown.turn}-{shown.position}"
     links = _links(answer, anchor)
     unknown = ", ".join(str(number) for number in answer.unknown_sources)
     text = join(
         [
-            tag("p", _kind(answer), cls="rn-kind"),
+            tag("p", kind_of(answer), cls="rn-kind"),
             tag(
                 "div",
                 answer_text(answer.text, answer.citations, links),
@@ -122,21 +155,16 @@ def _reply(
             notice("warning", f"cites a source that was not given: {unknown}") if unknown else None,
         ]
     )
+    place_of = (shown.turn, shown.position)
+    asked = None if shown.lettered else helpful(*place_of, title_of(one.name), mark=shown.mark)
+    evidence = {node: names for (name, node), names in shown.shared.items() if name == one.name}
+    where = Place(*place_of, anchor)
     return (
         text,
         _citations(answer, links),
-        tag("p", _effort(one, answer), cls="rn-effort"),
-        chunks(answer, scale, best, anchor, evidence) if answer.hits else None,
+        join([tag("p", _effort(one, answer), cls="rn-effort"), asked]),
+        chunks(answer, scale, shown.best, where, evidence) if answer.hits else None,
     )
-
-
-def _kind(answer: Answer) -> str:
-    kinds = {
-        "generated": f"Written by {answer.answer_model}",
-        "extract": "Quoted from the documents",
-        "nothing": "No answer found",
-    }
-    return kinds.get(answer.kind, "Retrieved passages")
 
 
 def _effort(one: Column, answer: Answer) -> str:

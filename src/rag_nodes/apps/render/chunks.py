@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.apps.render.buttons import show_in_document
 from rag_nodes.apps.render.html import Html, join, tag
 from rag_nodes.apps.render.parts import count, path_of, place, title_of
 from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
@@ -20,11 +21,25 @@ _PREVIEW = 150
 """Characters of a chunk that show while it is closed."""
 
 
+class Place(NamedTuple):
+    """The column that chunks belong to.
+
+    Attributes:
+        turn: number of the question.
+        column: position of the column, counted from 1.
+        anchor: prefix of the ids inside, unique on the page.
+    """
+
+    turn: int
+    column: int
+    anchor: str
+
+
 def chunks(
     answer: Answer,
     scale: Scale | None,
     best: float | None,
-    anchor: str,
+    where: Place,
     evidence: Mapping[str, Sequence[str]],
 ) -> Html:
     """The expandable list "Retrieved chunks" of one column (S0-15, S4-18).
@@ -33,7 +48,7 @@ def chunks(
         answer: whose hits to show.
         scale: turns similarities into words and colours (S0-16).
         best: largest similarity of any column of this question.
-        anchor: prefix of the ids that citations point to.
+        where: the column.
         evidence: which other parsers found a hit's text too, by node id.
     """
     packed = {hit.node.node_id for source in answer.sources for hit in source.hits}
@@ -42,7 +57,7 @@ def chunks(
             hit,
             answer,
             _score(hit, scale, best),
-            anchor,
+            where,
             used=hit.node.node_id in packed,
             shared=evidence.get(hit.node.node_id),
         )
@@ -51,14 +66,21 @@ def chunks(
     summary = tag(
         "summary", "Retrieved chunks ", tag("span", str(len(items)), cls="rn-count"), cls="rn-more"
     )
-    return tag("details", summary, tag("ol", *items, cls="rn-hits"), cls="rn-chunks")
+    return tag(
+        "details",
+        summary,
+        tag("ol", *items, cls="rn-hits"),
+        cls="rn-chunks",
+        id=where.anchor,
+        open=not answer.text,  # where nothing was answered, they are what there is to read
+    )
 
 
 def _item(
     hit: Hit,
     answer: Answer,
     score: Html,
-    anchor: str,
+    where: Place,
     *,
     used: bool,
     shared: Sequence[str] | None,
@@ -84,9 +106,9 @@ def _item(
         ),
         tag("div", " · ".join(fact for fact in facts if fact), cls="rn-facts"),
         tag("div", headings, cls="rn-path") if headings else None,
-        _text(hit, cited),
+        _text(hit, cited, where),
         cls="rn-hit",
-        id=f"{anchor}-{hit.rank}",
+        id=f"{where.anchor}-{hit.rank}",
     )
 
 
@@ -119,7 +141,7 @@ def _score(hit: Hit, scale: Scale | None, best: float | None) -> Html:
     return tag("span", shown, cls=f"rn-score rn-{level}", title=title)
 
 
-def _text(hit: Hit, cited: Sequence[Citation]) -> Html:
+def _text(hit: Hit, cited: Sequence[Citation], where: Place) -> Html:
     """The chunk, closed to its first words, with the quoted sentences marked."""
     text = hit.node.text
     flat = " ".join(_HEADING_MARK.sub("", text[: 4 * _PREVIEW]).split())
@@ -127,9 +149,15 @@ def _text(hit: Hit, cited: Sequence[Citation]) -> Html:
     full = join(_marked(text, _quoted(hit, cited)))
     return tag(
         "details",
-        tag("summary", tag("span", preview, cls="rn-preview", dir="auto")),
+        tag(
+            "summary",
+            tag("span", preview, cls="rn-preview", dir="auto"),
+            tag("span", "Close", cls="rn-close"),
+        ),
         tag("div", full, cls="rn-text", dir="auto"),
+        show_in_document(where.turn, where.column, hit.rank),
         cls="rn-chunk",
+        id=f"{where.anchor}-{hit.rank}-text",
     )
 
 

@@ -32,6 +32,13 @@ _LINE = 400
 _PREVIEW = 90
 """Characters of a chunk that show in the list."""
 _AND = " \N{MIDDLE DOT} "
+_LEGEND = tag(
+    "p",
+    "A number marks where a chunk starts. Shades alternate from chunk to chunk; ",
+    tag("span", "stripes", cls="rn-k2"),
+    " are text that chunks share.",
+    cls="rn-legend",
+)
 _INTO = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 
@@ -82,11 +89,12 @@ def document_page(drawing: Drawing) -> Html:
         facts = tag("ol", *items, cls="rn-pieces")
     return tag(
         "div",
+        _LEGEND,
         tag("div", *_segments(drawing, low, high), cls="rn-doc", dir="auto", tabindex="0",
             role="region", aria_label="Text with chunk boundaries"),
         tag(
             "aside",
-            tag("h3", _range(first, last)),
+            tag("h2", _range(first, last)),
             facts,
             cls="rn-doc-facts",
             aria_label="Chunks on this page",

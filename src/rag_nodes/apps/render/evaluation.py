@@ -45,6 +45,7 @@ class Measure(NamedTuple):
         problems: what the chunks behind it are found by; none for no list.
         length: of its bar, where it has one.
         is_share: the bar is a part of 1; others are drawn relative to the longest.
+        least: value that fills a bar of those, unless a larger one is there.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Measure(NamedTuple):
     problems: tuple[Problem, ...] = ()
     length: Callable[[Tally], float | None] | None = None
     is_share: bool = True
+    least: float = 0.0
 
 
 def _decimal(value: float | None) -> str:
@@ -65,6 +67,14 @@ def _dollars(tally: Tally, judged: Judged) -> str:
         return _DASH
     return "$0" if cost == 0 else f"${cost:.2f}" if cost >= 1 else f"${cost:.5f}"
 
+
+_COHESIVE = 0.2
+"""Cosine that fills a bar at least: scaled to their largest, differences that mean nothing would
+fill it."""
+_WEAK = (
+    "Cohesion is weak evidence: it counts the words that neighbouring sentences share, and small "
+    "differences mean nothing. None of these numbers says whether an answer is found."
+)
 
 MEASURES: dict[str, Measure] = {
     "size": Measure(
@@ -114,6 +124,7 @@ MEASURES: dict[str, Measure] = {
         (),
         lambda tally: tally.cohesion,
         is_share=False,
+        least=_COHESIVE,
     ),
     "parting": Measure(
         "Cohesion across",
@@ -122,6 +133,7 @@ MEASURES: dict[str, Measure] = {
         ("related",),
         lambda tally: tally.parting,
         is_share=False,
+        least=_COHESIVE,
     ),
     "chunks": Measure("Chunks", "how many there are", lambda tally, _: f"{tally.chunks:,}"),
     "embedded": Measure(
@@ -143,6 +155,7 @@ def evaluation(judged: Sequence[Judged]) -> Html:
         "div",
         *(notice("error", f"{title_of(one.strategy)}: {one.error}") for one in judged if one.error),
         _table(judged),
+        tag("p", _WEAK, cls="rn-quiet"),
         tag("div", *_plots(judged), cls="rn-plots"),
         cls="rn-evaluation",
     )
@@ -227,7 +240,8 @@ def _plot(
     measure: Measure, known: Sequence[tuple[Judged, Tally]], lengths: Sequence[float | None]
 ) -> Html:
     """Bars of shares as they are, of anything else relative to the longest."""
-    scale = 1.0 if measure.is_share else max((one for one in lengths if one), default=1.0)
+    scale = max((one for one in lengths if one), default=1.0)
+    scale = 1.0 if measure.is_share else max(scale, measure.least)
     rows = [
         Bar(
             title_of(one.strategy),

@@ -50,7 +50,7 @@ def findings(
     if not found:
         return tag(
             "section",
-            tag("h3", title),
+            tag("h2", title),
             tag("p", "Nothing to list: every chunk is fine.", cls="rn-quiet"),
             cls="rn-findings",
             role="status",
@@ -61,7 +61,7 @@ def findings(
     more = len(found) - _MOST
     return tag(
         "section",
-        tag("h3", title, " ", tag("span", count(len(found), "place"), cls="rn-count")),
+        tag("h2", title, " ", tag("span", count(len(found), "place"), cls="rn-count")),
         tag("ol", *items),
         tag("p", f"{more:,} more are not listed.", cls="rn-quiet") if more > 0 else None,
         cls=f"rn-findings {colour_of(strategy)}",
@@ -102,5 +102,5 @@ def _excerpt(finding: Finding, text: str) -> Html:
     before = text[max(0, start - _AROUND) : start]
     quote = text[start : min(end, start + _LONGEST)]
     after = text[end : end + _AROUND] if end - start <= _LONGEST else ""
-    cut = tag("mark", quote) if quote else tag("mark", "|", title="The chunk ends here")
-    return join([before, cut, after])
+    cut = tag("mark", "|", cls="rn-cut", title="The chunk ends here")
+    return join([before, tag("mark", quote) if quote else cut, after])

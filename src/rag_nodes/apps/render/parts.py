@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.options import HEADLINES
+from rag_nodes.apps.options import headline_of, is_second, preset_of
 from rag_nodes.apps.render.html import Html, join, name_of, tag
 from rag_nodes.parsers import PRESETS
 
@@ -18,20 +18,23 @@ _COLOURS = 6
 
 def colour_of(parser: str) -> str:
     """The class that carries the parser's colour, the same everywhere."""
-    names = list(PRESETS)
-    position = names.index(parser) if parser in names else len(names)
+    names, preset = list(PRESETS), preset_of(parser)
+    position = names.index(preset) if preset in names else len(names)
+    position += _COLOURS // 2 if is_second(parser) else 0  # another one than the first copy's
     return f"rn-c{position % _COLOURS + 1}"
 
 
 def title_of(parser: str) -> str:
     """What people read above a column."""
-    preset = PRESETS.get(parser)
-    return preset.title if preset else parser
+    preset = PRESETS.get(preset_of(parser))
+    if preset is None:
+        return parser
+    return f"{preset.title}, second" if is_second(parser) else preset.title
 
 
 def summary_of(configuration: Mapping[str, object]) -> str:
     """The options a column ran with, in a few words."""
-    return HEADLINES.get(str(configuration["class"]), "").format(**configuration)
+    return headline_of(configuration)
 
 
 def place(page: int | None, page_end: int | None) -> str | None:

@@ -38,6 +38,18 @@ def failed(message: str, report: IngestReport | None) -> Html:
     return join([_panel(notice("error", message)), before])
 
 
+def cancelled(report: IngestReport | None) -> Html:
+    """Loading was ended before it was done.
+
+    Args:
+        report: what was processed before and still answers, if anything.
+    """
+    if report is None:
+        return _panel(notice("info", "Cancelled; nothing was kept. Upload a document to go on."))
+    said = notice("info", "Cancelled. What was loaded before is unchanged.")
+    return join([_panel(said), done(report)])
+
+
 def working(steps: Mapping[str, Progress], parsers: Sequence[str]) -> Html:
     """A run that has not ended.
 
@@ -123,7 +135,7 @@ def _table(columns: Sequence[ParserOutcome]) -> Html:
         "tr",
         tag("th", "Parser", scope="col"),
         tag("th", "Chunks", scope="col"),
-        tag("th", "Tokens", scope="col", title="Mean and largest chunk"),
+        tag("th", "Tokens", tag("small", "mean / largest"), scope="col"),
     )
     rows = [
         tag(

@@ -1,0 +1,135 @@
+"""What happens while documents are loaded: files and choices in, the state of the page out."""
+
+from __future__ import annotations
+
+import queue
+
+# At runtime, since Gradio evaluates the annotations of its events.
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from rag_nodes.apps.compare_events import after_loading, while_loading
+from rag_nodes.apps.render import status
+from rag_nodes.apps.visitors import session_of
+from rag_nodes.errors import CancelledError, RagNodesError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from rag_nodes.apps.controls import Controls
+    from rag_nodes.apps.options import Choice
+    from rag_nodes.apps.session import Session
+    from rag_nodes.apps.sessions import Sessions
+    from rag_nodes.pipeline import IngestReport, Progress
+
+TICK = 0.2
+"""Seconds between two looks at a running ingest."""
+_BUSY = (
+    gr.Button("Processing", interactive=False, variant="secondary"),
+    gr.Button(visible=True),
+)
+"""The buttons that load again and that cancel, meanwhile."""
+
+
+class LoadingEvents:
+    """What the events do: find the visitor's session, load, say how far it is and what came of it.
+
+    All but `changed` and `cancel` yield values for: status, what the comparison shows, process
+    button, cancel button.
+
+    Args:
+        sessions: where each visitor's work is.
+        controls: read the chosen values.
+        example: the example document; None where none is offered.
+    """
+
+    def __init__(self, sessions: Sessions, controls: Controls, example: Path | None) -> None:
+        self._sessions = sessions
+        self._controls = controls
+        self._example = example
+
+    def process(
+        self, files: list[str] | None, request: gr.Request, *values: Any
+    ) -> Iterator[tuple[Any, ...]]:
+        """Load the uploaded documents, or the loaded ones again with other options."""
+        yield from self._load([Path(file) for file in files or ()], request, values)
+
+    def process_example(self, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Load the example document."""
+        yield from self._load([self._example] if self._example else [], request, values)
+
+    def process_given(self, documents: Sequence[Path]) -> Callable[..., Iterator[tuple[Any, ...]]]:
+        """An event that loads these documents."""
+
+        def process_given(request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
+            yield from self._load(documents, request, values)
+
+        return process_given
+
+    def changed(self, files: list[str] | None, request: gr.Request) -> Any:
+        """Point out that options take effect only when they are applied."""
+        if not files and not session_of(self._sessions, request).paths:
+            return gr.skip()
+        return gr.Button("Apply changes", interactive=True, variant="primary")
+
+    def cancel(self, files: list[str] | None, request: gr.Request) -> Any:
+        """End what is being loaded, and take the files away that were not.
+
+        Returns:
+            Files that are still uploaded.
+        """
+        session = session_of(self._sessions, request)
+        session.cancel()
+        loaded = tuple(map(Path, files or ())) == session.paths
+        return gr.skip() if loaded else None
+
+    def _load(
+        self, paths: Sequence[Path], request: gr.Request, values: Sequence[Any]
+    ) -> Iterator[tuple[Any, ...]]:
+        session = session_of(self._sessions, request)
+        choice = self._controls.choice(values)
+        try:
+            for panel in _progress(session, paths, choice):
+                yield panel, *while_loading(), *_BUSY
+            panel = status.done(session.report) if session.report else status.idle()
+            again = gr.Button("Apply changes", interactive=False, variant="secondary")
+        except CancelledError:
+            if session.loading:  # another run took over, and shows its own progress
+                return
+            panel = status.cancelled(session.report)
+            again = gr.Button("Apply changes", interactive=session.ready, variant="secondary")
+        except RagNodesError as error:
+            panel = status.failed(str(error), session.report)
+            again = gr.Button("Try again", interactive=True, variant="secondary")
+        yield panel, *after_loading(session, self._example), again, gr.Button(visible=False)
+
+
+def _progress(session: Session, paths: Sequence[Path], choice: Choice) -> Iterator[str]:
+    """Load in another thread, and show how far it is.
+
+    Raises:
+        RagNodesError: what `Session.load` raised.
+    """
+    steps: queue.SimpleQueue[Progress] = queue.SimpleQueue()
+    latest: dict[str, Progress] = {}
+    yield status.working(latest, choice.parsers)
+    with ThreadPoolExecutor(1, thread_name_prefix="load") as pool:
+        running = pool.submit(session.load, paths, choice, steps.put)
+        try:
+            while not _ended(running):
+                while not steps.empty():
+                    step = steps.get()
+                    latest["" if step.stage == "read" else step.name] = step
+                yield status.working(latest, choice.parsers)
+        except GeneratorExit:  # nobody looks any longer
+            session.cancel()
+            raise
+        running.result()
+
+
+def _ended(running: Future[IngestReport]) -> bool:
+    return bool(wait([running], timeout=TICK).done)

@@ -1,0 +1,161 @@
+"""The sidebar beside all tabs: documents in, what came of them, and every choice (S0-12, S0-13)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from rag_nodes.apps.controls import Controls, build_controls
+from rag_nodes.apps.render import status
+from rag_nodes.apps.render.html import tag
+from rag_nodes.readers import COLLECTIONS, SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rag_nodes.apps.loading_events import LoadingEvents
+    from rag_nodes.settings import Settings
+
+AT_ONCE = 8
+"""Visitors whose documents are read at the same time."""
+_TITLE = tag(
+    "div",
+    tag("h1", "rag_nodes"),
+    tag(
+        "p",
+        "Cut a document in several ways, ask one question, compare the answers.",
+        cls="rn-quiet",
+    ),
+    cls="rn-title",
+)
+_AFTER_LOADING = """() => { const open = document.querySelector('.sidebar.open .toggle-button');
+  const problem = document.querySelector('#rn-status .rn-error');
+  if (problem) problem.scrollIntoView({behavior: 'smooth', block: 'nearest'});
+  else if (open && innerWidth < 768) open.click(); }"""
+"""An error comes into view; on a phone, where the sidebar covers the page, success closes it."""
+_FOLDS = """() => {
+  const say = (button, open) => {
+    if (button) button.setAttribute('aria-expanded', open);
+  };
+  const all = () => {
+    for (const one of document.querySelectorAll('button.label-wrap')) {
+      say(one, one.classList.contains('open'));
+      one.querySelector('.icon')?.setAttribute('aria-hidden', 'true');
+    }
+    say(document.querySelector('.sidebar .toggle-button'),
+      !!document.querySelector('.sidebar.open'));
+  };
+  all();
+  new MutationObserver(all).observe(document.body,
+    {subtree: true, attributes: true, attributeFilter: ['class']});
+}"""
+"""Gradio's accordions do not say whether they are open, and have their arrow read out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sidebar:
+    """The components of the sidebar.
+
+    Attributes:
+        files: uploaded documents.
+        example: loads the example document.
+        status: how far loading is, and what it made; it changes whenever documents are loaded.
+        cancel: ends loading; on the page only while something is loaded.
+        controls: what is chosen.
+        process: loads again with what is chosen now.
+    """
+
+    files: gr.File
+    example: gr.Button
+    status: gr.HTML
+    cancel: gr.Button
+    controls: Controls
+    process: gr.Button
+
+
+def build_sidebar(settings: Settings, example: Path | None) -> Sidebar:
+    """Build the sidebar inside the blocks that are open; `wire_loading` makes it work.
+
+    Args:
+        settings: defaults of the controls.
+        example: offered to visitors who have no document at hand; None for no offer.
+    """
+    with gr.Sidebar(width=330):
+        gr.HTML(_TITLE, apply_default_css=False)
+        files = gr.File(
+            label="Documents",
+            file_count="multiple",
+            file_types=sorted({*SUFFIXES, *COLLECTIONS}),
+            height=130,
+            elem_id="rn-files",
+        )
+        tried = gr.Button("Try the example document", size="md", visible=example is not None)
+        panel = gr.HTML(status.idle(), apply_default_css=False, elem_id="rn-status")
+        cancel = gr.Button("Cancel", visible=False, size="sm", variant="stop", elem_id="rn-cancel")
+        controls = build_controls(settings)
+        process = gr.Button(
+            "Apply changes", interactive=False, variant="primary", size="md", elem_id="rn-process"
+        )
+    return Sidebar(files, tried, panel, cancel, controls, process)
+
+
+def wire_loading(
+    app: gr.Blocks,
+    sidebar: Sidebar,
+    work: LoadingEvents,
+    shown: Sequence[Any],
+    documents: Sequence[Path] = (),
+) -> None:
+    """Let the sidebar load documents.
+
+    Args:
+        app: the blocks that are open.
+        sidebar: built before.
+        work: what its events do.
+        shown: what loading changes outside the sidebar, see `CompareTab.loading`.
+        documents: loaded as soon as a visitor opens the page.
+    """
+    controls = sidebar.controls
+    controls.wire()
+    app.load(None, js=_FOLDS, api_visibility="private")
+    common: dict[str, Any] = {
+        "outputs": [sidebar.status, *shown, sidebar.process, sidebar.cancel],
+        "show_progress": "hidden",
+        "concurrency_limit": AT_ONCE,
+        "trigger_mode": "multiple",  # what is uploaded later takes over
+    }
+    loading = gr.on(
+        [sidebar.files.upload, sidebar.process.click],
+        work.process,
+        [sidebar.files, *controls.inputs],
+        api_name="process",
+        **common,
+    )
+    trying = sidebar.example.click(
+        work.process_example, controls.inputs, api_name="process_example", **common
+    )
+    for event in (loading, trying):
+        event.then(None, js=_AFTER_LOADING, api_visibility="private")
+    if documents:
+        given = work.process_given(documents)
+        app.load(given, controls.inputs, api_visibility="private", **common)
+    sidebar.cancel.click(
+        work.cancel,
+        sidebar.files,
+        sidebar.files,
+        show_progress="hidden",
+        queue=False,
+        api_visibility="private",
+    )
+    gr.on(
+        [component.change for component in controls.inputs],  # type: ignore[attr-defined]
+        work.changed,
+        sidebar.files,
+        outputs=sidebar.process,
+        show_progress="hidden",
+        queue=False,
+        api_visibility="private",
+    )

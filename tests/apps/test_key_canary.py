@@ -1,0 +1,255 @@
+"""Where keys must not turn up: pages, answers, logs, state, exports, errors of a model server."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from app_process import app_process
+from browser_page import loading
+from gradio_client import Client, handle_file
+from openai_server import FAILING, Fault
+
+from rag_nodes.apps.serve import launch_options
+from rag_nodes.apps.sessions import Sessions
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    import gradio as gr
+    from openai_server import OpenAIServer
+    from playwright.sync_api import Browser, Page
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+QUESTION = "When must the sand filter be rinsed backwards?"
+TYPED = "sk-canary-typed-3f9c27a1d0"
+OWN = "sk-canary-server-8b54e6c2f7"
+ADDRESSES = (
+    "",
+    "config",
+    "gradio_api/info",
+    "gradio_api/startup-events",
+    "theme.css",
+    "api/status",
+    "api/openapi.json",
+    "monitoring",
+    "nowhere",
+)
+PATIENCE = 90_000
+"""Milliseconds after which a page counts as stuck."""
+
+
+def _faults() -> list[Fault]:
+    """A model server that repeats what it was sent, as some do."""
+    echo = f"Incorrect API key provided: {TYPED}. Not {OWN} either: Bearer {TYPED}"
+    return [Fault(401, "invalid_api_key", echo), Fault(500, None, echo), Fault(400, None, echo)]
+
+
+def _hits(texts: dict[str, str]) -> list[str]:
+    """Names of the texts that hold one of the keys, whole or in its telling part."""
+    tails = [key.removeprefix("sk-canary-") for key in (TYPED, OWN)]
+    return [name for name, text in texts.items() if any(tail in text for tail in tails)]
+
+
+@pytest.mark.browser
+def test_a_key_is_in_nothing_that_a_running_app_shows_writes_or_saves(
+    browser: Browser, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    variables = {
+        "RAG_NODES_API_KEY": OWN,
+        "RAG_NODES_API_BASE": openai_server.base,
+        "RAG_NODES_RETRY_SECONDS": "0",
+    }
+    seen: dict[str, str] = {}
+    with app_process(tmp_path, "--local-models", "--mcp", **variables) as running:
+        page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda one: seen.update({f"console {len(seen)}": one.text}))
+        page.on("response", lambda one: _note(one, seen))
+        page.goto(running.address)
+        _load(page, "")  # with the server's key
+        _load(page, TYPED)
+        assert {one.authorization for one in openai_server.requests} == {
+            f"Bearer {OWN}",
+            f"Bearer {TYPED}",
+        }
+        _ask(page, 1)
+        for turns, fault in enumerate(_faults(), start=2):
+            openai_server.fail(fault, times=20)
+            _ask(page, turns)
+            openai_server.faults.clear()
+        seen |= _saved(page)
+        seen["page"] = page.content()
+        seen |= _linked(running.address, seen)
+        seen |= {f"GET {path}": httpx.get(f"{running.address}{path}").text for path in ADDRESSES}
+        seen |= _rest(running.address, openai_server)
+        page.close()
+    seen["output"] = running.output
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    seen |= {str(path): path.read_bytes().decode(errors="replace") for path in kept}
+    assert any("handbook" in text for text in seen.values())
+    assert _hits(seen) == []
+
+
+def test_the_check_above_finds_a_key() -> None:
+    assert _hits({"a": f"x{TYPED}x", "b": OWN.removeprefix("sk-"), "c": "sk-****"}) == ["a", "b"]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Sessions]:
+    """The sessions of the app that is built in the test."""
+    made: list[Sessions] = []
+    monkeypatch.setattr(
+        "rag_nodes.apps.workbench.Sessions",
+        lambda given, **options: made.append(Sessions(given, **options)) or made[0],
+    )
+    return made
+
+
+@pytest.fixture
+def launched(
+    build: Callable[..., gr.Blocks],
+    openai_server: OpenAIServer,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+) -> Iterator[gr.Blocks]:
+    settings = Settings(api_base=openai_server.base, api_key=OWN, retry_seconds=0)
+    app = build(settings)
+    with leaks_collected():
+        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
+    yield app
+    with leaks_collected():
+        app.close()
+
+
+@pytest.mark.parametrize("fault", [None, FAILING, *_faults()])
+def test_a_key_is_in_no_state_log_or_answer_of_a_script(
+    fault: Fault | None,
+    opened: list[Sessions],
+    launched: gr.Blocks,
+    openai_server: OpenAIServer,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    client = Client(str(launched.local_url), verbose=False, analytics_enabled=False)
+    document = [handle_file(CORPUS / "manual.md")]
+    named = {_parameter(launched, "API key"): TYPED}
+    loaded = client.predict(document, **named, api_name="/process")
+    if fault is not None:
+        openai_server.fail(fault, times=50)
+    answered = client.predict(QUESTION, api_name="/ask")
+    openai_server.faults.clear()
+    assert f"Bearer {TYPED}" in {one.authorization for one in openai_server.requests}
+    session = opened[0].of(next(iter(opened[0]._sessions)))
+    written = capfd.readouterr()
+    texts = {
+        "loaded": repr(loaded),
+        "answered": repr(answered),
+        "config": json.dumps(launched.get_config_file(), default=repr),
+        "info": json.dumps(launched.get_api_info(), default=repr),
+        # What Gradio remembers of a page beside its states ends with the session.
+        "states": repr([one.state_data for one in launched.state_holder.session_data.values()]),
+        "sessions": repr([_inside(opened[0]), _inside(session), session.turns]),
+        "comparison": repr(session.comparison),
+        "log": "\n".join(_whole(record) for record in caplog.records),
+        "streams": written.out + written.err,
+    }
+    link = f"{launched.local_url}gradio_api/deep_link?session_hash={client.session_hash}"
+    assert httpx.get(link).status_code == 404  # it would write what was typed into a file
+    uploads = Path(os.environ["GRADIO_TEMP_DIR"]).rglob("*")
+    texts |= {str(one): one.read_text(errors="replace") for one in uploads if one.is_file()}
+    assert len(session.turns) == 1
+    assert _hits(texts) == []
+
+
+def _inside(one: object) -> object:
+    """What an object holds, in a dictionary or in slots."""
+    names = [*getattr(one, "__dict__", ()), *getattr(type(one), "__slots__", ())]
+    return {name: getattr(one, name, None) for name in names} or one
+
+
+def _whole(record: logging.LogRecord) -> str:
+    return logging.Formatter().format(record) + repr(record.args)
+
+
+def _parameter(app: gr.Blocks, label: str) -> str:
+    """What an endpoint calls the component of that label."""
+    parameters = app.get_api_info()["named_endpoints"]["/process"]["parameters"]
+    return next(one["parameter_name"] for one in parameters if one["label"] == label)
+
+
+def _note(response: Any, seen: dict[str, str]) -> None:
+    """Keep where a response came from and its headers; streams are in the page."""
+    seen[f"response {len(seen)}"] = response.url + repr(response.headers)
+
+
+def _load(page: Page, key: str) -> None:
+    field = page.get_by_label("API key")
+    if not field.is_visible():
+        page.get_by_role("button", name="Models and key").click()
+    field.fill(key)
+    with loading(page):
+        page.get_by_role("button", name="Try the example document").click()
+
+
+def _ask(page: Page, turns: int) -> None:
+    page.locator("#rn-question textarea:enabled").fill(QUESTION)
+    page.locator("#rn-question textarea").press("Enter")
+    page.wait_for_function(f"() => document.querySelectorAll('.rn-turn').length === {turns}")
+
+
+def _saved(page: Page) -> dict[str, str]:
+    """The files that a visitor can take away."""
+    found = {}
+    page.get_by_role("tab", name="Chunks").click()
+    page.locator("#rn-chunks-tab .rn-doc").wait_for()
+    for button in ("Export JSON", "Export CSV"):
+        found[button] = _download(page, button)
+    page.get_by_role("tab", name="Export").click()
+    page.locator("#rn-export-code .cm-content").wait_for()
+    found["script"] = _download(page, "Download script")
+    return found
+
+
+def _download(page: Page, button: str) -> str:
+    with page.expect_download() as saved:
+        page.get_by_role("button", name=button).click()
+    return Path(saved.value.path()).read_text(encoding="utf-8")
+
+
+def _linked(address: str, seen: dict[str, str]) -> dict[str, str]:
+    """Links to the state of a page, which are switched off: they would hold all that was typed."""
+    found = re.findall(r"session_hash=(\w+)", "".join(seen.values()))
+    assert found
+    links = {one: f"{address}gradio_api/deep_link?session_hash={one}" for one in set(found)}
+    replies = {one: httpx.get(link) for one, link in links.items()}
+    assert {reply.status_code for reply in replies.values()} == {404}
+    return {f"link {one}": reply.text for one, reply in replies.items()}
+
+
+def _rest(address: str, server: OpenAIServer) -> dict[str, str]:
+    """Answers and refusals of REST, with a typed key and a server that repeats it."""
+    files = {"files": ("handbook.md", b"# Filter\n\nRinse it at 2.4 bar.\n")}
+    uploaded = httpx.post(f"{address}api/upload", files=files)
+    headers = {"X-Session": uploaded.json()["session"]}
+    models = {"api_key": TYPED, "api_base": server.base}
+    body = {"question": QUESTION, "models": models}
+    found = {"upload": uploaded.text}
+    for number, fault in enumerate([None, *_faults()]):
+        if fault is not None:
+            server.fail(fault, times=20)
+        for path in ("ask", "compare"):
+            reply = httpx.post(f"{address}api/{path}", json=body, headers=headers, timeout=60)
+            found[f"{path} {number}"] = reply.text + repr(reply.headers)
+        server.faults.clear()
+    wrong = {"question": QUESTION, "models": {**models, "nonsense": TYPED}}
+    found["refused"] = httpx.post(f"{address}api/ask", json=wrong, headers=headers).text
+    return found

@@ -1,0 +1,277 @@
+"""Loading that is cancelled: at once, at any stage, with nothing left behind and nothing lost."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openai_server import Fault
+from pydantic import SecretStr
+
+from rag_nodes.apps import loading as loading_module
+from rag_nodes.apps import session as session_module
+from rag_nodes.apps.loading_events import LoadingEvents
+from rag_nodes.apps.options import Choice
+from rag_nodes.apps.session import Session
+from rag_nodes.apps.sessions import Sessions
+from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
+from rag_nodes.readers.interrupt import Interrupt
+from rag_nodes.store import Store, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from openai_server import OpenAIServer
+
+    from rag_nodes.pipeline import Progress
+    from rag_nodes.settings import Settings
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+TWO = Choice(("fixed", "heading"))
+QUESTION = "What colour is the machine?"
+STAGES = ("read", "parse", "embed", "store")
+
+
+@pytest.fixture
+def session(settings: Settings) -> Iterator[Session]:
+    opened = Session(settings, local_models=True)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def red(tmp_path: Path) -> Path:
+    return _written(tmp_path / "red.md", "# Colour\n\nThe machine is red.\n")
+
+
+@pytest.fixture
+def blue(tmp_path: Path) -> Path:
+    return _written(tmp_path / "blue.md", "# Colour\n\nThe machine is blue.\n")
+
+
+@pytest.fixture
+def stores(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
+    """Every store a session has opened."""
+    opened: list[Store] = []
+
+    def open_and_note(place: str) -> Store:
+        opened.append(open_store(place))
+        return opened[-1]
+
+    monkeypatch.setattr(session_module, "open_store", open_and_note)
+    return opened
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _ignore(_: Progress) -> None:
+    """Progress nobody looks at."""
+
+
+def _cancelling(session: Session, stage: str) -> Callable[[Progress], None]:
+    """Progress that cancels as soon as a stage is reached."""
+    return lambda step: session.cancel() if step.stage == stage else None
+
+
+def _answers(session: Session) -> str:
+    report = session.ask(QUESTION).report
+    assert report is not None
+    return " ".join(column.answer.text for column in report.columns if column.answer)
+
+
+def _worker_ended() -> None:
+    """Wait until what nobody waits for has come to its end."""
+    for thread in threading.enumerate():
+        if thread.name == "loading":
+            thread.join(timeout=60)
+            assert not thread.is_alive()
+
+
+def _is_closed(store: Store) -> bool:
+    try:
+        store.collections()
+    except (StoreError, RuntimeError):
+        return True
+    return False
+
+
+def _served(server: OpenAIServer, *parsers: str) -> Choice:
+    return Choice(parsers, api_base=server.base, api_key=SecretStr("any"))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_cancelled_at_any_stage_the_document_before_still_answers_and_the_next_one_loads(
+    session: Session, red: Path, blue: Path, stores: list[Store], stage: str
+) -> None:
+    session.load([red], TWO, _ignore)
+    session.ask(QUESTION)
+    with pytest.raises(CancelledError, match="upload"):
+        session.load([blue], TWO, _cancelling(session, stage))
+    _worker_ended()
+    assert not session.loading
+    assert session.paths == (red,)
+    assert len(session.turns) == 1
+    assert "red" in _answers(session)
+    assert [_is_closed(store) for store in stores[1:]] == [True] * (len(stores) - 1)
+    session.load([blue], TWO, _ignore)
+    assert "blue" in _answers(session)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_first_document_that_is_cancelled_leaves_an_empty_session(
+    session: Session, red: Path, stores: list[Store], stage: str
+) -> None:
+    with pytest.raises(CancelledError):
+        session.load([red], TWO, _cancelling(session, stage))
+    _worker_ended()
+    assert not session.ready
+    assert session.report is None
+    assert all(map(_is_closed, stores))
+    with pytest.raises(ConfigurationError, match="upload one first"):
+        session.load([], TWO, _ignore)
+
+
+def test_other_options_that_are_cancelled_leave_the_ones_before(
+    session: Session, red: Path
+) -> None:
+    session.load([red], TWO, _ignore)
+    before = session.comparison
+    changed = Choice(("fixed",), options={"fixed": {"chunk_size": 500}})
+    with pytest.raises(CancelledError):
+        session.load([], changed, _cancelling(session, "embed"))
+    assert session.comparison is before
+    assert "red" in _answers(session)
+    session.load([], changed, _ignore)
+    assert session.comparison is not None
+    assert [one.name for one in session.comparison.store.collections()] == [
+        session.comparison.collection("fixed")
+    ]
+
+
+def test_cancelling_waits_for_no_model_and_asks_it_nothing_more(
+    session: Session, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    sentences = " ".join(f"The machine number {number} is red." for number in range(350))
+    document = _written(tmp_path / "long.md", sentences)
+    choice = _served(openai_server, "semantic")
+    session.load([_written(tmp_path / "short.md", "The machine is red.")], choice, _ignore)
+    before = len(openai_server.asked("embeddings"))
+    openai_server.fail(Fault(body="slow"))
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(session.load, [document], choice, _ignore)
+        openai_server.wait_for("embeddings", before + 1)
+        session.cancel()
+        with pytest.raises(CancelledError):  # while the server still holds the request
+            running.result(timeout=60)
+    assert session.ready
+    openai_server.release()
+    _worker_ended()
+    assert len(openai_server.asked("embeddings")) == before + 1
+
+
+def test_cancelling_kills_the_process_that_reads(
+    session: Session, red: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed: list[bool] = []
+
+    class Cancelling(Interrupt):
+        """Cancels as soon as a process has begun to read."""
+
+        @contextmanager
+        def killing(self, kill: Callable[[], None]) -> Iterator[None]:
+            def kill_and_note() -> None:
+                kill()
+                killed.append(True)
+
+            with super().killing(kill_and_note):
+                session.cancel()
+                yield
+
+    session.load([red], TWO, _ignore)
+    monkeypatch.setattr(loading_module, "Interrupt", Cancelling)
+    with pytest.raises(CancelledError):
+        session.load([CORPUS / "handbook.pdf"], TWO, _ignore)
+    _worker_ended()
+    assert killed == [True]
+    assert "red" in _answers(session)
+
+
+def test_whoever_looks_no_longer_at_the_progress_ends_the_loading(
+    settings: Settings, red: Path, openai_server: OpenAIServer
+) -> None:
+    sessions = Sessions(settings, local_models=True)
+    choice = _served(openai_server, "fixed")
+    controls: Any = SimpleNamespace(choice=lambda _: choice)
+    request: Any = SimpleNamespace(session_hash="a")
+    openai_server.fail(Fault(body="slow"))
+    looking = LoadingEvents(sessions, controls, red).process_example(request)
+    next(looking)
+    next(looking)
+    openai_server.wait_for("embeddings")
+    looking.close()  # returns while the server holds the request
+    assert not sessions.of("a").loading
+    assert not sessions.of("a").ready
+    sessions.close()
+
+
+def test_a_visitor_who_leaves_ends_what_is_being_loaded(
+    settings: Settings, red: Path, stores: list[Store]
+) -> None:
+    sessions = Sessions(settings)
+    session = sessions.of("a")
+
+    def leave(step: Progress) -> None:
+        if step.stage == "parse":
+            sessions.end("a")
+
+    with pytest.raises(CancelledError):
+        session.load([red], TWO, leave)
+    _worker_ended()
+    assert not session.ready
+    assert all(map(_is_closed, stores))
+
+
+def test_what_is_loaded_later_takes_over(session: Session, red: Path, blue: Path) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+
+    def wait(_: Progress) -> None:
+        reached.set()
+        assert go_on.wait(timeout=60)
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(session.load, [red], TWO, wait)
+        assert reached.wait(timeout=60)
+        session.load([blue], TWO, _ignore)
+        go_on.set()
+        with pytest.raises(CancelledError):
+            running.result(timeout=60)
+    _worker_ended()
+    assert "blue" in _answers(session)
+
+
+def test_cancelling_when_nothing_is_loaded_or_all_is_done_changes_nothing(
+    session: Session, red: Path
+) -> None:
+    session.cancel()
+    session.load([red], TWO, _ignore)
+    session.cancel()
+    assert "red" in _answers(session)
+
+
+def test_a_failure_of_the_loading_thread_reaches_the_caller(
+    session: Session, red: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("in another thread")
+
+    monkeypatch.setattr(session_module, "read_documents", fail)
+    with pytest.raises(ZeroDivisionError, match="in another thread"):
+        session.load([red], TWO, _ignore)

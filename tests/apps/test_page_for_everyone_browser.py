@@ -1,0 +1,138 @@
+"""Every tab on a phone and for those who hear the page: widths, names, headings, what is folded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import gradio as gr
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 60_000
+"""Milliseconds after which a page counts as stuck."""
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+TABS = {
+    "Compare": ".rn-turn",
+    "Chunks": ".rn-doc .rn-start",
+    "Evaluate": "table.rn-measures",
+    "Export": "#rn-export-code .cm-content",
+}
+LINK = "/wiki/" + "a_link_that_never_ends" * 8
+"""Nothing in it says where a line may end."""
+TEXT = f"# The machine\n\n[Colours]({LINK}) matter. The machine is red, see [red]({LINK}).\n"
+WIDER = """() => {
+  const outer = [...document.querySelectorAll('.rn-column, .rn-doc, .rn-piece, .rn-status')];
+  const wide = outer.flatMap((one) => {
+    const right = one.getBoundingClientRect().right + 1;
+    return [...one.querySelectorAll('summary, p, div, li, button')]
+      .filter((inner) => inner.checkVisibility() && inner.scrollWidth > inner.clientWidth + 1 &&
+        getComputedStyle(inner).display !== 'inline' &&
+        getComputedStyle(inner).overflowX === 'visible')
+      .map((inner) => inner.className || inner.tagName);
+  });
+  if (document.documentElement.scrollWidth > innerWidth) wide.push('the page');
+  return wide;
+}"""
+"""What is wider than the place it has."""
+NAMELESS = """() => [...document.querySelectorAll('input, textarea, select, button, summary')]
+  .filter((one) => one.checkVisibility() && !one.closest('[aria-hidden=true]'))
+  .filter((one) => ![one.getAttribute('aria-label'), one.title, one.innerText,
+    ...[...(one.labels || [])].map((label) => label.innerText)].some((name) => name && name.trim()))
+  .map((one) => one.outerHTML.slice(0, 120))"""
+"""What can be used and has no name; a placeholder is none."""
+SKIPPING = """() => {
+  const levels = [...document.querySelectorAll('h1, h2, h3, h4')]
+    .filter((one) => one.checkVisibility()).map((one) => Number(one.tagName[1]));
+  return levels.filter((level, at) => level > (at ? levels[at - 1] : 0) + 1);
+}"""
+"""Headings more than one level below the one before."""
+UNFOLD = """() => document.querySelectorAll('.sidebar [aria-expanded=false].label-wrap')
+  .forEach((one) => one.click())"""
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("written") / "links.md"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, app: gr.Blocks, document: Path) -> Iterator[Page]:
+    """A page with one answer, whose chunks are unfolded."""
+    opened = browser.new_page(viewport=DESK)
+    opened.set_default_timeout(PATIENCE)
+    opened.goto(str(app.local_url))
+    opened.wait_for_selector(".rn-empty")
+    opened.set_input_files("#rn-files input[type=file]", str(document))
+    opened.wait_for_selector("#rn-status .rn-dot")
+    box = opened.locator("#rn-question textarea:enabled")
+    box.fill("Which colour has the machine?")
+    box.press("Enter")
+    opened.wait_for_selector(".rn-turn")
+    for summary in opened.locator(".rn-more").all():
+        summary.click()
+    yield opened
+    opened.close()
+
+
+def _open(page: Page, tab: str) -> None:
+    page.get_by_role("tab", name=tab).click()
+    page.wait_for_selector(TABS[tab])
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_nothing_is_wider_than_its_place(page: Page, tab: str) -> None:
+    page.set_viewport_size(DESK)
+    _open(page, tab)
+    assert page.evaluate(WIDER) == []
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_nothing_is_wider_than_a_phone(page: Page, tab: str) -> None:
+    page.set_viewport_size(DESK)
+    _open(page, tab)
+    page.set_viewport_size(PHONE)
+    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(WIDER) == []
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_all_that_can_be_used_has_a_name_and_headings_skip_no_level(page: Page, tab: str) -> None:
+    page.set_viewport_size(DESK)
+    _open(page, tab)
+    page.evaluate(UNFOLD)
+    assert page.evaluate(NAMELESS) == []
+    assert page.evaluate(SKIPPING) == []
+
+
+def test_an_unfolded_chunk_can_be_folded_by_name(page: Page) -> None:
+    page.set_viewport_size(DESK)
+    _open(page, "Compare")
+    summary = page.locator(".rn-chunk > summary").first
+    summary.click()
+    assert summary.inner_text().strip() == "Close"
+    summary.click()
+    assert "Colours" in summary.inner_text()
+
+
+def test_folds_say_whether_they_are_open(page: Page) -> None:
+    page.set_viewport_size(DESK)
+    _open(page, "Compare")
+    votes = page.get_by_role("button", name="Votes", exact=True)
+    assert votes.get_attribute("aria-expanded") == "false"
+    votes.click()
+    page.wait_for_selector("#rn-votes-box > button[aria-expanded=true]")
+
+
+def test_one_line_is_announced_and_not_every_word_of_growing_answers(page: Page) -> None:
+    assert page.locator("#rn-history-box [aria-live]").count() == 0
+    said = page.locator("#rn-history-box .rn-said[role=status]")
+    assert said.inner_text() == "4 answers to: Which colour has the machine?"

@@ -1,0 +1,192 @@
+"""The sidebar in a real Chromium: cancelling, second copies, the keyboard, two visitors at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from openai_server import Fault
+from pydantic import SecretStr
+
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    import gradio as gr
+    from openai_server import OpenAIServer
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+PATIENCE = 60_000
+"""Milliseconds after which a page counts as stuck."""
+QUESTION = "What colour is the machine?"
+TABS = {
+    "Chunks": "#rn-chunks-drawing .rn-start",
+    "Evaluate": "#rn-measures table",
+    "Export": "#rn-export-code .cm-content",
+}
+"""The tabs beside the first one, and what they show once a document is loaded."""
+
+
+@pytest.fixture
+def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
+    opened = _opened(browser, str(app.local_url))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def online(
+    build: Callable[..., gr.Blocks],
+    openai_server: OpenAIServer,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+) -> Iterator[str]:
+    """Address of an app whose models are those of a server."""
+    key = SecretStr("any")
+    app = build(
+        Settings(embedding="openai", llm="openai", api_key=key, api_base=openai_server.base)
+    )
+    with leaks_collected():
+        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True)
+    yield str(app.local_url)
+    openai_server.release()
+    with leaks_collected():
+        app.close()
+
+
+def test_what_waits_for_a_slow_model_is_cancelled_and_the_next_upload_works(
+    browser: Browser, online: str, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    page = _opened(browser, online)
+    _upload(page, _written(tmp_path / "red.md", "The machine is red."))
+    assert page.locator("#rn-cancel").count() == 0
+    blue = _written(tmp_path / "blue.md", "The machine is blue.")
+    held = len(openai_server.asked("embeddings")) + 1
+    openai_server.fail(Fault(body="slow"))
+    page.set_input_files("#rn-files input[type=file]", str(blue))
+    openai_server.wait_for("embeddings", held)
+    page.locator("#rn-cancel").click()
+    page.wait_for_selector("#rn-status :text('What was loaded before is unchanged')")
+    page.wait_for_selector("#rn-cancel", state="detached", timeout=PATIENCE)
+    status = page.inner_text("#rn-status")
+    assert "red.md" in status
+    assert "blue" not in status
+    assert "blue" not in page.inner_text("#rn-files")
+    _ask(page)
+
+    _upload(page, blue)  # the server still holds the request that nobody waits for
+    assert "blue.md" in page.inner_text("#rn-status")
+    page.wait_for_selector(".rn-turn", state="detached", timeout=PATIENCE)
+    page.close()
+
+
+def test_a_parser_is_compared_with_itself_with_other_sizes(page: Page) -> None:
+    for unwanted in ("Heading hierarchy", "Token overlap", "Semantic"):
+        page.get_by_label(unwanted, exact=True).uncheck()
+    page.get_by_role("button", name="Parameters").click()
+    page.get_by_label("Compare twice, with other parameters").click()
+    page.get_by_role("option", name="Fixed size").click()
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#rn-columns :text('2 columns of 4')")
+    second = page.get_by_label("number input for Fixed size, second: chunk size, characters")
+    second.wait_for(state="visible")
+    assert second.input_value() == "500"
+    assert page.get_by_label("number input for Semantic: largest chunk, tokens").count() == 0
+    _upload(page, CORPUS / "manual.md")
+    rows = page.locator("#rn-status tbody tr")
+    assert [row.locator("th").inner_text() for row in rows.all()] == [
+        "Fixed size",
+        "Fixed size, second",
+    ]
+    few, many = (int(row.locator("td").first.inner_text()) for row in rows.all())
+    assert few < many
+    page.get_by_role("tab", name="Chunks").click()
+    strategies = page.locator("#rn-chunks-strategy")
+    strategies.get_by_label("Fixed size, second").wait_for(state="visible", timeout=PATIENCE)
+    assert strategies.locator("input").count() == 2
+
+
+def test_too_many_columns_are_said_at_once_and_refused_with_the_remedy(page: Page) -> None:
+    page.get_by_label("Pages", exact=True).check()
+    page.wait_for_selector("#rn-columns :text('5 columns of 4: untick 1')")
+    page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
+    page.wait_for_selector("#rn-status .rn-error", timeout=PATIENCE)
+    assert "at most 4 are compared: untick 1" in page.inner_text("#rn-status")
+
+
+def test_every_tab_is_reached_and_opened_with_the_keyboard_alone(page: Page) -> None:
+    page.get_by_role("button", name="Try the example document").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
+    page.get_by_role("tab", name="Compare").focus()
+    for name, shown in TABS.items():
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent.trim()") == name
+        page.keyboard.press("Enter")
+        page.wait_for_selector(shown, timeout=PATIENCE)
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("!!document.activeElement.closest('#rn-export-file, #rn-export-tab')"):
+            break
+    else:
+        pytest.fail("what is in the tab cannot be reached with the keyboard")
+
+
+def test_two_visitors_at_once_see_nothing_of_each_other_in_any_tab(
+    browser: Browser, app: gr.Blocks, tmp_path: Path
+) -> None:
+    words = ("amaranth", "bluebell")
+    contexts = [browser.new_context() for _ in words]
+    pages = [context.new_page() for context in contexts]
+    for page, word in zip(pages, words, strict=True):
+        page.goto(str(app.local_url))
+        text = f"# The {word} file\n\nThe {word} machine is kept in the {word} room.\n"
+        page.set_input_files(
+            "#rn-files input[type=file]", str(_written(tmp_path / f"{word}-notes.md", text))
+        )
+    for page, word in zip(pages, words, strict=True):
+        page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
+        _ask(page, f"Where is the {word} machine kept?", wait=False)
+    for page, own, other in zip(pages, words, reversed(words), strict=True):
+        page.wait_for_selector(".rn-turn", timeout=PATIENCE)
+        seen = page.content()
+        for tab, shown in TABS.items():
+            page.get_by_role("tab", name=tab).click()
+            page.wait_for_selector(shown, timeout=PATIENCE)
+            seen += page.content()
+        assert own in seen
+        assert other not in seen
+    for context in contexts:
+        context.close()
+
+
+def _opened(browser: Browser, address: str) -> Page:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    page.wait_for_selector(".rn-empty")
+    return page
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _upload(page: Page, document: Path) -> None:
+    """Upload one document, and wait until it and no other is ready."""
+    page.set_input_files("#rn-files input[type=file]", str(document))
+    page.wait_for_selector(f"#rn-status .rn-file:has-text('{document.name}')")
+
+
+def _ask(page: Page, question: str = QUESTION, *, wait: bool = True) -> None:
+    box = page.locator("#rn-question textarea:enabled")
+    box.fill(question)
+    box.press("Enter")
+    if wait:
+        page.wait_for_selector(".rn-turn")

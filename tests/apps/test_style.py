@@ -1,0 +1,107 @@
+"""Colours that can be read: contrasts of the style sheet after WCAG 2.2, 1.4.3."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import pytest
+
+from rag_nodes.apps.theme import make_theme, style_sheet
+
+READABLE = 4.5
+"""Least contrast of text and what is behind it."""
+TINTS = (0.08, 0.22)
+"""Shares of a parser's colour behind the facts of its chunks, see `.rn-k0` and `.rn-k1`."""
+PAIRS = ("strong", "fair", "weak")
+
+
+def _colours(scheme: str) -> dict[str, str]:
+    """Custom properties of one scheme, with those of Gradio's theme that the parts use."""
+    light, dark = (
+        dict(re.findall(r"--(rn-[\w-]+): (#[0-9a-f]{3,6})", block))
+        for block in re.findall(r"\{([^{}]*--rn-1:[^{}]*)\}", style_sheet())
+    )
+    theme, end = make_theme(), "" if scheme == "light" else "_dark"
+    palette = {
+        name: _resolved(theme, f"{attribute}{end}")
+        for name, attribute in (
+            ("ink", "body_text_color"),
+            ("quiet", "body_text_color_subdued"),
+            ("page", "body_background_fill"),
+            ("input", "input_background_fill"),
+            ("placeholder", "input_placeholder_color"),
+        )
+    }
+    return {**(light if scheme == "light" else {**light, **dark}), **palette}
+
+
+def _resolved(theme: object, attribute: str) -> str:
+    value = str(getattr(theme, attribute))
+    while value.startswith("*"):
+        value = str(getattr(theme, value[1:]))
+    return {"white": "#ffffff"}.get(value, value)
+
+
+def _channels(colour: str) -> tuple[float, ...]:
+    digits = colour.lstrip("#")
+    digits = "".join(2 * one for one in digits) if len(digits) == 3 else digits
+    return tuple(int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4))
+
+
+def _luminance(channels: tuple[float, ...]) -> float:
+    red, green, blue = (
+        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _contrast(text: tuple[float, ...], behind: tuple[float, ...]) -> float:
+    dark, light = sorted((_luminance(text), _luminance(behind)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _mixed(colour: str, behind: str, share: float) -> tuple[float, ...]:
+    pairs = zip(_channels(colour), _channels(behind), strict=True)
+    return tuple(share * one + (1 - share) * other for one, other in pairs)
+
+
+def test_black_on_white_has_the_contrast_that_wcag_names() -> None:
+    assert _contrast(_channels("#000"), _channels("#fff")) == pytest.approx(21)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_is_readable_on_everything_it_stands_on(scheme: str) -> None:
+    colours = _colours(scheme)
+    hues = [f"rn-{number}" for number in range(1, 7)]
+    texts = [
+        *product(["ink", "quiet", *hues], ["page", "rn-card"]),
+        *((f"rn-{name}-ink", f"rn-{name}") for name in PAIRS),
+        ("ink", "rn-mark"),
+        ("placeholder", "input"),
+    ]
+    poor = {
+        f"{text} on {behind}": round(found, 2)
+        for text, behind in texts
+        if (found := _contrast(_channels(colours[text]), _channels(colours[behind]))) < READABLE
+    }
+    assert poor == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_facts_are_readable_on_the_tints_of_chunks(scheme: str) -> None:
+    colours = _colours(scheme)
+    poor = {
+        (text, number, share): round(found, 2)
+        for text in ("ink", "quiet")
+        for number in range(1, 7)
+        for share in TINTS
+        if (
+            found := _contrast(
+                _channels(colours[text]),
+                _mixed(colours[f"rn-{number}"], colours["page"], share),
+            )
+        )
+        < READABLE
+    }
+    assert poor == {}

@@ -1,0 +1,153 @@
+"""Ten visitors at once: each in their own documents, none behind another, none left over."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from gradio_client import Client, handle_file
+from openai_server import Fault
+
+from rag_nodes.apps import workbench
+from rag_nodes.apps.serve import launch_options
+from rag_nodes.apps.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from gradio_client.client import Job
+    from openai_server import OpenAIServer
+
+    from rag_nodes.apps.session import Session
+    from rag_nodes.settings import Settings
+
+PATIENCE = 180
+"""Seconds after which an answer counts as stuck."""
+ROUNDS = 3
+GROWTH = 25
+"""Megabytes a round may add once the first one has loaded what is loaded once. Some remain, since
+Gradio keeps a little of its own of everyone whose connection is still open."""
+COLOURS = (
+    "amber azure coral crimson emerald indigo magenta olive scarlet turquoise".split()  # noqa: SIM905 - easier to read
+)
+QUESTION = "What colour is the machine?"
+
+
+class House(NamedTuple):
+    """A served app and who is in it."""
+
+    sessions: Sessions
+    clients: list[Client]
+
+
+@pytest.fixture
+def house(
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+    build: object,
+) -> Iterator[House]:
+    del build  # Gradio's folder and statistics
+    opened: list[Sessions] = []
+
+    def sessions(given: Settings, **options: bool) -> Sessions:
+        opened.append(Sessions(given, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(workbench, "Sessions", sessions)
+    with leaks_collected():
+        app = workbench.build_app(settings, local_models=True)
+        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
+    clients = [Client(str(app.local_url), verbose=False, analytics_enabled=False) for _ in COLOURS]
+    yield House(opened[0], clients)
+    with leaks_collected():
+        for client in clients:
+            client.close()
+        app.close()
+
+
+def test_each_is_answered_from_their_own_document_while_one_waits_for_a_slow_model(
+    house: House, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    sizes = []
+    for _ in range(ROUNDS):
+        gone = _round(house, openai_server, tmp_path)
+        gc.collect()
+        assert [one() for one in gone] == [None] * len(COLOURS)
+        assert len(house.sessions) == 0
+        sizes.append(_resident())
+    print(f"megabytes after each round of {len(COLOURS)} visitors: {sizes}")  # noqa: T201
+    assert sizes[-1] - sizes[1] < GROWTH
+
+
+def _round(house: House, openai_server: OpenAIServer, folder: Path) -> list[weakref.ref[Session]]:
+    """Ten visitors come, load, ask and leave; what should be gone then."""
+    slow, *others = house.clients
+    for client in house.clients:
+        client.reset_session()
+    server = {
+        _parameter(slow, "Address of a compatible server (api_base)"): openai_server.base,
+        _parameter(slow, "API key"): "any",
+    }
+    loading = [
+        client.submit(
+            [handle_file(_document(folder, colour))],
+            **(server if client is slow else {}),
+            api_name="/process",
+        )
+        for client, colour in zip(house.clients, COLOURS, strict=True)
+    ]
+    for job, colour in zip(loading, COLOURS, strict=True):
+        assert f"{colour}.md" in job.result(timeout=PATIENCE)[0]
+
+    held = len(openai_server.asked("embeddings")) + 1
+    openai_server.fail(Fault(body="slow"))
+    waiting = slow.submit(QUESTION, api_name="/ask")
+    openai_server.wait_for("embeddings", held)
+    asked = [client.submit(QUESTION, api_name="/ask") for client in others]
+    for job, colour in zip(asked, COLOURS[1:], strict=True):
+        _assert_own(job, colour)
+    assert not waiting.done()
+    openai_server.release()
+    assert openai_server.answer.split(" [")[0] in waiting.result(timeout=PATIENCE)[0]
+
+    assert len(house.sessions) == len(COLOURS)
+    gone = [weakref.ref(house.sessions.of(client.session_hash)) for client in house.clients]
+    for client in house.clients:
+        house.sessions.end(client.session_hash)
+    return gone
+
+
+def _assert_own(job: Job, colour: str) -> None:
+    page = job.result(timeout=PATIENCE)[0]
+    assert page.count("<article") == 4
+    assert [one for one in COLOURS if one in page] == [colour]
+
+
+def _document(folder: Path, colour: str) -> Path:
+    path = folder / f"{colour}.md"
+    path.write_text(f"# Colour\n\nThe machine is {colour}.\n", encoding="utf-8")
+    return path
+
+
+def _parameter(client: Client, label: str) -> str:
+    """What the API calls the control with that label."""
+    described = client.view_api(print_info=False, return_format="dict")["named_endpoints"]
+    parameters = described["/process"]["parameters"]
+    return next(str(one["parameter_name"]) for one in parameters if one["label"] == label)
+
+
+def _resident() -> int:
+    """Megabytes this process holds, without what the allocator merely keeps; 0 if unknown."""
+    if sys.platform != "linux":
+        return 0
+    ctypes.CDLL(None).malloc_trim(0)
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 2**20

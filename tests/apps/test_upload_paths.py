@@ -1,0 +1,233 @@
+"""Every event and route, mounted and launched: no server path becomes an upload, no flood comes in.
+
+What there is to try is asked of the app itself, so a new event or route is tried as well.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from app_server import listening
+
+from rag_nodes.apps.api import ServerLimits
+from rag_nodes.apps.serve import make_server
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    import gradio as gr
+    from fastapi import FastAPI
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LIMITS = ServerLimits(upload_bytes=50_000, body_bytes=10_000)
+SECRET = "the canary sings at midnight"
+_TAKING = {"POST", "PUT", "PATCH", "DELETE"}
+_FORM = "multipart/form-data; boundary=cut"
+
+
+@contextmanager
+def _mounted(collected: Callable[[], AbstractContextManager[None]]) -> Iterator[str]:
+    settings = Settings(embedding="lexical", llm="extractive")
+    with collected():
+        app = make_server(settings, limits=LIMITS, mcp=True)
+    with collected(), listening(app) as address:
+        yield address
+
+
+@pytest.fixture(scope="module", params=["launched", "mounted"])
+def address(
+    request: pytest.FixtureRequest,
+    app: gr.Blocks,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+) -> Iterator[str]:
+    """The page, launched by Gradio and as the command serves it."""
+    if request.param == "launched":
+        yield str(app.local_url).rstrip("/")
+        return
+    with _mounted(leaks_collected) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client(address: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=address, timeout=60) as opened:
+        yield opened
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Path:
+    """A file of the server in a form it could read."""
+    path = tmp_path / "canary-of-the-server.txt"
+    path.write_text(SECRET, encoding="utf-8")
+    return path
+
+
+def _shapes(path: Path) -> list[Any]:
+    """Ways to say "this file" in the data of an event."""
+    file = {"path": str(path), "meta": {"_type": "gradio.FileData"}}
+    posing = {**file, "url": f"file://{path}", "orig_name": "a.txt", "size": 5}
+    return [file, [file], [posing], {"text": "", "files": [file]}, str(path), [str(path)]]
+
+
+def _events(config: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], list[int]]]:
+    """Each event that runs here, with the places of the inputs that take files, or of all."""
+    kinds = {one["id"]: one["type"] for one in config["components"]}
+    for index, event in enumerate(config["dependencies"]):
+        if event["backend_fn"] and event["inputs"]:
+            files = [at for at, one in enumerate(event["inputs"]) if "file" in kinds[one]]
+            yield index, event, files or list(range(len(event["inputs"])))
+
+
+def _messages(client: httpx.Client, index: int, data: list[Any], visitor: str) -> str:
+    body = {"data": data, "fn_index": index, "session_hash": visitor}
+    joined = client.post("/gradio_api/queue/join", json=body)
+    if joined.status_code != 200:
+        return joined.text
+    return client.get(f"/gradio_api/queue/data?session_hash={visitor}").text
+
+
+def _copies(canary: Path) -> list[Path]:
+    folder = Path(os.environ["GRADIO_TEMP_DIR"])
+    return [path for path in folder.rglob("*") if path.is_file() and _holds(path, canary.name)]
+
+
+def _holds(path: Path, name: str) -> bool:
+    return path.name == name or SECRET.encode() in path.read_bytes()
+
+
+def test_no_event_takes_a_path_on_the_server_for_an_upload(
+    client: httpx.Client, canary: Path
+) -> None:
+    config = client.get("/config").json()
+    taking = 0
+    for index, event, places in _events(config):
+        takes_files = len(places) < len(event["inputs"]) or len(places) == 1
+        taking += takes_files
+        for at in places:
+            for number, shape in enumerate(_shapes(canary) if takes_files else _shapes(canary)[:1]):
+                data: list[Any] = [None] * len(event["inputs"])
+                data[at] = shape
+                said = _messages(client, index, data, f"probe{index}x{at}x{number}")
+                assert SECRET not in said, event
+                assert "process_completed" in said or "error" in said, said
+    assert taking
+    assert _copies(canary) == []
+
+
+def test_no_named_address_takes_a_path_on_the_server_for_an_upload(
+    client: httpx.Client, canary: Path
+) -> None:
+    endpoints = client.get("/gradio_api/info").json()["named_endpoints"]
+    tried = 0
+    for name, endpoint in endpoints.items():
+        for shape in _shapes(canary):
+            data: list[Any] = [one.get("parameter_default") for one in endpoint["parameters"]]
+            for at, one in enumerate(endpoint["parameters"]):
+                if "filepath" in str(one["python_type"]):
+                    data[at] = shape
+                    tried += 1
+            started = client.post(f"/gradio_api/call{name}", json={"data": data})
+            if started.status_code == 200 and data:
+                event = started.json()["event_id"]
+                assert SECRET not in client.get(f"/gradio_api/call{name}/{event}").text
+    assert tried
+    assert _copies(canary) == []
+
+
+def test_an_upload_of_ones_own_is_taken(client: httpx.Client) -> None:
+    """So the refusals above are not those of a page that takes nothing."""
+    files = {"files": ("own.md", b"# Own\n\nThe machine is red.\n")}
+    (path,) = client.post("/gradio_api/upload", files=files).json()
+    config = client.get("/config").json()
+    index, event, places = next(one for one in _events(config) if len(one[2]) == 1)
+    defaults = {one["id"]: one["props"].get("value") for one in config["components"]}
+    data = [defaults[one] for one in event["inputs"]]
+    data[places[0]] = [{"path": path, "meta": {"_type": "gradio.FileData"}}]
+    assert "own.md" in _messages(client, index, data, "owner")
+
+
+# --- floods -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server(leaks_collected: Callable[[], AbstractContextManager[None]], _gradio: None) -> FastAPI:
+    with leaks_collected():
+        return make_server(Settings(embedding="lexical", llm="extractive"), limits=LIMITS, mcp=True)
+
+
+def _routes(app: Any, before: str = "") -> Iterator[str]:
+    """Every path of an app and of what is mounted in it that takes a body."""
+    for route in app.routes:
+        path = before + (getattr(route, "path", None) or "")
+        inner = getattr(route, "original_router", getattr(route, "app", None))
+        if hasattr(inner, "routes"):
+            yield from _routes(inner, path)
+        elif _TAKING & set(getattr(route, "methods", None) or _TAKING):
+            yield path
+
+
+def test_a_body_of_twice_the_limit_is_refused_on_every_route(
+    server: FastAPI, leaks_collected: Callable[[], AbstractContextManager[None]]
+) -> None:
+    paths = {
+        path.replace("{", "").replace("}", "").replace(":path", "") for path in _routes(server)
+    }
+    assert {"/api/upload", "/api/ask", "/api/chunk", "/mcp", "/gradio_api/upload"} <= paths
+    assert "/gradio_api/queue/join" in paths
+    folder = Path(os.environ["GRADIO_TEMP_DIR"])
+    counting = _Counting(server)
+    with (
+        leaks_collected(),
+        listening(counting) as address,
+        httpx.Client(base_url=address, timeout=60) as client,
+    ):
+        before = _size(folder)
+        for path in sorted(paths):
+            for announced in (True, False):
+                counting.read = 0
+                reply = client.post(path, content=_flood(announced), headers=_headers(path))
+                # A route that wants no body answers without having looked at it.
+                unread = counting.read == 0 and not announced
+                assert reply.status_code == 413 or unread, (path, announced, reply.text[:200])
+        assert _size(folder) - before <= 2 * LIMITS.upload_bytes
+
+
+class _Counting:
+    """Counts the bytes that an app takes in."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.read = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def counted() -> Message:
+            message = await receive()
+            self.read += len(message.get("body", b""))
+            return message
+
+        await self._app(scope, counted, send)
+
+
+def _flood(announced: bool) -> bytes | Iterator[bytes]:
+    """A form with one file of twice the limit, whole or in pieces of unknown number."""
+    start = b'--cut\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+    body = start + b"x" * 2 * LIMITS.upload_bytes + b"\r\n--cut--\r\n"
+    if announced:
+        return body
+    return (body[at : at + 8192] for at in range(0, len(body), 8192))
+
+
+def _headers(path: str) -> dict[str, str]:
+    kind = _FORM if path.rstrip("/").endswith("upload") else "application/json"
+    return {"Content-Type": kind, "Accept": "application/json, text/event-stream"}
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

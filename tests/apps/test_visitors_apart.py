@@ -1,0 +1,179 @@
+"""What one visitor's scripts cannot do to the server and to other visitors."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from app_server import listening
+from gradio import processing_utils
+from openai_server import Fault
+
+from rag_nodes.apps.options import MOST_QUESTION
+from rag_nodes.apps.serve import make_server
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from openai_server import OpenAIServer
+
+QUESTION = "How long does the battery keep the controller alive?"
+MORE_THAN_AT_ONCE = 9
+"""Events that take every place there is, if they take one each."""
+
+
+class Script:
+    """A visitor without a page.
+
+    Args:
+        address: of the server.
+        name: stands for the visitor.
+    """
+
+    def __init__(self, address: str, name: str) -> None:
+        self._client = httpx.Client(base_url=address, timeout=60)
+        self._name = name
+        self._config = self._client.get("/config").json()
+        self._events = {
+            one["api_name"]: index
+            for index, one in enumerate(self._config["dependencies"])
+            if one["backend_fn"]
+        }
+
+    def begin(self, event: str, *data: Any) -> None:
+        """Put an event into the queue."""
+        index = self._events[event]
+        body = {"data": data, "fn_index": index, "session_hash": self._name}
+        assert self._client.post("/gradio_api/queue/join", json=body).status_code == 200
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """What comes of all its events, until there is no more."""
+        where, who = "/gradio_api/queue/data", {"session_hash": self._name}
+        with self._client.stream("GET", where, params=who) as answer:
+            for line in answer.iter_lines():
+                if line.startswith("data:"):
+                    yield json.loads(line[5:])
+                if "close_stream" in line:
+                    return
+
+    def outcome(self, event: str, *data: Any) -> dict[str, Any]:
+        """What an event ends with."""
+        self.begin(event, *data)
+        (ended,) = [one for one in self.messages() if one["msg"] == "process_completed"]
+        return dict(ended["output"])
+
+    def defaults(self, event: str) -> list[Any]:
+        """What the page sends with an event at first."""
+        values = {one["id"]: one["props"].get("value") for one in self._config["components"]}
+        inputs = self._config["dependencies"][self._events[event]]["inputs"]
+        return [values[one] for one in inputs]
+
+    def load(self) -> None:
+        """Load the example document."""
+        event = "process_example"
+        assert "error" not in self.outcome(event, *self.defaults(event))
+
+    def post(self, path: str, body: dict[str, Any]) -> httpx.Response:
+        """Past the queue."""
+        return self._client.post(path, json={**body, "session_hash": self._name})
+
+    def close(self) -> None:
+        """Leave."""
+        self._client.close()
+
+
+@pytest.fixture
+def address(
+    openai_server: OpenAIServer,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+    _gradio: None,
+) -> Iterator[str]:
+    settings = Settings(
+        embedding="lexical",
+        llm="openai",
+        api_base=openai_server.base,
+        api_key="sk-anything",
+        retry_seconds=0,
+    )
+    with leaks_collected():
+        app = make_server(settings)
+    with leaks_collected(), listening(app) as found:
+        yield found
+
+
+@pytest.fixture
+def visitors(address: str, request: pytest.FixtureRequest) -> Iterator[tuple[Script, Script]]:
+    """Two of them, new in every test."""
+    pair = (Script(address, f"{request.node.name} 1"), Script(address, f"{request.node.name} 2"))
+    yield pair
+    for one in pair:
+        one.close()
+
+
+def test_the_questions_of_one_take_no_place_of_another(
+    visitors: tuple[Script, Script], openai_server: OpenAIServer
+) -> None:
+    greedy, other = visitors
+    greedy.load()
+    other.load()
+    openai_server.fail(Fault(body="slow"), times=4)
+    for number in range(MORE_THAN_AT_ONCE):
+        greedy.begin("ask", f"{QUESTION} {number}", False)
+    openai_server.wait_for("chat/completions", 4)
+    answered = other.outcome("ask", QUESTION, False)
+    assert "The documents answer this" in json.dumps(answered)
+    openai_server.release()
+    ended = [one["output"] for one in greedy.messages() if one["msg"] == "process_completed"]
+    refused = [one["error"] for one in ended if one.get("error")]
+    assert len(refused) == MORE_THAN_AT_ONCE - 1
+    assert {"stop them" in one for one in refused} == {True}
+
+
+def test_whoever_clears_while_a_slow_model_answers_holds_up_nobody(
+    visitors: tuple[Script, Script], openai_server: OpenAIServer
+) -> None:
+    slow, other = visitors
+    slow.load()
+    openai_server.fail(Fault(body="slow"), times=4)
+    before = len(openai_server.asked("chat/completions"))
+    slow.begin("ask", QUESTION, False)
+    openai_server.wait_for("chat/completions", before + 4)
+    for _ in range(MORE_THAN_AT_ONCE):
+        slow.begin("clear")
+    assert "error" not in other.outcome("clear")
+    openai_server.release()
+    assert len([one for one in slow.messages() if one["msg"] == "process_completed"]) == 10
+
+
+def test_a_question_longer_than_the_box_takes_is_refused(visitors: tuple[Script, Script]) -> None:
+    refused = visitors[0].outcome("ask", "w" * (MOST_QUESTION + 1), False)
+    assert "4,000 characters" in refused["error"]
+
+
+@pytest.mark.parametrize("event", ["ask", "process", "clear"])
+def test_no_event_gets_past_the_queue(event: str, visitors: tuple[Script, Script]) -> None:
+    data = visitors[0].defaults(event)
+    for way in ("run", "api"):
+        assert visitors[0].post(f"/gradio_api/{way}/{event}", {"data": data}).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["https://evil.example/a.md", "http://192.0.2.1/a.md"])
+def test_the_server_downloads_nothing_for_a_visitor(
+    path: str, visitors: tuple[Script, Script], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    async def get(url: str, **_: Any) -> None:
+        opened.append(url)
+
+    monkeypatch.setattr(processing_utils, "async_ssrf_protected_get", get)
+    file = {"path": path, "meta": {"_type": "gradio.FileData"}}
+    _, *choice = visitors[0].defaults("process")
+    for shape in (file, [file], [{"value": file}]):
+        assert "Upload the file" in visitors[0].outcome("process", shape, *choice)["error"]
+    assert "Upload the file" in visitors[0].outcome("ask", file, False)["error"]
+    assert opened == []
