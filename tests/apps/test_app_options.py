@@ -160,6 +160,12 @@ def test_options_reach_only_their_own_parser() -> None:
     assert parsers["heading"] == get_parser("heading")
 
 
+def test_chunks_that_share_nearly_everything_are_refused_in_words() -> None:
+    choice = Choice(("fixed",), {"fixed": {"chunk_size": 100, "chunk_overlap": 99}})
+    with pytest.raises(ConfigurationError, match="three quarters"):
+        make_parsers(choice, None)
+
+
 def test_more_overlap_than_size_is_refused_in_words() -> None:
     choice = Choice(("fixed",), options={"fixed": {"chunk_size": 100, "chunk_overlap": 200}})
     with pytest.raises(ConfigurationError, match="must be smaller"):

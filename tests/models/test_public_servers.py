@@ -220,6 +220,12 @@ def test_what_the_operator_vouches_for_need_not_be_public(
     assert must_be_public(address, configured=configured, local=local) is wanted
 
 
+@pytest.mark.parametrize("address", ["fec0::1", "::127.0.0.1", "64:ff9b:1::7f00:1", "fd00::1"])
+def test_an_address_outside_what_the_internet_gives_out_is_not_public(address: str) -> None:
+    with pytest.raises(ConfigurationError, match="public internet"):
+        public_addresses(address, 443)
+
+
 @contextmanager
 def _answering(status: int, location: str, tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """A loopback server that gives every POST the same answer."""

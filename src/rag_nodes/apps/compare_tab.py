@@ -9,6 +9,7 @@ import gradio as gr
 
 from rag_nodes.apps.compare_events import NOT_YET, CompareEvents
 from rag_nodes.apps.compare_places import PlaceEvents
+from rag_nodes.apps.options import MOST_QUESTION
 from rag_nodes.apps.render.history import history
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def _layout(sessions: Sessions) -> CompareTab:
                     placeholder=NOT_YET,
                     interactive=False,
                     submit_btn="Send",
-                    max_length=4000,
+                    max_length=MOST_QUESTION,
                     elem_id="rn-question",
                     html_attributes=gr.InputHTMLAttributes(enterkeyhint="send"),
                     scale=1,

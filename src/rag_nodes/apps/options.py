@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.parsers import SpanNodeParser
 
+LEAST_CHUNK = 20
+"""Smallest size of chunks that a server cuts for anyone."""
 MOST_COLUMNS = 4
 """Parsers compared at once: more columns than that nobody reads."""
 MOST_QUESTION = 4_000
@@ -198,8 +200,8 @@ def make_parsers(choice: Choice, embedding: BaseEmbedding | None) -> dict[str, S
         embedding: compares sentences where a parser needs that; None for the offline one.
 
     Raises:
-        ConfigurationError: too many, or values contradict each other, such as more overlap than
-            size.
+        ConfigurationError: too many, chunks that would be too many, or values that contradict each
+            other, such as more overlap than size.
     """
     surplus = len(choice.parsers) - MOST_COLUMNS
     if surplus > 0:
@@ -217,7 +219,21 @@ def make_parsers(choice: Choice, embedding: BaseEmbedding | None) -> dict[str, S
             parsers[name] = get_parser(preset, **options)
         except ConfigurationError as error:
             raise ConfigurationError(f"parser {name!r}: {error}") from error
+        _check_cost(name, parsers[name])
     return parsers
+
+
+def _check_cost(name: str, parser: SpanNodeParser) -> None:
+    """Refuse chunks so small or so shared that a short text becomes a very long list."""
+    size: int = getattr(parser, "chunk_size", LEAST_CHUNK)
+    overlap: int = getattr(parser, "chunk_overlap", 0)
+    if getattr(parser, "unit", "tokens") != "sentences" and size < LEAST_CHUNK:
+        raise ConfigurationError(f"{name}: chunk_size must be at least {LEAST_CHUNK}, not {size}")
+    if 4 * overlap > 3 * size:
+        raise ConfigurationError(
+            f"{name}: chunk_overlap must be at most three quarters of chunk_size, not {overlap} of "
+            f"{size}"
+        )
 
 
 def _fields(preset: str, values: Mapping[str, float]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_UNICAST = ipaddress.ip_network("2000::/3")
+"""All IPv6 addresses of the internet that were ever given out."""
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -122,6 +124,8 @@ def _is_public(address: IP) -> bool:
         inner = _inner(address)
         if inner is not None:
             return _is_public(inner)
+        if address not in _UNICAST:  # what translates to IPv4 in ways of its own, or is local
+            return False
     return address.is_global and not address.is_multicast
 
 

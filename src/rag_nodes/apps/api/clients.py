@@ -22,18 +22,14 @@ from rag_nodes.query import QueryOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document, TextNode
 
     from rag_nodes.compare import ComparisonReport, ComparisonStream
-    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress
     from rag_nodes.query.events import Event
 
 TEXT_NAME = "text"
 """File name of a text that is in no file."""
-LEAST_CHUNK = 20
-"""Characters or tokens of the smallest chunks that may be asked for; smaller ones cost too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +163,7 @@ class Client(Session):
         before = self._comparison if choice == self._choice else None
         models = before.models if before else self._models(choice)[0]
         embedding = None if models.offline else models.embedding
-        parsers = before.parsers if before else _parsers(choice, embedding)
+        parsers = before.parsers if before else make_parsers(choice, embedding)
         made = Comparison(store=self._opened(), models=models, parsers=parsers, options=options)
         if before:
             made.statistics, made.vectors = before.statistics, before.vectors
@@ -253,31 +249,8 @@ def cut(documents: Iterable[Document], choice: Choice) -> list[TextNode]:
     Raises:
         ConfigurationError: options contradict each other or cost too much.
     """
-    (parser,) = _parsers(choice, None).values()
+    (parser,) = make_parsers(choice, None).values()
     return parser.get_nodes_from_documents(list(documents))  # type: ignore[return-value]
-
-
-def _parsers(choice: Choice, embedding: BaseEmbedding | None) -> dict[str, SpanNodeParser]:
-    parsers = make_parsers(choice, embedding)
-    for name, parser in parsers.items():
-        _check_cost(name, parser)
-    return parsers
-
-
-def _check_cost(name: str, parser: SpanNodeParser) -> None:
-    """Refuse chunks so small or so shared that a short text becomes a very long list.
-
-    Raises:
-        ConfigurationError: they are.
-    """
-    size: int = getattr(parser, "chunk_size", LEAST_CHUNK)
-    overlap: int = getattr(parser, "chunk_overlap", 0)
-    if getattr(parser, "unit", "tokens") != "sentences" and size < LEAST_CHUNK:
-        raise ConfigurationError(f"{name}: chunk_size must be at least {LEAST_CHUNK}, not {size}")
-    if 2 * overlap > size:
-        raise ConfigurationError(
-            f"{name}: chunk_overlap must be at most half of chunk_size, not {overlap} of {size}"
-        )
 
 
 def _failed(name: str, error: ReadError) -> Received:

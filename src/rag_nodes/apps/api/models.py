@@ -45,7 +45,7 @@ class ParserOptions(_Body):
         default=None, description="Largest chunk, in the parser's unit."
     )
     chunk_overlap: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
-        default=None, description="What neighbours share, at most half of chunk_size."
+        default=None, description="What neighbours share, at most three quarters of chunk_size."
     )
     min_chunk_size: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
         default=None, description="Smaller chunks are joined with their neighbours, in tokens."
