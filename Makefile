@@ -58,7 +58,7 @@ app: .venv/installed-app ## open the app in a browser
 	@$(BIN)/rag-nodes app
 
 test: .venv/installed-dev ## run all tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: .venv/installed-dev ## lint, format, types, architecture
 	$(BIN)/ruff check .

@@ -158,7 +158,7 @@ def test_a_session_that_was_cleared_or_never_given_out_is_not_found(
 
 
 def test_options_that_cost_too_much_are_refused(client: httpx.Client) -> None:
-    for options in ({"chunk_size": 1, "chunk_overlap": 0}, {"chunk_size": 300}):
+    for options in ({"chunk_size": 1, "chunk_overlap": 0}, {"chunk_size": 250}):
         body = {"text": "a" * 1000, "parser": "fixed", "options": options}
         reply = client.post("/chunk", json=body)
         assert reply.status_code == 422

@@ -160,8 +160,10 @@ def test_what_the_server_bills_is_believed(
     assert whole.cost == pytest.approx(3e-6)
     original = stub._events
 
-    async def with_usage(server: OpenAIServer, fault: Fault) -> AsyncIterator[str]:
-        async for event in original(server, fault):
+    async def with_usage(
+        server: OpenAIServer, body: dict[str, Any], fault: Fault
+    ) -> AsyncIterator[str]:
+        async for event in original(server, body, fault):
             if "[DONE]" in event:
                 usage = {"prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42}
                 facts = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m"}
