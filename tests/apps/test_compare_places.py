@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from visits import DIARY, Click, Request, ignore, visiting
 
 from rag_nodes.apps.chunks_events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.compare_places import GONE, PlaceEvents
@@ -19,37 +20,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.apps.session import Session
-    from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
 
-TEXT = "\n\n".join(f"# Day {n}\n\nIt rained on day {n}. Nobody came to see it." for n in range(40))
 SMALL = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 200, "chunk_overlap": 40}})
 SKIPPED = {"__type__": "update"}
 
 
-class _Request:
-    session_hash = "visitor"
-
-
-class _Event:
-    """What Gradio makes of a click."""
-
-    def __init__(self, **data: Any) -> None:
-        self._data = {name: str(value) for name, value in data.items()}
-
-
-def _ignore(_: Progress) -> None:
-    """Progress nobody looks at."""
-
-
 @pytest.fixture
 def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
-    opened = Sessions(settings)
-    path = tmp_path / "diary.md"
-    path.write_text(TEXT, encoding="utf-8")
-    opened.of("visitor").load([path], SMALL, _ignore)
-    yield opened
-    opened.close()
+    with visiting(settings, tmp_path / "diary.md", DIARY, SMALL) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -82,7 +62,7 @@ def test_a_chunk_opens_at_its_number_in_the_drawing_of_its_parser(
     one = turn.columns[0]
     assert one.answer is not None
     hit = one.answer.hits[0]
-    tabs, *view = events.open(_Request(), _Event(act="open", turn=1, column=1, rank=hit.rank))
+    tabs, *view = events.open(Request(), Click(act="open", turn=1, column=1, rank=hit.rank))
     assert tabs.selected == "chunks"
     number = int(_chosen(view[-1]).rsplit(">", 1)[1])
     stored = events._cuts.of(session)
@@ -103,9 +83,9 @@ def test_what_was_joined_for_the_answer_opens_where_it_begins(
     answer = replace(one.answer, hits=(replace(hit, node=node),))
     report = replace(turn.report, columns=(replace(one, answer=answer),))
     session.history.add(Turn(2, "Why?", report, None, None))
-    _, *joined = events.open(_Request(), _Event(turn=2, column=1, rank=hit.rank))
+    _, *joined = events.open(Request(), Click(turn=2, column=1, rank=hit.rank))
     first = int(_chosen(joined[-1]).rsplit(">", 1)[1])
-    _, *exact = events.open(_Request(), _Event(turn=1, column=1, rank=hit.rank))
+    _, *exact = events.open(Request(), Click(turn=1, column=1, rank=hit.rank))
     assert int(_chosen(exact[-1]).rsplit(">", 1)[1]) - first in {0, 1}  # neighbours overlap
 
 
@@ -124,7 +104,7 @@ def test_a_place_the_page_never_offered_is_ignored(
 ) -> None:
     session.ask("Did it rain?")
     list(session.stream("Did it rain?", blind=True))  # its names are hidden
-    assert events.open(_Request(), _Event(**data)) == (SKIPPED,) * (OUTPUTS + 1)
+    assert events.open(Request(), Click(**data)) == (SKIPPED,) * (OUTPUTS + 1)
     assert warnings == []
 
 
@@ -132,8 +112,8 @@ def test_chunks_that_were_cut_anew_are_said_to_be_gone(
     events: PlaceEvents, session: Session, warnings: list[str]
 ) -> None:
     session.ask("Did it rain?")
-    session.load([], Choice(("fixed",)), _ignore)
+    session.load([], Choice(("fixed",)), ignore)
     for column in (1, 2):
-        values = events.open(_Request(), _Event(turn=1, column=column, rank=1))
+        values = events.open(Request(), Click(turn=1, column=column, rank=1))
         assert values == (SKIPPED,) * (OUTPUTS + 1)
     assert warnings == [GONE, GONE]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hostile_views import PAYLOADS, inert, shown
+from visits import DIARY, Request, visiting
 
 from rag_nodes.apps.chunks_events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.cuts import AllCuts
@@ -24,16 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
 
 TWO = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 200, "chunk_overlap": 40}})
-TEXT = "\n\n".join(f"# Day {n}\n\nIt rained on day {n}. Nobody came to see it." for n in range(40))
 TALLY = Tally(chunks=4, tokens=40, embedded=50, limited=4, fitting=3, closed=4, characters=100)
-
-
-class _Request:
-    session_hash = "visitor"
 
 
 class _Event:
@@ -43,18 +38,10 @@ class _Event:
         self._data = data
 
 
-def _ignore(_: Progress) -> None:
-    """Progress nobody looks at."""
-
-
 @pytest.fixture
 def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
-    opened = Sessions(settings)
-    path = tmp_path / "diary.md"
-    path.write_text(TEXT, encoding="utf-8")
-    opened.of("visitor").load([path], TWO, _ignore)
-    yield opened
-    opened.close()
+    with visiting(settings, tmp_path / "diary.md", DIARY, TWO) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -64,7 +51,7 @@ def events(sessions: Sessions) -> EvaluateEvents:
 
 
 def _last(events: EvaluateEvents, shown_key: str = "") -> tuple[Any, ...]:
-    return list(events.refresh(shown_key, _Request()))[-1]
+    return list(events.refresh(shown_key, Request()))[-1]
 
 
 def _buttons(html: str, cls: str) -> list[dict[str, str]]:
@@ -81,7 +68,7 @@ def test_before_a_document_is_loaded_the_tab_says_what_will_be_there(settings: S
 
 
 def test_it_says_that_it_measures_before_the_numbers_come(events: EvaluateEvents) -> None:
-    first, second = events.refresh("", _Request())
+    first, second = events.refresh("", Request())
     assert 'aria-busy="true"' in first[1]
     assert "Fixed size" in first[1]
     assert "rn-measures" in second[1]
@@ -90,7 +77,7 @@ def test_it_says_that_it_measures_before_the_numbers_come(events: EvaluateEvents
 
 def test_what_is_on_the_page_already_is_not_measured_again(events: EvaluateEvents) -> None:
     key = _last(events)[0]
-    assert len(list(events.refresh(key, _Request()))) == 1
+    assert len(list(events.refresh(key, Request()))) == 1
     assert all("__type__" in value for value in _last(events, key))
 
 
@@ -118,10 +105,10 @@ def test_a_number_lists_its_chunks_and_each_of_them_opens_in_the_chunk_view(
     asked = next(
         one for one in _buttons(_last(events)[1], "rn-drill") if one["measure"] == "boundaries"
     )
-    listed = events.drill(_Request(), _Event(asked))
+    listed = events.drill(Request(), _Event(asked))
     assert "ends inside a sentence" in listed
     place = _buttons(listed, "rn-open")[-1]
-    tabs, *drawn = events.open(_Request(), _Event(place))
+    tabs, *drawn = events.open(Request(), _Event(place))
     assert tabs.selected == "chunks"
     assert len(drawn) == OUTPUTS
     assert f'id="rn-piece-{place["chunk"]}"' in drawn[-1]
@@ -141,12 +128,12 @@ def test_a_number_lists_its_chunks_and_each_of_them_opens_in_the_chunk_view(
 def test_a_click_that_names_nothing_known_is_answered_in_words(
     events: EvaluateEvents, sent: Any
 ) -> None:
-    assert "gone" in events.drill(_Request(), _Event(sent))
+    assert "gone" in events.drill(Request(), _Event(sent))
 
 
 @pytest.mark.parametrize("sent", [None, {}, {"strategy": "fixed"}])
 def test_a_click_that_names_no_chunk_opens_nothing(events: EvaluateEvents, sent: Any) -> None:
-    values = events.open(_Request(), _Event(sent))
+    values = events.open(Request(), _Event(sent))
     assert len(values) == OUTPUTS + 1
     assert all("__type__" in value for value in values)
 
@@ -156,7 +143,7 @@ def test_a_chunk_that_does_not_exist_opens_the_document_without_it(
     events: EvaluateEvents, chunk: str
 ) -> None:
     sent = {"strategy": "fixed", "document": "nothing", "chunk": chunk}
-    drawn = events.open(_Request(), _Event(sent))[-1]
+    drawn = events.open(Request(), _Event(sent))[-1]
     assert "rn-drawing" in drawn
     assert "rn-chosen" not in drawn
 

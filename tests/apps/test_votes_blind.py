@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from openai_server import Fault
 from pydantic import SecretStr
+from visits import Click, Request, ignore, visiting
 
 from rag_nodes.apps.compare_events import CompareEvents
 from rag_nodes.apps.options import Choice
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from openai_server import OpenAIServer
 
     from rag_nodes.compare import Column, ComparisonReport
-    from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
 
 QUESTION = "What colour is the machine?"
@@ -33,29 +33,12 @@ THREE = Choice(("fixed", "heading", "token-overlap"))
 SECRET = "0123456789abcdef" * 2
 
 
-class _Request:
-    session_hash = "visitor"
-
-
-class _Event:
-    """What Gradio makes of a click."""
-
-    def __init__(self, **data: Any) -> None:
-        self._data = {name: str(value) for name, value in data.items()}
-
-
-def _ignore(_: Progress) -> None:
-    """Progress nobody looks at."""
-
-
 @pytest.fixture
 def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
-    opened = Sessions(settings)
-    path = tmp_path / "red.md"
-    path.write_text("# Colour\n\nThe machine is red.\n", encoding="utf-8")
-    opened.of("visitor").load([path], THREE, _ignore)
-    yield opened
-    opened.close()
+    with visiting(
+        settings, tmp_path / "red.md", "# Colour\n\nThe machine is red.\n", THREE
+    ) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -70,7 +53,7 @@ def events(sessions: Sessions) -> CompareEvents:
 
 def _asked(events: CompareEvents, *, blind: bool) -> list[str]:
     """Every picture of the page while a question is answered."""
-    return [page for page, _, _ in events.ask(QUESTION, blind, _Request())]
+    return [page for page, _, _ in events.ask(QUESTION, blind, Request())]
 
 
 def _telling(session: Session) -> list[str]:
@@ -139,7 +122,7 @@ def test_a_blind_vote_shows_names_and_numbers_and_is_kept(
 ) -> None:
     _asked(events, blind=True)
     order = session.turns[-1].order
-    page, panel = events.pick(_Request(), _Event(act="best", turn=1, verdict=2, voter=SECRET))
+    page, panel = events.pick(Request(), Click(act="best", turn=1, verdict=2, voter=SECRET))
     winner = PRESETS[order[1]].title
     assert f"B ({winner}) is best" in page
     assert f"B · {winner}" in page
@@ -160,7 +143,7 @@ def test_a_tie_and_poor_answers_are_votes_too(
     events: CompareEvents, sessions: Sessions, verdict: str, said: str, winners: int
 ) -> None:
     _asked(events, blind=True)
-    page, _ = events.pick(_Request(), _Event(act="best", turn=1, verdict=verdict, voter=SECRET))
+    page, _ = events.pick(Request(), Click(act="best", turn=1, verdict=verdict, voter=SECRET))
     assert said in page
     [vote] = sessions.votes.read().votes
     assert len(vote.winners or ()) == winners
@@ -170,9 +153,9 @@ def test_a_second_vote_on_known_names_does_not_count(
     events: CompareEvents, sessions: Sessions
 ) -> None:
     _asked(events, blind=True)
-    events.pick(_Request(), _Event(act="best", turn=1, verdict=1, voter=SECRET))
+    events.pick(Request(), Click(act="best", turn=1, verdict=1, voter=SECRET))
     before = sessions.votes.read()
-    _Skipped.assert_of(events.pick(_Request(), _Event(act="best", turn=1, verdict=2, voter=SECRET)))
+    _Skipped.assert_of(events.pick(Request(), Click(act="best", turn=1, verdict=2, voter=SECRET)))
     assert sessions.votes.read() == before
 
 
@@ -183,7 +166,7 @@ def test_an_answer_is_marked_marked_otherwise_and_taken_back(
     said = []
     for verdict in ("yes", "no", "no"):
         page, _ = events.pick(
-            _Request(), _Event(act="helpful", turn=1, column=2, verdict=verdict, voter=SECRET)
+            Request(), Click(act="helpful", turn=1, column=2, verdict=verdict, voter=SECRET)
         )
         said.append((page.count('aria-pressed="true"'), sessions.votes.read().votes))
     assert [count for count, _ in said] == [1, 1, 0]
@@ -215,18 +198,18 @@ def test_what_the_page_never_offers_is_ignored(
     _asked(events, blind=True)
     _asked(events, blind=False)
     before = session.turns
-    _Skipped.assert_of(events.pick(_Request(), _Event(**data)))
+    _Skipped.assert_of(events.pick(Request(), Click(**data)))
     assert session.turns == before
     assert sessions.votes.read().votes == ()
 
 
 @pytest.mark.parametrize("data", [None, [], "best", {"act": ["best"], "turn": {"a": 1}}, 7])
 def test_data_of_any_shape_is_ignored(events: CompareEvents, data: Any) -> None:
-    event = _Event()
+    event = Click()
     event._data = data
     _asked(events, blind=True)
-    _Skipped.assert_of(events.pick(_Request(), event))
-    assert events.stop_one(_Request(), event) is None
+    _Skipped.assert_of(events.pick(Request(), event))
+    assert events.stop_one(Request(), event) is None
 
 
 def test_a_vote_that_cannot_be_kept_is_said_and_counts_on_the_page(
@@ -240,7 +223,7 @@ def test_a_vote_that_cannot_be_kept_is_said_and_counts_on_the_page(
     said: list[str] = []
     monkeypatch.setattr("gradio.Warning", said.append)
     _asked(events, blind=True)
-    page, panel = events.pick(_Request(), _Event(act="best", turn=1, verdict=1, voter=SECRET))
+    page, panel = events.pick(Request(), Click(act="best", turn=1, verdict=1, voter=SECRET))
     assert said == [NOT_KEPT]
     assert "Your vote:" in page
     assert "cannot be read" in panel
@@ -253,14 +236,14 @@ def test_only_ones_own_votes_are_deleted_and_only_after_asking(
     _asked(events, blind=False)
     for voter in (SECRET, SECRET[::-1]):
         column = 1 if voter == SECRET else 2
-        sent = _Event(act="helpful", turn=1, column=column, verdict="yes", voter=voter)
-        events.pick(_Request(), sent)
-    _, panel = events.change_votes(_Request(), _Event(act="delete", voter=SECRET))
+        sent = Click(act="helpful", turn=1, column=column, verdict="yes", voter=voter)
+        events.pick(Request(), sent)
+    _, panel = events.change_votes(Request(), Click(act="delete", voter=SECRET))
     assert 'data-act="deleted"' in panel
     assert len(sessions.votes.read().votes) == 2
-    _, panel = events.change_votes(_Request(), _Event(act="keep", voter=SECRET))
+    _, panel = events.change_votes(Request(), Click(act="keep", voter=SECRET))
     assert 'data-act="deleted"' not in panel
-    page, _ = events.change_votes(_Request(), _Event(act="deleted", voter=SECRET))
+    page, _ = events.change_votes(Request(), Click(act="deleted", voter=SECRET))
     assert [one.winners for one in sessions.votes.read().votes] == [("heading",)]
     assert 'aria-pressed="true"' not in page
     assert session.turns[-1].marks == {}
@@ -268,8 +251,8 @@ def test_only_ones_own_votes_are_deleted_and_only_after_asking(
 
 def test_cleared_questions_take_no_vote(events: CompareEvents, sessions: Sessions) -> None:
     _asked(events, blind=True)
-    events.clear(_Request())
-    _Skipped.assert_of(events.pick(_Request(), _Event(act="best", turn=1, verdict=1)))
+    events.clear(Request())
+    _Skipped.assert_of(events.pick(Request(), Click(act="best", turn=1, verdict=1)))
     assert sessions.votes.read().votes == ()
 
 
@@ -277,7 +260,7 @@ def test_one_column_alone_is_never_hidden(
     events: CompareEvents, session: Session, settings: Settings
 ) -> None:
     assert settings.votes
-    session.load([], Choice(("fixed",)), _ignore)
+    session.load([], Choice(("fixed",)), ignore)
     assert "Fixed size" in _asked(events, blind=True)[-1]
 
 
@@ -286,7 +269,7 @@ def test_old_questions_come_back_on_demand_and_the_end_is_said(
 ) -> None:
     for number in range(1, MOST_TURNS + 3):
         session.history.add(Turn(number, f"Question {number}.", None, "no", None))
-    page, _ = events.pick(_Request(), _Event(act="earlier"))
+    page, _ = events.pick(Request(), Click(act="earlier"))
     assert page.count("rn-turn") == 2 * AT_FIRST
     assert f"Show earlier ({MOST_TURNS - 2 * AT_FIRST})" in page
     assert f"last {MOST_TURNS} questions" in page
@@ -300,7 +283,7 @@ def test_one_answer_is_stopped_and_the_others_are_written_to_their_end(
     session = Session(settings, local_models=True)
     (tmp_path / "a.md").write_text("The machine is red.", encoding="utf-8")
     models = {"api_base": openai_server.base, "api_key": SecretStr("any")}
-    session.load([tmp_path / "a.md"], replace(THREE, **models), _ignore)
+    session.load([tmp_path / "a.md"], replace(THREE, **models), ignore)
     openai_server.faults.append(Fault())  # the question is embedded
     openai_server.fail(Fault(body="slow"), times=3)
     looking = session.stream(QUESTION, blind=True)

@@ -1,0 +1,48 @@
+"""A visitor of the app without a browser: what Gradio hands to events, and a session in use."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.apps.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rag_nodes.apps.options import Choice
+    from rag_nodes.pipeline import Progress
+    from rag_nodes.settings import Settings
+
+VISITOR = "visitor"
+"""Session id of all requests made here."""
+DIARY = "\n\n".join(f"# Day {n}\n\nIt rained on day {n}. Nobody came to see it." for n in range(40))
+"""A document of forty short sections."""
+
+
+class Request:
+    """What Gradio tells of who asks."""
+
+    session_hash = VISITOR
+
+
+class Click:
+    """What Gradio makes of a click on a page's own button."""
+
+    def __init__(self, **data: Any) -> None:
+        self._data = {name: str(value) for name, value in data.items()}
+
+
+def ignore(_: Progress) -> None:
+    """Progress nobody looks at."""
+
+
+@contextmanager
+def visiting(settings: Settings, path: Path, text: str, choice: Choice) -> Iterator[Sessions]:
+    """Sessions of which the visitor's has loaded one document, written to `path`."""
+    opened = Sessions(settings)
+    path.write_text(text, encoding="utf-8")
+    opened.of(VISITOR).load([path], choice, ignore)
+    yield opened
+    opened.close()
