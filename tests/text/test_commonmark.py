@@ -177,10 +177,14 @@ def test_generated_quotes_and_lists_end_at_the_same_lines(text: str) -> None:
     agrees(text)
 
 
-@given(text=MARKDOWN)
+def without_odd_line_ends(text: str) -> str:
+    """What only some take for the end of a line; a test of its own says what we do."""
+    return re.sub("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029\x00]", "", text)
+
+
+@given(text=MARKDOWN.map(without_odd_line_ends))
 def test_generated_documents_have_the_same_blocks(text: str) -> None:
     assume(not re.search(r"(?<![^\r\n])``?[ \t]*(?![^\r\n])", text))  # see the crawlers' code
-    assume(not re.search("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029\x00]", text))  # see odd line ends
     agrees(text)
 
 
