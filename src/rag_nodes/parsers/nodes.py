@@ -7,6 +7,7 @@ import uuid
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from llama_index.core.schema import (
@@ -164,7 +165,6 @@ class _NodeMaker:
         chained = node.source_node is not None
         name = f"{origin.document_id}/{node.node_id if chained else ''}/{parser}/"
         self.name = hashlib.sha1(_NAMESPACE.bytes + name.encode(), usedforsecurity=False)
-        self._hidden: dict[tuple[str, ...], tuple[list[str], list[str]]] = {}
 
     def make(self, cut: Cut) -> TextNode:
         text = self.source.text[cut.start : cut.end]
@@ -181,8 +181,8 @@ class _NodeMaker:
             start_char_idx=None if base is None else base + cut.start,
             end_char_idx=None if base is None else base + cut.end,
             metadata=metadata,
-            excluded_embed_metadata_keys=list(embedding),
-            excluded_llm_metadata_keys=list(llm),
+            excluded_embed_metadata_keys=embedding,
+            excluded_llm_metadata_keys=llm,
             relationships={NodeRelationship.SOURCE: self.root},
         )
 
@@ -212,15 +212,11 @@ class _NodeMaker:
 
     def _hidden_keys(self, metadata: dict[str, Any]) -> tuple[list[str], list[str]]:
         """Keys of these metadata that the embedding model and the LLM do not see."""
-        present = tuple(metadata)
-        if (known := self._hidden.get(present)) is None:
-            own = {*present, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS}.intersection(keys.BOOKKEEPING)
-            node = self.origin.node
-            known = self._hidden[present] = (
-                sorted(own.union(node.excluded_embed_metadata_keys)),
-                sorted(own.union(node.excluded_llm_metadata_keys)),
-            )
-        return known
+        present, node = tuple(metadata), self.origin.node
+        return (
+            list(_hidden(present, tuple(node.excluded_embed_metadata_keys))),
+            list(_hidden(present, tuple(node.excluded_llm_metadata_keys))),
+        )
 
     def _id(self, cut: Cut, text: str) -> str:
         """UUIDv5 of the document, the parser, the span and the text (L8).
@@ -248,6 +244,13 @@ class _NodeMaker:
             if last > first:
                 place[keys.PAGE_BREAKS] = list(breaks[first:last])
         return place
+
+
+@lru_cache(maxsize=256)
+def _hidden(present: tuple[str, ...], excluded: tuple[str, ...]) -> tuple[str, ...]:
+    """What a document hides of its nodes and what is bookkeeping; few documents differ in it."""
+    own = {*present, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS}.intersection(keys.BOOKKEEPING)
+    return tuple(sorted(own.union(excluded)))
 
 
 def _uuid5(digits: str) -> str:

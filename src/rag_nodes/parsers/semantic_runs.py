@@ -99,7 +99,7 @@ class Breaks(Grouping):
 
     def _group(self, gaps: NDArray[np.float64]) -> Iterator[Piece]:
         between = gaps[(gaps > _NO_BREAK) & (gaps < _AUTHORS_BREAK)]
-        threshold = float(np.percentile(between, self._percentile)) if len(between) else 0.0
+        threshold = _percentile(between, self._percentile) if len(between) else 0.0
         first = 0
         for last in [*np.flatnonzero(gaps > threshold).tolist(), len(gaps)]:
             if self.units.fits(first, last, self.most):
@@ -174,6 +174,16 @@ class Runs(Grouping):
         price = self._penalty * float(between.mean()) if len(between) else 0.0
         for first, last in self._scores.best(price):
             yield int(self._opens[first]), int(self._closes[last])
+
+
+def _percentile(values: NDArray[np.float64], percent: float) -> float:
+    """What `np.percentile` gives, which takes ten times as long for the few of a short text."""
+    ordered = np.sort(values)
+    place = percent / 100 * (len(ordered) - 1)
+    below = int(place)
+    low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
+    part = place - below
+    return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)  # noqa: PLR2004 -- as numpy rounds
 
 
 def _grains(units: Units, most: int) -> list[int]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import Struct
+from struct import error as StructError  # noqa: N812 -- an exception
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,22 +37,30 @@ def unit_rows(vectors: Sequence[Sequence[float]], expected: int) -> NDArray[np.f
         DimensionError: vectors of different lengths.
         ModelResponseError: numbers that are not finite, or not one vector per text.
     """
-    try:
-        matrix = np.asarray(vectors, dtype=np.float64)
-    except ValueError as error:
-        raise DimensionError(
-            "the embedding model returned vectors of different lengths; use one model throughout"
-        ) from error
-    if len(matrix) != expected:
+    if len(vectors) != expected:
         raise ModelResponseError(
-            f"the embedding model returned {len(matrix)} vectors for {expected} texts; "
+            f"the embedding model returned {len(vectors)} vectors for {expected} texts; "
             "check the model's server"
         )
+    matrix = _matrix(vectors)
     if not np.isfinite(matrix).all():
         raise ModelResponseError(
             "the embedding model returned numbers that are not finite; check the model"
         )
     return _normalised(matrix)
+
+
+def _matrix(vectors: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Vectors as rows, in half the time that numpy takes for lists of floats."""
+    pack = Struct(f"{len(vectors[0])}d").pack
+    try:
+        packed = b"".join([pack(*vector) for vector in vectors])
+    except StructError as error:
+        raise DimensionError(
+            "the embedding model returned vectors of different lengths, or what are no numbers; "
+            "use one model throughout"
+        ) from error
+    return np.frombuffer(packed).reshape(len(vectors), -1)
 
 
 def _normalised(matrix: NDArray[np.float64]) -> NDArray[np.float64]:

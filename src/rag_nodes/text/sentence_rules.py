@@ -32,6 +32,11 @@ _AFTER_ORDINAL = _words(
     "Auflage Ausgabe Band Kapitel Klasse Mal Platz Runde Stock Tag Woche"
 )
 """What German counts with ordinals, which end in a full stop: `am 3. Mai`."""
+_MARKED = frozenset(
+    word.lower() for word in _GO_ON | _BEFORE_NUMBER | _TITLES.union(*_TITLES_OF.values())
+)
+"""Words whose full stop may end no sentence."""
+_STOPS = frozenset(".!?")
 _ZONES = _words("EST EDT CST CDT MST MDT PST PDT GMT UTC CET CEST BST")
 _ORDINAL = compiled(r"(?:\A|\W)\d{1,2}\.\Z")
 _WORD = compiled(r"\w+")
@@ -53,13 +58,26 @@ def corrected(body: str, starts: list[int], language: str) -> list[int]:
         return starts
     kept = starts[:1]
     for start in starts[1:]:
+        if _follows_a_plain_word(body, start):
+            kept.append(start)
+            continue
         mark = body[start : start + 1]
         if not mark.isalnum() and (closing := _CLOSING.match(body, start)):
             start = closing.end()  # noqa: PLW2901 -- the boundary moves
         if start < len(body) and not _goes_on(body, start, language):
             kept.append(start)
+    if "…" not in body and "(" not in body:
+        return kept
     missed = _missed(body, kept)
     return sorted({*kept, *missed}) if missed else kept
+
+
+def _follows_a_plain_word(body: str, start: int) -> bool:
+    """Whether nothing here has to be corrected, which is seen sooner than what would have to be."""
+    if not body[start : start + 1].isalnum() or body[start - 1] != " ":
+        return False
+    word = body[body.rfind(" ", 0, start - 1) + 1 : start - 1]
+    return word[-1:] in _STOPS and word[:-1].isalpha() and word.lower() not in _MARKED
 
 
 def _goes_on(body: str, start: int, language: str) -> bool:

@@ -134,12 +134,12 @@ def sentence_bounds(text: str, start: int, end: int, language: str = AUTO) -> Bo
         language = guess_language(text[start:end])
     bounds = Bounds([], [])
     if text.find("\n", start, end) < 0 and text.find("\r", start, end) < 0:
-        _add_sentences(bounds, text, Span(start, end), language)
+        _add_sentences(bounds, text, start, end, language)
         return bounds
     for paragraph in _paragraphs(text, start, end):
         offsets = [paragraph.start, *lines_apart(text, *paragraph), paragraph.end]
         for piece in pairwise(offsets):
-            _add_sentences(bounds, text, Span(*piece), language)
+            _add_sentences(bounds, text, *piece, language)
     return bounds
 
 
@@ -153,28 +153,20 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
         yield Span(position, end)
 
 
-def _add_sentences(bounds: Bounds, text: str, span: Span, language: str) -> None:
+def _add_sentences(bounds: Bounds, text: str, start: int, end: int, language: str) -> None:
     """Add the sentences of a piece of text in which no line has to stand alone."""
-    body = text[span.start : span.end]
+    body = text[start:end]
     if not body:
         return
     starts = corrected(body, _starts(body, language), language)
     if len(starts) > 1 and not body.isascii():
         starts = _between_clusters(body, starts)
-    following = len(body)
-    firsts, lasts = [], []
-    for first in reversed(starts):
-        last = following
-        while last > first and body[last - 1].isspace():
-            last -= 1
-        following = first
-        while first < last and body[first].isspace():
-            first += 1  # noqa: PLW2901 -- the sentence shrinks
-        if first < last:
-            firsts.append(span.start + first)
-            lasts.append(span.start + last)
-    bounds.starts.extend(reversed(firsts))
-    bounds.ends.extend(reversed(lasts))
+    for first, following in pairwise([*starts, len(body)]):
+        sentence = body[first:following].rstrip()
+        if sentence:
+            last = start + first + len(sentence)
+            bounds.starts.append(last - len(sentence.lstrip()))
+            bounds.ends.append(last)
 
 
 def _between_clusters(body: str, starts: list[int]) -> list[int]:
@@ -209,9 +201,10 @@ def _starts(body: str, language: str) -> list[int]:
 
 def _starts_in(window: str, language: str) -> list[int]:
     pieces = sentencex.segment(language, window)
+    if len(pieces) == 1 and len(pieces[0]) == len(window):
+        return [0]
     starts = [0, *accumulate(map(len, pieces))]
-    offset = starts.pop()
-    if offset == len(window):
+    if starts.pop() == len(window):
         return starts
     # Some blank space was dropped between sentences: ask for offsets instead.
     found = sentencex.get_sentence_boundaries(language, window)
