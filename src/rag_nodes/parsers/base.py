@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -29,6 +30,8 @@ from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.encodings import DEFAULT_ENCODING
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokenizers import check_tokenizer
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")
 
 
 class SpanNodeParser(NodeParser):
@@ -83,6 +86,14 @@ class SpanNodeParser(NodeParser):
     @classmethod
     def _tokenizer_is_here(cls, name: str) -> str:
         check_tokenizer(name)
+        return name
+
+    @field_validator("language")
+    @classmethod
+    def _language_is_a_code(cls, name: str) -> str:
+        # What sentencex does not know it takes for English without a word.
+        if name != AUTO and not _LANGUAGE.fullmatch(name):
+            raise ValueError(f"{name!r} is no ISO 639 code such as 'en' or 'de'; {AUTO!r} guesses")
         return name
 
     def model_post_init(self, context: Any, /) -> None:
