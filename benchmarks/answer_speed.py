@@ -148,7 +148,8 @@ def compared(
             return list(pool.map(lambda one: one.retriever.hits(question, vector), own))
 
     def first_tokens_stock(question: str) -> object:
-        return [next(iter(engine.query(question).response_gen)) for engine in engines]
+        answers: list[Any] = [engine.query(question) for engine in engines]
+        return [next(iter(answer.response_gen)) for answer in answers]
 
     def first_tokens_ours(question: str) -> object:
         with comparison.stream(question) as events:
@@ -197,7 +198,7 @@ def measure(chunks: int, runs: int, waits: Sequence[float]) -> list[dict[str, An
     with open_store() as store:
         names = None
         for mode in ("dense", "hybrid"):
-            options = QueryOptions(budget=None, top_k=TOP_K, mode=mode, cache_ttl_hours=0)  # type: ignore[arg-type]
+            options = QueryOptions(budget=None, top_k=TOP_K, mode=mode, cache_ttl_hours=0)
             comparison = Comparison(store=store, models=models, parsers=parsers, options=options)
             names = names or fill(comparison, chunks)
             for wait in waits:

@@ -82,7 +82,7 @@ def check_pages(documents: Path, folder: Path = QUESTIONS) -> list[str]:
     wrong = []
     for path in sorted(folder.glob("*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))
-        with pymupdf.open(documents / data["file"]) as pdf:
+        with pymupdf.open(documents / data["file"]) as pdf:  # type: ignore[no-untyped-call]
             texts = {number: _plain(page.get_text()) for number, page in enumerate(pdf, start=1)}
         wrong += [
             f"{data['file']}, p. {page}: {one['on_page']!r} is not there"

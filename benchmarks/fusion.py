@@ -27,7 +27,6 @@ from rag_nodes.parsers import COMPARED, PRESETS, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.settings import Settings
 from rag_nodes.store import Hit, Store, open_store, parser_collection
-from rag_nodes.store.search import Query, find
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -82,8 +81,13 @@ def recalls(
             collections = _ingested(folder, {one.corpus for one in asked}, strategy, store, models)
             for number, (one, vector) in enumerate(zip(asked, vectors, strict=True)):
                 for name, options in RANKINGS.items():
-                    query = Query(vector=vector, text=one.question, **options)
-                    hits = find(store, collections[one.corpus], query, DEPTH)
+                    hits = store.search(
+                        collections[one.corpus],
+                        vector=vector,
+                        text=one.question,
+                        limit=DEPTH,
+                        **options,
+                    )
                     sums[name][number] += _recall(one, hits, budget)
     return {name: (values / len(names)).tolist() for name, values in sums.items()}
 

@@ -66,7 +66,7 @@ def notes(results: list[ReadResult]) -> str:
     for result in results:
         if result.error is not None:
             found[f"{type(result.error).__name__}: {result.error.reason}"] += 1
-        else:
+        elif result.document is not None:
             found.update(result.document.metadata.get(keys.READ_WARNINGS, ()))
     return "; ".join(found).replace("|", "\\|")
 
