@@ -6,6 +6,9 @@ from importlib.resources import files
 
 import gradio as gr
 
+_STYLES = ("base", "sidebar", "compare", "votes", "chunks", "evaluate")
+"""Parts of the style sheet; what comes later wins."""
+
 
 def make_theme() -> gr.themes.Base:
     """A calm theme on fonts that Gradio ships."""
@@ -62,4 +65,5 @@ def make_theme() -> gr.themes.Base:
 
 def style_sheet() -> str:
     """The style sheet of the rendered parts."""
-    return (files("rag_nodes.apps") / "style.css").read_text(encoding="utf-8")
+    folder = files("rag_nodes.apps") / "styles"
+    return "\n".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in _STYLES)

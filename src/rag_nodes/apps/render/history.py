@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.render.answers import Shown, answer_text, column
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from rag_nodes.apps.turns import Asking, Growing, Turn
     from rag_nodes.compare import ComparisonReport
 
+_UNFINISHED = re.compile(r"\s*\[[^\[\]\n]{0,20}\Z")
+"""The beginning of a citation whose end has not arrived."""
 _STEPS = (
     ("Upload", "PDF, Word, HTML, Markdown, CSV or text files, or try the example document."),
     ("Choose", "up to four parsers, the ways to cut it; the first four are a good start."),
@@ -146,7 +149,9 @@ def _grown(asking: Asking, position: int) -> Html:
             tag("p", _stage(one, blind=asking.blind), cls="rn-config"),
             None if one.ended else stop(asking.number, position, name),
         ),
-        tag("div", answer_text(one.text, (), {}), cls="rn-answer") if one.text else ended,
+        tag("div", answer_text(_UNFINISHED.sub("", one.text), (), {}), cls="rn-answer")
+        if one.text
+        else ended,
         *[tag("div")] * 3,
         cls=f"rn-column {'rn-neutral' if asking.blind else colour_of(one.name)}",
         aria_busy="false" if one.ended else "true",

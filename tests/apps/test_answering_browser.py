@@ -1,0 +1,92 @@
+"""While answers grow and after a vote: what is on the page is what can be used, and in view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from app_server import listening
+from openai_server import Fault
+
+from rag_nodes.apps.serve import make_server
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from openai_server import OpenAIServer
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 60_000
+"""Milliseconds after which a page counts as stuck."""
+PHONE, DESKTOP = {"width": 390, "height": 780}, {"width": 1280, "height": 800}
+QUESTION = "What colour is the machine?"
+IN_VIEW = """() => [...document.querySelectorAll('.rn-column h3')].every((one) => {
+  const place = one.getBoundingClientRect();
+  return place.top >= 0 && place.bottom <= innerHeight; })"""
+
+
+@pytest.fixture
+def address(
+    openai_server: OpenAIServer,
+    leaks_collected: Callable[[], AbstractContextManager[None]],
+    _gradio: None,
+) -> Iterator[str]:
+    """Of the server as it is started, with its style sheet."""
+    settings = Settings(
+        embedding="lexical", llm="openai", api_base=openai_server.base, api_key="sk-any"
+    )
+    with leaks_collected():
+        app = make_server(settings)
+    with leaks_collected(), listening(app) as found:
+        yield found
+
+
+def _loaded(page: Page, address: str, document: Path) -> None:
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    document.write_text("# Colour\n\nThe machine is red.\n", encoding="utf-8")
+    page.locator("#rn-files input[type=file]").set_input_files(document)
+    page.locator("#rn-status .rn-dot").wait_for(state="attached")
+
+
+def _ask(page: Page) -> None:
+    page.fill("#rn-question textarea:enabled", QUESTION)
+    page.keyboard.press("Enter")
+
+
+def test_on_a_phone_growing_answers_have_the_room_and_one_button_ends_them(
+    browser: Browser, address: str, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    page = browser.new_page(viewport=PHONE)
+    _loaded(page, address, tmp_path / "red.md")
+    openai_server.fail(Fault(body="slow"), times=4)
+    _ask(page)
+    page.locator(".rn-pending").wait_for()
+    page.locator("#rn-stop").wait_for()
+    for hidden in ("#rn-suggestions", "#rn-clear", "#rn-question .submit-button"):
+        page.locator(hidden).wait_for(state="hidden")
+    openai_server.release()
+    page.locator(".rn-turn").wait_for()
+    page.locator("#rn-clear").wait_for()
+    page.wait_for_function("document.querySelector('#rn-question textarea').value === ''")
+    page.close()
+
+
+def test_the_names_that_a_vote_reveals_are_in_view(
+    browser: Browser, address: str, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    openai_server.answer = "The machine is red, as is said there. " * 12 + "[Source 1]."
+    page = browser.new_page(viewport=DESKTOP)
+    _loaded(page, address, tmp_path / "red.md")
+    page.locator("#rn-blind input").check()
+    _ask(page)
+    page.locator("[data-verdict='1']").click()
+    page.locator(".rn-chosen-vote").wait_for()
+    page.wait_for_function("document.activeElement.classList.contains('rn-chosen-vote')")
+    page.wait_for_function(IN_VIEW)
+    page.close()
