@@ -179,6 +179,32 @@ for number in range(30):
 """
 
 
+def test_one_more_vote_reads_nothing_again_until_somebody_else_writes(
+    votes: Votes, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes.add(make_vote(ballot="first"))
+    votes.read()
+    with monkeypatch.context() as patch:
+        patch.delattr("pathlib.Path.read_bytes")
+        votes.add(make_vote(ballot="second"))
+        votes.add(make_vote(ballot="first", winners=None))
+        assert [one.ballot for one in votes.read().votes] == ["second"]
+        assert votes.read() is votes.read()
+    Votes(path).add(make_vote(ballot="theirs"))
+    votes.add(make_vote(ballot="third"))
+    assert [one.ballot for one in votes.read().votes] == ["second", "theirs", "third"]
+    Votes(path).forget(ME)
+    path.touch()
+    assert votes.read() == Votes(path).read() == ((), 0)
+
+
+def test_a_file_that_was_taken_away_holds_no_votes(votes: Votes, path: Path) -> None:
+    votes.add(make_vote())
+    assert len(votes.read().votes) == 1
+    path.unlink()
+    assert votes.read() == ((), 0)
+
+
 def test_a_place_that_cannot_be_written_is_an_error_with_the_remedy(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("no folder")

@@ -16,7 +16,7 @@ from rag_nodes.apps.render.history import history
 from rag_nodes.apps.session import Session
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.apps.turns import AT_FIRST, MOST_TURNS, Asking, Growing, Turn
-from rag_nodes.apps.vote_events import NOT_KEPT
+from rag_nodes.apps.vote_events import NOT_KEPT, TOO_MANY
 from rag_nodes.parsers import PRESETS
 
 if TYPE_CHECKING:
@@ -228,6 +228,26 @@ def test_a_vote_that_cannot_be_kept_is_said_and_counts_on_the_page(
     assert "Your vote:" in page
     assert "cannot be read" in panel
     assert str(tmp_path) not in panel + page + NOT_KEPT
+
+
+def test_one_visitor_cannot_fill_the_file(
+    events: CompareEvents, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_nodes.apps.turns.MOST_VOTES", 2)
+    said: list[str] = []
+    monkeypatch.setattr("gradio.Warning", said.append)
+    pages = []
+    for number in (1, 2, 3):
+        _asked(events, blind=True)
+        vote = Click(act="best", turn=number, verdict=1, voter=SECRET)
+        pages.append(events.pick(Request(), vote)[0])
+    assert said == [TOO_MANY]
+    assert [page.count("Your vote:") for page in pages] == [1, 2, 3]
+    assert len(sessions.votes.read().votes) == 2
+    events.clear(Request())
+    _asked(events, blind=True)
+    events.pick(Request(), Click(act="best", turn=4, verdict=1, voter=SECRET))
+    assert len(sessions.votes.read().votes) == 2
 
 
 def test_only_ones_own_votes_are_deleted_and_only_after_asking(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_TURNS = 200
 """Questions that are kept; older ones are dropped."""
+MOST_VOTES = 200
+"""Votes of one visitor that are kept on the disk; each click is one."""
 AT_FIRST = 20
 """Questions on the page until a visitor asks for earlier ones, so that it stays quick."""
 _TO_CHOOSE = 2
@@ -136,6 +138,7 @@ class Turns:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turns: tuple[Turn, ...] = ()
+        self._votes = 0
         self.shown = AT_FIRST
 
     @property
@@ -162,6 +165,16 @@ class Turns:
                     self._turns = (*before, changed, *after)
                     return changed
         return None
+
+    def count_vote(self) -> bool:
+        """Count one more vote; clearing does not start again.
+
+        Returns:
+            False where that is one too many.
+        """
+        with self._lock:
+            self._votes += 1
+            return self._votes <= MOST_VOTES
 
     def forget_marks(self) -> None:
         """No answer was helpful or not; choices between answers stay, their names are known."""

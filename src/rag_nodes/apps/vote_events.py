@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from rag_nodes.apps.render import votes as render
+from rag_nodes.apps.turns import MOST_VOTES
 from rag_nodes.apps.verdicts import Sent, choose, rate
 from rag_nodes.apps.vote_sums import sum_votes
 from rag_nodes.errors import StoreError
@@ -15,9 +16,14 @@ from rag_nodes.errors import StoreError
 if TYPE_CHECKING:
     from rag_nodes.apps.render.html import Html
     from rag_nodes.apps.turns import Turns
-    from rag_nodes.apps.votes import Votes
+    from rag_nodes.apps.vote_sums import Summary
+    from rag_nodes.apps.votes import Ledger, Votes
 
 NOT_KEPT = "Your vote counts on this page, but the server could not keep it."
+TOO_MANY = (
+    f"Your vote counts on this page only: of one browser tab {MOST_VOTES} are kept. "
+    "Reload the page to go on."
+)
 NOT_DELETED = "The server could not delete your votes."
 
 logger = logging.getLogger(__name__)
@@ -32,6 +38,7 @@ class VoteEvents:
 
     def __init__(self, votes: Votes) -> None:
         self._votes = votes
+        self._summed: tuple[Ledger, Summary] | None = None
 
     def cast(self, turns: Turns, sent: Sent) -> bool:
         """Remember and keep a vote.
@@ -42,6 +49,9 @@ class VoteEvents:
         vote = choose(turns, sent) if sent.act == "best" else rate(turns, sent)
         if vote is None:
             return False
+        if not turns.count_vote():
+            gr.Warning(TOO_MANY)
+            return True
         try:
             self._votes.add(vote)
         except StoreError as error:
@@ -59,7 +69,10 @@ class VoteEvents:
         except StoreError as error:
             logger.warning("%s", error)
             return render.unreadable()
-        return render.votes(sum_votes(ledger.votes), ledger.damaged, asking=asking)
+        summed = self._summed
+        if summed is None or summed[0] is not ledger:
+            summed = self._summed = ledger, sum_votes(ledger.votes)
+        return render.votes(summed[1], ledger.damaged, asking=asking)
 
     def delete(self, turns: Turns, voter: str) -> None:
         """Delete what a visitor has voted."""

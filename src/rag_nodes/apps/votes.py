@@ -85,11 +85,40 @@ class Ledger(NamedTuple):
     damaged: int = 0
 
 
+class _Stamp(NamedTuple):
+    """A file as it was: which, how long, and when it was written last."""
+
+    file: int
+    size: int
+    written: int
+
+
+class _Known(NamedTuple):
+    """What the file held: the latest vote of each ballot, those taken back included."""
+
+    stamp: _Stamp | None
+    latest: dict[str, Vote]
+    ledger: Ledger
+
+    @classmethod
+    def of(cls, content: bytes, stamp: _Stamp | None) -> _Known:
+        """Understand what was read."""
+        read = [_understood(line) for line in content.splitlines() if line.strip()]
+        latest = {one.ballot: one for one in read if one is not None}
+        return cls(stamp, latest, _ledger(latest, read.count(None)))
+
+    def with_vote(self, vote: Vote, stamp: _Stamp) -> _Known:
+        """The same with one more line."""
+        self.latest[vote.ballot] = vote
+        return _Known(stamp, self.latest, _ledger(self.latest, self.ledger.damaged))
+
+
 class Votes:
     """The file; several threads and processes may use it at once.
 
     Lines are only ever added, each in one write. Deleting overwrites lines with blanks in their
-    place, so that nothing moves under another process.
+    place, so that nothing moves under another process. What was read stays in memory until
+    somebody else changes the file, so that one more vote reads nothing again.
 
     Args:
         path: of the file; it and its folder are made for the first vote, for this user only.
@@ -98,6 +127,7 @@ class Votes:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         self._lock = threading.Lock()
+        self._known: _Known | None = None
 
     def add(self, vote: Vote) -> None:
         """Keep a vote.
@@ -109,7 +139,9 @@ class Votes:
         try:
             with self._lock:
                 self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                before = self._stamp()
                 self._append(line)
+                self._learn(vote, len(line), before)
         except OSError as error:
             raise StoreError(
                 f"{self._path}: the vote cannot be kept: {error.strerror}; make the folder "
@@ -122,17 +154,11 @@ class Votes:
         Raises:
             StoreError: the file is there and cannot be read.
         """
-        latest: dict[str, Vote] = {}
-        damaged = 0
-        for line in self._content().splitlines():
-            if not line.strip():
-                continue
-            vote = _understood(line)
-            if vote is None:
-                damaged += 1
-            else:
-                latest[vote.ballot] = vote
-        return Ledger(tuple(one for one in latest.values() if one.winners is not None), damaged)
+        with self._lock:
+            stamp = self._stamp()
+            if self._known is None or stamp is None or self._known.stamp != stamp:
+                self._known = _Known.of(self._content(), stamp)
+            return self._known.ledger
 
     def forget(self, voter: str) -> None:
         """Delete everything one voter has voted, see `voter_of`.
@@ -142,6 +168,7 @@ class Votes:
         """
         try:
             with self._lock, self._path.open("r+b") as file:
+                self._known = None
                 for start, line in _places(file.read()):
                     vote = _understood(line)
                     if vote is not None and vote.voter == voter:
@@ -153,6 +180,23 @@ class Votes:
             raise StoreError(
                 f"{self._path}: votes cannot be deleted: {error.strerror}; delete the file"
             ) from error
+
+    def _learn(self, vote: Vote, size: int, before: _Stamp | None) -> None:
+        """Know the vote just written as well, unless somebody else has written meanwhile."""
+        known, self._known = self._known, None
+        after = self._stamp()
+        if known is None or after is None or before is None or known.stamp != before:
+            return
+        if (after.file, after.size) == (before.file, before.size + size):
+            self._known = known.with_vote(vote, after)
+
+    def _stamp(self) -> _Stamp | None:
+        """What changes with the file; None where it cannot be seen."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return _Stamp(found.st_ino, found.st_size, found.st_mtime_ns)
 
     def _append(self, line: bytes) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
@@ -192,6 +236,10 @@ def voter_of(secret: str) -> str:
 
 def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _ledger(latest: dict[str, Vote], damaged: int) -> Ledger:
+    return Ledger(tuple(one for one in latest.values() if one.winners is not None), damaged)
 
 
 def _understood(line: bytes) -> Vote | None:
