@@ -275,9 +275,11 @@ def test_without_the_token_nothing_is_answered(shown: str | None, settings: Sett
     app = Gate(api.app, Access(token=SecretStr("right"), local=False))
     headers = {"Authorization": shown.encode()} if shown else {}
     with listening(app) as address:
-        reply = httpx.post(f"{address}/api/chunk", json={"text": "a"}, headers=headers)
+        given = {"json": {"text": "a"}, "headers": headers, "timeout": PATIENCE}
+        reply = httpx.post(f"{address}/api/chunk", **given)
         right = {"Authorization": "bearer right"}
-        assert httpx.get(f"{address}/api/status", headers=right).status_code == 200
+        status = httpx.get(f"{address}/api/status", headers=right, timeout=PATIENCE)
+        assert status.status_code == 200
     assert reply.status_code == 401
     assert set(reply.json()) == {"error", "remedy"}
     assert reply.headers["www-authenticate"].startswith("Bearer")

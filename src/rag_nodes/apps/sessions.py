@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rag_nodes.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 _SHORTEST = 0.05
 """Seconds between two looks for what is idle, at least."""
@@ -83,7 +86,8 @@ class Sessions:
             self._sessions[key] = (now, session)
             ended = self._expired(now) + self._surplus()
             self._watch(now)
-        _close_all(ended)
+        if ended:  # not here: one that still waits for its model would hold up this visitor
+            threading.Thread(target=_close_all, args=(ended,), name="closing", daemon=True).start()
         return session
 
     def end(self, key: str | None) -> None:
@@ -153,5 +157,9 @@ def _sweep(method: WeakMethod[Callable[[], None]]) -> None:
 
 
 def _close_all(sessions: Sequence[Session]) -> None:
+    """Close each, whatever becomes of the others."""
     for session in sessions:
-        session.close()
+        try:
+            session.close()
+        except Exception:
+            logger.exception("a session could not be closed")

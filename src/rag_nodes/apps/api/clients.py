@@ -57,6 +57,7 @@ class Client(Session):
 
     _choice: Choice | None = None
     _answering: Asking | None = None
+    _over = False
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -103,25 +104,37 @@ class Client(Session):
         """
         asking = self.answering(question, choice, options)
         try:
-            while asking.take() is not None:
-                pass
-            return asking.report()
+            return asking.finish()
         finally:
             asking.close()
 
     def answering(self, question: str, choice: Choice, options: QueryOptions) -> Asking:
-        """Like `answers`, event by event; the session is held until the result is closed."""
+        """Like `answers`, event by event; the session is held until the result is closed.
+
+        Raises:
+            ApiError: the session has ended, also while this waited for its turn.
+        """
         self._lock.acquire()
         try:
+            self._check_open()
             stream = self._prepared(choice, options).stream(question)
-            self._answering = Asking(stream, self._lock)
         except BaseException:
             self._lock.release()
             raise
-        return self._answering
+        asking = self._answering = Asking(stream, self._lock)
+        try:
+            self._check_open()
+        except ApiError:
+            asking.close()
+            raise
+        return asking
 
     def close(self) -> None:
-        """Free everything; an answer that is being streamed ends first."""
+        """Free everything; an answer that is being streamed ends, questions that wait do not begin.
+
+        Either this sees an answer that begins, or its second check sees that the session is over.
+        """
+        self._over = True
         if self._answering is not None:
             self._answering.close()
         super().close()
@@ -133,6 +146,10 @@ class Client(Session):
     def __exit__(self, *_: object) -> None:
         """Free everything."""
         self.close()
+
+    def _check_open(self) -> None:
+        if self._over:
+            raise ended()
 
     def _read_upload(self, path: Path) -> Iterator[Received]:
         """The documents of one file; a crawl has many."""
@@ -190,6 +207,12 @@ class Asking:
     def take(self) -> tuple[str, Event] | None:
         """The next parser and event, waiting for it; None after the last one."""
         return self._stream.take()
+
+    def finish(self) -> ComparisonReport:
+        """All answers, waiting for them; see `report`."""
+        while self.take() is not None:
+            pass
+        return self.report()
 
     def report(self) -> ComparisonReport:
         """All answers, once the last event was taken.

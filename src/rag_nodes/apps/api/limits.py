@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+import anyio
 import anyio.to_thread
 from starlette.datastructures import Headers
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+_READ_ON = 32 * 1024**2
+"""Bytes of a body over its limit that are read and dropped, at most."""
+_READ_ON_SECONDS = 5
+"""Seconds that this takes, at most."""
 UPLOADS = ("/api/upload", "/gradio_api/upload")
 """Paths that take documents."""
 
@@ -69,21 +74,24 @@ class BodyLimits:
             return
         limit = self._limit(scope["path"])
         refusal = too_large(f"the request has more than {limit:,} bytes")
-        announced = Headers(scope=scope).get("content-length", "0")
+        headers = Headers(scope=scope)
+        announced = headers.get("content-length", "0")
         if not announced.isdecimal() or int(announced) > limit:
-            await _answer(refusal, scope, receive, send)
+            # With `Expect` a client sends nothing before it is told to.
+            await _answer(refusal, scope, receive, send, more="expect" not in headers)
             return
         await self._counted(scope, receive, send, limit, refusal)
 
     async def _counted(
         self, scope: Scope, receive: Receive, send: Send, limit: int, refusal: ApiError
     ) -> None:
-        seen, started = 0, False
+        seen, more, started = 0, False, False
 
         async def receive_some() -> Message:
-            nonlocal seen
+            nonlocal seen, more
             message = await receive()
             seen += len(message.get("body", b""))
+            more = message.get("more_body", False)
             if seen > limit:
                 raise refusal
             return message
@@ -101,7 +109,7 @@ class BodyLimits:
             if started or seen <= limit:
                 raise
         if seen > limit and not started:
-            await _answer(refusal, scope, receive, send)
+            await _answer(refusal, scope, receive, send, more=more)
 
     def _limit(self, path: str) -> int:
         """Bytes that a request to this path may have."""
@@ -174,7 +182,22 @@ class Workers:
             del self._running[key]
 
 
-async def _answer(refusal: ApiError, scope: Scope, receive: Receive, send: Send) -> None:
+async def _read_on(receive: Receive) -> None:
+    """Drop some of what still comes: clients that send while we hang up read no refusal."""
+    left, more = _READ_ON, True
+    with anyio.move_on_after(_READ_ON_SECONDS):
+        while more and left > 0:
+            message = await receive()
+            left -= len(message.get("body", b""))
+            more = message.get("more_body", False)
+
+
+async def _answer(
+    refusal: ApiError, scope: Scope, receive: Receive, send: Send, *, more: bool
+) -> None:
+    """Refuse; with more of the body to come, after some of that."""
+    if more:
+        await _read_on(receive)
     response = error_response(refusal.status_code, str(refusal.detail), refusal.remedy)
     response.headers["connection"] = "close"  # the rest of the body is not wanted
     await response(scope, receive, send)

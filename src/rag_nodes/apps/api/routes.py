@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -11,7 +12,15 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from rag_nodes.apps.api.clients import Client, Clients, Received, cut, facts_of, text_document
+from rag_nodes.apps.api.clients import (
+    Asking,
+    Client,
+    Clients,
+    Received,
+    cut,
+    facts_of,
+    text_document,
+)
 from rag_nodes.apps.api.events import MEDIA_TYPE, EventStream
 from rag_nodes.apps.api.failures import ApiError, halves, too_large
 from rag_nodes.apps.api.models import AskBody, ChunkBody, CompareBody
@@ -201,16 +210,21 @@ class _Api:
             body.choice(),
             body.query_options(self._settings.answering()),
         )
-        if MEDIA_TYPE not in request.headers.get("accept", ""):
-            report = await self._workers.run(key or "", client.answers, *arguments)
-            return Compared.of(report)
         release = self._workers.hold(key or "")
         try:
             asking = await self._workers.thread(client.answering, *arguments)
         except BaseException:
             release()
             raise
-        return EventStream(asking, self._workers, release)
+        if MEDIA_TYPE in request.headers.get("accept", ""):
+            return EventStream(asking, self._workers, release)
+        leaving = asyncio.create_task(_close_when_left(request, asking))
+        try:
+            return Compared.of(await self._workers.thread(asking.finish))
+        finally:
+            leaving.cancel()
+            asking.close()
+            release()
 
     def _add(self, key: str, files: list[tuple[str | None, BinaryIO]]) -> list[Received]:
         return self._clients.open(key).add(files, most=self._limits.documents)
@@ -229,6 +243,13 @@ class _Api:
             raise ApiError(422, "no file in the field 'files'", "send at least one")
         if files > self._limits.upload_files:
             raise too_large(f"the upload has more than {self._limits.upload_files} files")
+
+
+async def _close_when_left(request: Request, asking: Asking) -> None:
+    """End the answers once nobody waits for them: a model is paid for by the word."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    asking.close()
 
 
 def _as_too_many(error: HTTPException) -> HTTPException:

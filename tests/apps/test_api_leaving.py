@@ -1,0 +1,122 @@
+"""REST clients that leave, and sessions that end while questions wait: nothing goes on unseen."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from app_server import listening
+from openai_server import Fault
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from rag_nodes.apps.api import BodyLimits, Clients, ServerLimits, Workers, make_api
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openai_server import OpenAIServer
+
+    from rag_nodes.settings import Settings
+
+PATIENCE = 60
+"""Seconds after which something counts as stuck."""
+LIMITS = ServerLimits(body_bytes=100_000)
+QUESTION = {"question": "What colour is the machine?"}
+
+
+@pytest.fixture
+def workers() -> Workers:
+    return Workers(LIMITS)
+
+
+@pytest.fixture
+def address(settings: Settings, workers: Workers) -> Iterator[str]:
+    clients = Clients(settings, local_models=True)
+    api = make_api(settings, clients, workers, LIMITS)
+    with listening(BodyLimits(Starlette(routes=[Mount("/api", api)]), LIMITS)) as found:
+        yield f"{found}/api"
+    clients.close()
+
+
+@pytest.fixture
+def body(openai_server: OpenAIServer) -> dict[str, Any]:
+    return {**QUESTION, "models": {"api_key": "sk-any", "api_base": openai_server.base}}
+
+
+@contextmanager
+def _client(address: str) -> Iterator[httpx.Client]:
+    """A client with a document; its question is embedded, so that only the chat is asked again."""
+    with httpx.Client(base_url=address, timeout=PATIENCE) as client:
+        file = ("files", ("red.md", b"The machine is red."))
+        session = client.post("/upload", files=[file]).json()["session"]
+        client.headers["X-Session"] = session
+        yield client
+
+
+def _free(workers: Workers) -> None:
+    """Wait until nothing is worked on."""
+    waiting = threading.Event()
+    for _ in range(PATIENCE * 20):
+        if not workers._running:
+            return
+        waiting.wait(0.05)
+    pytest.fail(f"still worked on: {workers._running}")
+
+
+def test_a_client_that_wanted_it_all_at_once_and_left_keeps_no_model_busy(
+    address: str, body: dict[str, Any], workers: Workers, openai_server: OpenAIServer
+) -> None:
+    with _client(address) as client:
+        assert client.post("/ask", json=body).status_code == 200
+        asked = len(openai_server.asked("chat/completions"))
+        openai_server.fail(Fault(body="slow"))
+        request = client.build_request("POST", "/ask", json=body)
+        with socket.create_connection((request.url.host, request.url.port or 0)) as line:
+            head = [f"{name}: {value}" for name, value in request.headers.items()]
+            start = "\r\n".join(["POST /api/ask HTTP/1.1", *head, "", ""])
+            line.sendall(start.encode() + request.read())
+            openai_server.wait_for("chat/completions", asked + 1)
+        _free(workers)  # although the model still has not answered
+        assert client.post("/ask", json=QUESTION).status_code == 200
+
+
+def test_clearing_ends_the_questions_that_wait_for_their_turn_as_well(
+    address: str, body: dict[str, Any], workers: Workers, openai_server: OpenAIServer
+) -> None:
+    with _client(address) as client:
+        assert client.post("/ask", json=body).status_code == 200
+        asked = len(openai_server.asked("chat/completions"))
+        openai_server.fail(Fault(body="slow"), times=3)
+        outcomes: list[int] = []
+        asking = [
+            threading.Thread(target=lambda: outcomes.append(_status(client, body)))
+            for _ in range(3)
+        ]
+        for one in asking:
+            one.start()
+        openai_server.wait_for("chat/completions", asked + 1)
+        assert client.post("/clear").status_code == 200
+        for one in asking:
+            one.join(PATIENCE)
+        assert outcomes == [404] * 3
+        _free(workers)
+        assert len(openai_server.asked("chat/completions")) == asked + 1
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_client_reads_why_it_was_refused_however_much_it_sends(
+    address: str, announced: bool
+) -> None:
+    piece = b" " * 500_000
+    for _ in range(3):
+        content = 40 * piece if announced else iter([piece] * 40)
+        assert httpx.post(f"{address}/ask", content=content, timeout=PATIENCE).status_code == 413
+
+
+def _status(client: httpx.Client, body: dict[str, Any]) -> int:
+    return client.post("/ask", json=body).status_code

@@ -1,0 +1,55 @@
+"""Sessions that end: whoever comes next neither waits for them nor hears of their troubles."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.apps.sessions import Sessions
+from rag_nodes.errors import StoreError
+
+if TYPE_CHECKING:
+    from rag_nodes.settings import Settings
+
+PATIENCE = 60
+"""Seconds after which something counts as stuck."""
+
+
+def test_the_next_visitor_does_not_wait_until_the_session_before_is_freed(
+    settings: Settings,
+) -> None:
+    sessions = Sessions(settings, most=1)
+    answered, closed = threading.Event(), threading.Event()
+
+    def close() -> None:
+        assert answered.wait(PATIENCE)
+        closed.set()
+
+    sessions.of("slow").close = close  # type: ignore[method-assign]
+    assert sessions.of("next") is sessions.of("next")
+    assert not closed.is_set()
+    answered.set()
+    assert closed.wait(PATIENCE)
+
+
+def test_a_session_that_cannot_be_freed_fails_no_other(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    sessions = Sessions(settings)
+    closed: list[str] = []
+
+    def fail() -> None:
+        raise StoreError("the store is gone")
+
+    sessions.of("a").close = fail  # type: ignore[method-assign]
+    sessions.of("b").close = lambda: closed.append("b")  # type: ignore[method-assign]
+    sessions.end("a")
+    sessions.of("a").close = fail  # type: ignore[method-assign]
+    sessions.close()
+    assert closed == ["b"]
+    assert len(sessions) == 0
+    assert [str(one.exc_info[1]) for one in caplog.records if one.exc_info] == [
+        "the store is gone"
+    ] * 2
