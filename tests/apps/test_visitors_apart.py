@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 from app_server import listening
 from gradio import processing_utils
 from openai_server import Fault
+from script_visitor import Script
 
 from rag_nodes.apps.options import MOST_QUESTION
 from rag_nodes.apps.serve import make_server
@@ -24,66 +24,6 @@ if TYPE_CHECKING:
 QUESTION = "How long does the battery keep the controller alive?"
 MORE_THAN_AT_ONCE = 9
 """Events that take every place there is, if they take one each."""
-
-
-class Script:
-    """A visitor without a page.
-
-    Args:
-        address: of the server.
-        name: stands for the visitor.
-    """
-
-    def __init__(self, address: str, name: str) -> None:
-        self._client = httpx.Client(base_url=address, timeout=60)
-        self._name = name
-        self._config = self._client.get("/config").json()
-        self._events = {
-            one["api_name"]: index
-            for index, one in enumerate(self._config["dependencies"])
-            if one["backend_fn"]
-        }
-
-    def begin(self, event: str, *data: Any) -> None:
-        """Put an event into the queue."""
-        index = self._events[event]
-        body = {"data": data, "fn_index": index, "session_hash": self._name}
-        assert self._client.post("/gradio_api/queue/join", json=body).status_code == 200
-
-    def messages(self) -> Iterator[dict[str, Any]]:
-        """What comes of all its events, until there is no more."""
-        where, who = "/gradio_api/queue/data", {"session_hash": self._name}
-        with self._client.stream("GET", where, params=who) as answer:
-            for line in answer.iter_lines():
-                if line.startswith("data:"):
-                    yield json.loads(line[5:])
-                if "close_stream" in line:
-                    return
-
-    def outcome(self, event: str, *data: Any) -> dict[str, Any]:
-        """What an event ends with."""
-        self.begin(event, *data)
-        (ended,) = [one for one in self.messages() if one["msg"] == "process_completed"]
-        return dict(ended["output"])
-
-    def defaults(self, event: str) -> list[Any]:
-        """What the page sends with an event at first."""
-        values = {one["id"]: one["props"].get("value") for one in self._config["components"]}
-        inputs = self._config["dependencies"][self._events[event]]["inputs"]
-        return [values[one] for one in inputs]
-
-    def load(self) -> None:
-        """Load the example document."""
-        event = "process_example"
-        assert "error" not in self.outcome(event, *self.defaults(event))
-
-    def post(self, path: str, body: dict[str, Any]) -> httpx.Response:
-        """Past the queue."""
-        return self._client.post(path, json={**body, "session_hash": self._name})
-
-    def close(self) -> None:
-        """Leave."""
-        self._client.close()
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,7 @@ EMPTY = tag(
     tag("p", "Sizes, boundaries, overlap, cohesion and cost appear here once a document is cut."),
     cls="rn-empty",
 )
+_NUMBER = re.compile(r"[0-9]{1,9}")
 HINT = tag("p", "Choose an underlined number to see the chunks behind it.", cls="rn-quiet")
 
 
@@ -54,13 +57,14 @@ class EvaluateEvents:
         if cuts is None or not cuts.documents:
             yield "", EMPTY, ""
             return
-        yield cuts.key, measuring(cuts.strategies), ""
-        yield cuts.key, evaluation([_judged(cuts, one) for one in cuts.strategies]), HINT
+        yield cuts.key, measuring(cuts.strategies), HINT
+        # Gradio sends the last values a second time, when a list may stand in the hint's place.
+        yield cuts.key, evaluation([_judged(cuts, one) for one in cuts.strategies]), gr.skip()
 
     def drill(self, request: gr.Request, event: gr.EventData) -> Html:
         """The chunks behind the number that was chosen."""
         cuts, asked = self._cuts.of_request(request), _sent(event)
-        measure, strategy = asked.get("measure"), asked.get("strategy")
+        measure, strategy = asked.get("measure", ""), asked.get("strategy", "")
         if cuts is None or strategy not in cuts.strategies or measure not in MEASURES:
             return notice("warning", "These chunks are gone: open the tab again.")
         try:
@@ -76,15 +80,16 @@ class EvaluateEvents:
         asked = _sent(event)
         if not {"strategy", "document", "chunk"} <= set(asked):
             return (gr.skip(),) * (OUTPUTS + 1)
-        number = str(asked["chunk"])
-        chosen = int(number) if number.isdecimal() else None
+        chosen = int(asked["chunk"]) if _NUMBER.fullmatch(asked["chunk"]) else None
         place = Place(asked["strategy"], asked["document"], chosen=chosen)
         return gr.Tabs(selected="chunks"), *self._chunks.open(place, request)
 
 
-def _sent(event: gr.EventData) -> dict[str, Any]:
-    """What the page sent along; anything else than names and values is nothing."""
-    return event._data if isinstance(event._data, dict) else {}  # noqa: SLF001 - Gradio's only way
+def _sent(event: gr.EventData) -> dict[str, str]:
+    """The texts the page sent along; a script may send anything, and what is no text is nothing."""
+    sent = event._data  # noqa: SLF001 - Gradio's only way
+    values = sent if isinstance(sent, dict) else {}
+    return {name: one for name, one in values.items() if isinstance(one, str)}
 
 
 def _judged(cuts: Cuts, strategy: str) -> Judged:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.waiting import share_fairly
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+DOES_NOT_FIT = "The page sent something that does not fit: reload it and try again."
+_LONGEST = 200
+"""Characters of a refusal; Gradio repeats what was sent."""
+
+logger = logging.getLogger(__name__)
 
 
 class Page(gr.Blocks):
@@ -17,16 +27,48 @@ class Page(gr.Blocks):
     and whatever the limit of uploads.
     """
 
-    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any) -> list[Any]:
-        """Refuse addresses before Gradio looks at the inputs.
+    def queue(self, *args: Any, **options: Any) -> Any:
+        """Let events wait, but not too many of one visitor."""
+        super().queue(*args, **options)
+        share_fairly(self._queue)
+        return self
+
+    async def process_api(self, block_fn: Any, inputs: list[Any], *rest: Any, **more: Any) -> Any:
+        """Refuse files that came with a click: the page sends none.
 
         Raises:
-            gr.Error: an input names a file by its address.
+            gr.Error: there was one.
+        """
+        sent = more.get("event_data")
+        if sent is not None and any(_paths([sent._data])):  # noqa: SLF001 - Gradio's only way
+            raise _refused(DOES_NOT_FIT)
+        return await super().process_api(block_fn, inputs, *rest, **more)
+
+    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any) -> list[Any]:
+        """Refuse addresses before Gradio looks at the inputs, and in words what it cannot take.
+
+        Raises:
+            gr.Error: an input names a file by its address, or is nothing its component takes.
         """
         if any("://" in path for path in _paths(inputs)):
-            raise gr.Error("Upload the file: addresses are not opened.", print_exception=False)
-        processed: list[Any] = await super().preprocess_data(block_fn, inputs, *rest)
+            raise _refused("Upload the file: addresses are not opened.")
+        if any(isinstance(one, float) and not isfinite(one) for one in inputs):
+            raise _refused(DOES_NOT_FIT)
+        try:
+            processed: list[Any] = await super().preprocess_data(block_fn, inputs, *rest)
+        except gr.Error as error:  # such as a number beyond the last page
+            raise _refused(str(error.message)) from error
+        except Exception as error:
+            logger.debug("inputs of an event were refused", exc_info=True)
+            raise _refused(DOES_NOT_FIT) from error
         return processed
+
+
+def _refused(message: str) -> gr.Error:
+    """What the visitor is told; a script's nonsense is no fault that the log has to show."""
+    # Half characters would break the answer off.
+    shown = message.encode("utf-8", "replace").decode()[:_LONGEST]
+    return gr.Error(shown, print_exception=False)
 
 
 def _paths(inputs: list[Any]) -> Iterator[str]:
