@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -43,6 +45,7 @@ The machine is red <script>window.broken=1</script><img src=x onerror="window.br
 def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
     """An open page; every request that leaves this machine fails the test."""
     opened = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    opened.set_default_timeout(PATIENCE)
     foreign: list[str] = []
     errors: list[str] = []
     opened.on("request", lambda request: foreign.append(request.url))
@@ -101,6 +104,28 @@ def test_another_document_clears_the_answers(page: Page) -> None:
     assert "What do you want to know?" in page.inner_text("#rn-history-box")
 
 
+def test_what_is_typed_before_an_event_has_ended_stays(
+    page: Page, app: gr.Blocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, end = type(app).process_api, threading.Event()
+
+    async def ends_late(*given: Any, **named: Any) -> dict[str, Any]:
+        result = await call(*given, **named)
+        if not result["is_generating"]:
+            await asyncio.to_thread(end.wait, PATIENCE / 1000)
+        return result
+
+    monkeypatch.setattr(type(app), "process_api", ends_late)
+    _upload(page, CORPUS / "manual.md")
+    box = page.locator("#rn-question textarea:enabled")
+    box.fill("How long does manual control last?")
+    end.set()
+    page.get_by_role("tab", name="Chunks").click()
+    page.wait_for_selector(".rn-doc")  # comes after the end of what was begun before
+    page.get_by_role("tab", name="Compare").click()
+    assert box.input_value() == "How long does manual control last?"
+
+
 def test_a_hostile_document_is_shown_and_nothing_in_it_runs(page: Page, tmp_path: Path) -> None:
     document = tmp_path / "a <img src=x onerror=window.broken=1>.md"
     document.write_text(HOSTILE, encoding="utf-8")
@@ -146,6 +171,7 @@ def test_a_closed_tab_frees_what_it_loaded(
     with leaks_collected():
         app.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True)
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(str(app.local_url))
     page.get_by_role("button", name="Try the example document").click()
     page.wait_for_selector("#rn-status .rn-dot", state="attached", timeout=PATIENCE)

@@ -151,7 +151,7 @@ def _page(session: Session) -> str:
 
 def while_loading() -> tuple[Any, ...]:
     """What becomes of the comparison while documents are loaded; see `CompareTab.loading`."""
-    return gr.skip(), gr.Textbox(placeholder="Processing", interactive=False), gr.skip()
+    return gr.skip(), gr.Textbox("", placeholder="Processing", interactive=False), gr.skip()
 
 
 def after_loading(session: Session, example: Path | None) -> tuple[Any, ...]:
@@ -169,9 +169,11 @@ def after_loading(session: Session, example: Path | None) -> tuple[Any, ...]:
 
 
 def _question_box(session: Session) -> gr.Textbox:
-    """Open once there is something to ask (S0-17)."""
+    """Open once there is something to ask (S0-17).
+
+    Without a value: Gradio sends an event's last values a second time, when a visitor may type.
+    """
     return gr.Textbox(
-        value="",
         interactive=session.ready,
         placeholder=PLACEHOLDER if session.ready else NOT_YET,
     )

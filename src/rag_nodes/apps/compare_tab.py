@@ -27,6 +27,10 @@ EXAMPLE_QUESTIONS = (
 """About the example document."""
 _TO_THE_END = """() => { const rows = document.querySelectorAll('.rn-turn, .rn-pending');
   if (rows.length) rows[rows.length - 1].scrollIntoView({behavior: 'smooth', block: 'start'}); }"""
+_SENT = f"""(sent) => {{ window.rnSent = sent; setTimeout({_TO_THE_END}, 400); }}"""
+_EMPTIED = """(now) => now === window.rnSent ? '' : now"""
+"""A question that was answered leaves its box, unless another one is being typed there already. Of
+two updates close together the page shows the second only, so the server's alone is not enough."""
 _VOTER = """const voter = () => {
   try {
     const known = localStorage.getItem('rn-voter');
@@ -51,7 +55,7 @@ const show = () => {
   const chunk = marked && document.getElementById(marked);
   if (chunk && !chunk.classList.contains('rn-shown')) chunk.classList.add('rn-shown');
   const target = focus && document.getElementById(focus);
-  if (target) { focus = ''; target.focus(); }
+  if (target) { focus = ''; target.focus({preventScroll: innerWidth > 760}); }
 };
 const fold = (summary) => {
   const one = summary.parentElement;
@@ -82,7 +86,7 @@ new MutationObserver(show).observe(element,
   {subtree: true, childList: true, attributes: true, attributeFilter: ['open', 'class', 'id']});"""
 )
 """A citation opens its chunk; what is open stays so when the page is drawn again; buttons tell the
-server."""
+server. After a vote the names that appear stay in view, unless columns stand below each other."""
 _ON_VOTES = (
     _VOTER
     + """element.addEventListener('click', (event) => {
@@ -216,7 +220,8 @@ def _wire_asking(page: CompareTab, work: CompareEvents) -> None:
             api_visibility="public" if number == 0 else "private",
         )
         asking.then(None, js=_TO_THE_END, api_visibility="private")
-        event(None, js=f"() => setTimeout({_TO_THE_END}, 400)", api_visibility="private")
+        asking.success(None, page.question, page.question, js=_EMPTIED, api_visibility="private")
+        event(None, source, js=_SENT, api_visibility="private")
     page.stop.click(work.stop, show_progress="hidden", queue=False, api_visibility="private")
     page.clear.click(work.clear, outputs=page.history, show_progress="hidden", api_name="clear")
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gradio.events import Dependency
+
     from rag_nodes.apps.loading_events import LoadingEvents
     from rag_nodes.settings import Settings
 
@@ -47,12 +49,15 @@ _FOLDS = """() => {
     }
     say(document.querySelector('.sidebar .toggle-button'),
       !!document.querySelector('.sidebar.open'));
+    const more = document.querySelector('[aria-label="common.upload"]');
+    if (more) more.title = more.ariaLabel = 'Add documents';
   };
   all();
   new MutationObserver(all).observe(document.body,
     {subtree: true, attributes: true, attributeFilter: ['class']});
 }"""
-"""Gradio's accordions do not say whether they are open, and have their arrow read out."""
+"""Gradio's accordions do not say whether they are open, and have their arrow read out; one of its
+buttons has the name of a translation for a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class Sidebar:
     Attributes:
         files: uploaded documents.
         example: loads the example document.
-        status: how far loading is, and what it made; it changes whenever documents are loaded.
+        status: how far loading is, and what it made.
         cancel: ends loading; on the page only while something is loaded.
         controls: what is chosen.
         process: loads again with what is chosen now.
@@ -108,7 +113,7 @@ def wire_loading(
     work: LoadingEvents,
     shown: Sequence[Any],
     documents: Sequence[Path] = (),
-) -> None:
+) -> list[Dependency]:
     """Let the sidebar load documents.
 
     Args:
@@ -117,6 +122,9 @@ def wire_loading(
         work: what its events do.
         shown: what loading changes outside the sidebar, see `CompareTab.loading`.
         documents: loaded as soon as a visitor opens the page.
+
+    Returns:
+        The events that load, for what is to be done when one has ended.
     """
     controls = sidebar.controls
     controls.wire()
@@ -137,11 +145,12 @@ def wire_loading(
     trying = sidebar.example.click(
         work.process_example, controls.inputs, api_name="process_example", **common
     )
-    for event in (loading, trying):
+    events = [loading, trying]
+    for event in events:
         event.then(None, js=_AFTER_LOADING, api_visibility="private")
     if documents:
         given = work.process_given(documents)
-        app.load(given, controls.inputs, api_visibility="private", **common)
+        events.append(app.load(given, controls.inputs, api_visibility="private", **common))
     sidebar.cancel.click(
         work.cancel,
         sidebar.files,
@@ -156,6 +165,8 @@ def wire_loading(
         sidebar.files,
         outputs=sidebar.process,
         show_progress="hidden",
+        trigger_mode="multiple",  # two events of one change that wait start each other without end
         queue=False,
         api_visibility="private",
     )
+    return events

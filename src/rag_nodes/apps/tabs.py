@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Callable, Iterator
+from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
@@ -19,6 +20,8 @@ from rag_nodes.apps.sidebar import build_sidebar, wire_loading
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from gradio.events import Dependency
 
     from rag_nodes.apps.sessions import Sessions
     from rag_nodes.settings import Settings
@@ -63,7 +66,7 @@ def build_tabs(
             judged = build_evaluate_tab(cuts, chunks, tabs)
         with gr.Tab("Export", id="export") as exporting:
             export = build_export_tab(cuts)
-    wire_loading(app, sidebar, loading, compare.loading, documents)
+    loads = wire_loading(app, sidebar, loading, compare.loading, documents)
     compare.open_chunks_in(cuts, chunks, tabs)
     views = [
         _View(
@@ -76,11 +79,14 @@ def build_tabs(
         _View("evaluate", judging, judged.events.refresh, judged.outputs[:1], judged.outputs),
         _View("export", exporting, export.events.refresh, export.inputs, export.outputs),
     ]
-    _follow(sidebar.status, comparing, views)
+    _follow(loads, comparing, views)
 
 
-def _follow(status: gr.HTML, comparing: gr.Tab, views: list[_View]) -> None:
-    """Bring a view up to date when it opens, and while it is open when documents are loaded."""
+def _follow(loads: Sequence[Dependency], comparing: gr.Tab, views: list[_View]) -> None:
+    """Bring a view up to date when it opens, and while it is open when documents are loaded.
+
+    Not when the status changes: Gradio answers one change that several events wait for without end.
+    """
     opened = gr.State("compare")
     common: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
     comparing.select(lambda: "compare", outputs=opened, queue=False, **common)
@@ -88,27 +94,28 @@ def _follow(status: gr.HTML, comparing: gr.Tab, views: list[_View]) -> None:
         view.tab.select(_always(view.name), outputs=opened, queue=False, **common)
         work = {"outputs": view.outputs, "concurrency_limit": AT_ONCE, **common}
         view.tab.select(view.refresh, view.inputs, concurrency_id="views", **work)
-        status.change(
-            _if_open(view),
-            [opened, *view.inputs],
-            trigger_mode="always_last",
-            concurrency_id="views",
-            **work,
-        )
+        for load in loads:
+            load.then(
+                _if_open(view),
+                [opened, *view.inputs],
+                trigger_mode="always_last",
+                concurrency_id="views",
+                **work,
+            )
 
 
 def _always(name: str) -> Callable[[], str]:
     return lambda: name
 
 
-def _if_open(view: _View) -> Callable[..., Iterator[Any]]:
-    def refresh_if_open(
-        request: gr.Request, opened: str, *values: Any
-    ) -> Iterator[tuple[Any, ...]]:
-        if opened != view.name:
-            yield (gr.skip(),) * len(view.outputs)
-            return
-        result = view.refresh(*values, request)
-        yield from result if isinstance(result, Iterator) else [result]
+def _if_open(view: _View) -> Callable[..., Any]:
+    unchanged = (gr.skip(),) * len(view.outputs)
 
-    return refresh_if_open
+    def refresh_if_open(request: gr.Request, opened: str, *values: Any) -> Any:
+        return view.refresh(*values, request) if opened == view.name else unchanged
+
+    def refresh_in_steps(request: gr.Request, opened: str, *values: Any) -> Iterator[Any]:
+        yield from view.refresh(*values, request) if opened == view.name else [unchanged]
+
+    # Gradio sends the last values of an event in steps a second time, over what was chosen since.
+    return refresh_in_steps if isgeneratorfunction(view.refresh) else refresh_if_open
