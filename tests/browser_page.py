@@ -17,6 +17,18 @@ def loading(page: Page) -> Iterator[None]:
 
     What was loaded before says that it is ready until the new one is, and looks the same.
     """
-    page.evaluate("document.querySelectorAll('#rn-status .rn-dot').forEach(o => o.dataset.old = 1)")
+    with redrawn(page, "#rn-status .rn-dot"):
+        yield
+
+
+@contextmanager
+def redrawn(page: Page, what: str) -> Iterator[None]:
+    """Wait until the server has drawn something anew because of what is begun inside.
+
+    Args:
+        page: where it is, or will be.
+        what: selector of an element that the new drawing changes.
+    """
+    page.evaluate("all => document.querySelectorAll(all).forEach(o => o.dataset.old = 1)", what)
     yield
-    page.locator("#rn-status .rn-dot:not([data-old])").wait_for()
+    page.locator(f"{what}:not([data-old])").first.wait_for()

@@ -6,6 +6,7 @@ Vectors are hashed words, so equal texts give equal vectors; answers quote the q
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import socket
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
 DIMENSION = 64
+HELD = 600.0
+"""Seconds after which a held request is answered, should a test never release it."""
 ANSWER = "The documents answer this [Source 1]."
 
 
@@ -136,29 +139,36 @@ class OpenAIServer:
         self._thread.join(timeout=10)
         self._socket.close()
 
-    def hold(self) -> None:
+    @property
+    def released(self) -> threading.Event:
+        """What the next release sets."""
+        return self._released
+
+    def hold(self, released: threading.Event) -> None:
         """Hold a request until the release; for the "slow" fault."""
-        self._released.wait(timeout=30)
+        released.wait(timeout=HELD)
 
 
 def _app(server: OpenAIServer) -> FastAPI:
     app = FastAPI()
 
-    async def recorded(request: Request) -> tuple[dict[str, Any], Fault]:
+    async def recorded(request: Request) -> tuple[dict[str, Any], Fault, Response | None]:
         body = await request.json()
         seen = Recorded(request.url.path, body, request.headers.get("authorization"))
+        released = server.released  # first: whoever waits for the request may release it at once
         server.record(seen)
-        return body, server.faults.popleft() if server.faults else Fault()
+        fault = server.faults.popleft() if server.faults else Fault()
+        return body, fault, await _failed(server, fault, released)
 
     @app.post("/v1/embeddings")
     async def embeddings(request: Request) -> Response:
-        body, fault = await recorded(request)
-        return await _failed(server, fault) or _embeddings(server, body, fault)
+        body, fault, failure = await recorded(request)
+        return failure or _embeddings(server, body, fault)
 
     @app.post("/v1/chat/completions")
     async def chat(request: Request) -> Response:
-        body, fault = await recorded(request)
-        if (failure := await _failed(server, fault)) is not None:
+        body, fault, failure = await recorded(request)
+        if failure is not None:
             return failure
         if body.get("stream"):
             return StreamingResponse(_events(server, body, fault), media_type="text/event-stream")
@@ -171,11 +181,9 @@ def _app(server: OpenAIServer) -> FastAPI:
     return app
 
 
-async def _failed(server: OpenAIServer, fault: Fault) -> Response | None:
+async def _failed(server: OpenAIServer, fault: Fault, released: threading.Event) -> Response | None:
     if fault.body == "slow":
-        from asyncio import to_thread
-
-        await to_thread(server.hold)
+        await asyncio.to_thread(server.hold, released)
     if fault.body == "html":
         return Response("<html>welcome</html>", media_type="text/html")
     if fault.body == "garbage":

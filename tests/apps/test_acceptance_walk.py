@@ -57,6 +57,7 @@ def test_the_acceptance_walk(
 ) -> None:
     openai_server.answer = _answer
     page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(PATIENCE)
     problems: list[str] = []
     foreign: list[str] = []
     page.on("console", lambda one: one.type == "error" and problems.append(one.text))

@@ -136,7 +136,8 @@ def test_a_port_in_use_is_said_with_the_remedy(app: gr.Blocks, settings: Setting
 
 
 def _client(app: gr.Blocks) -> Client:
-    return Client(str(app.local_url), verbose=False, analytics_enabled=False)
+    patient = {"timeout": 60}
+    return Client(str(app.local_url), verbose=False, analytics_enabled=False, httpx_kwargs=patient)
 
 
 def _parameter(client: Client, label: str) -> str:

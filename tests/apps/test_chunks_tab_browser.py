@@ -31,6 +31,7 @@ The machine is red <script>window.broken=1</script><img src=x onerror="window.br
 def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
     """An open page; every request that leaves this machine fails the test."""
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened.set_default_timeout(PATIENCE)
     foreign: list[str] = []
     errors: list[str] = []
     opened.on("request", lambda request: foreign.append(request.url))

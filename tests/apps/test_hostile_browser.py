@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from app_server import listening
-from browser_page import loading
+from browser_page import loading, redrawn
 from hostile_views import PAYLOADS
 from openai_server import Fault
 from pydantic import SecretStr
@@ -184,8 +184,8 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
     page.get_by_role("tab", name="Evaluate").click()
     page.wait_for_selector("#rn-measures .rn-drill")
     for drill in page.locator("#rn-measures .rn-drill").all():
-        drill.click()
-        page.wait_for_selector("#rn-findings .rn-open")
+        with redrawn(page, "#rn-findings .rn-open"):
+            drill.click()
     _provoke(page)
     page.locator("#rn-findings .rn-open").last.click()
     page.wait_for_selector("#rn-chunks-tab .rn-chosen")
@@ -255,11 +255,8 @@ def _others(page: Page) -> list[Locator]:
 
 def _drawn_by(page: Page, strategy: Locator) -> str:
     """The document as another strategy cuts it; one may cut a payload that another leaves whole."""
-    before = page.locator("#rn-chunks-drawing").inner_html()
-    strategy.check()
-    page.wait_for_function(
-        "before => document.querySelector('#rn-chunks-drawing').innerHTML !== before", arg=before
-    )
+    with redrawn(page, "#rn-chunks-drawing .rn-drawing"):
+        strategy.check()
     _click_around(page, "#rn-chunks-drawing", "summary", ".rn-start")
     return _text(page, "#rn-chunks-drawing")
 

@@ -89,7 +89,7 @@ def test_a_key_is_in_nothing_that_a_running_app_shows_writes_or_saves(
         seen |= _saved(page)
         seen["page"] = page.content()
         seen |= _linked(running.address, seen)
-        seen |= {f"GET {path}": httpx.get(f"{running.address}{path}").text for path in ADDRESSES}
+        seen |= {f"GET {path}": _get(f"{running.address}{path}").text for path in ADDRESSES}
         seen |= _rest(running.address, openai_server)
         page.close()
     seen["output"] = running.output
@@ -139,7 +139,12 @@ def test_a_key_is_in_no_state_log_or_answer_of_a_script(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    client = Client(str(launched.local_url), verbose=False, analytics_enabled=False)
+    client = Client(
+        str(launched.local_url),
+        verbose=False,
+        analytics_enabled=False,
+        httpx_kwargs={"timeout": 60},
+    )
     document = [handle_file(CORPUS / "manual.md")]
     named = {_parameter(launched, "API key"): TYPED}
     loaded = client.predict(document, **named, api_name="/process")
@@ -163,7 +168,7 @@ def test_a_key_is_in_no_state_log_or_answer_of_a_script(
         "streams": written.out + written.err,
     }
     link = f"{launched.local_url}gradio_api/deep_link?session_hash={client.session_hash}"
-    assert httpx.get(link).status_code == 404  # it would write what was typed into a file
+    assert _get(link).status_code == 404  # it would write what was typed into a file
     uploads = Path(os.environ["GRADIO_TEMP_DIR"]).rglob("*")
     texts |= {str(one): one.read_text(errors="replace") for one in uploads if one.is_file()}
     assert len(session.turns) == 1
@@ -225,12 +230,16 @@ def _download(page: Page, button: str) -> str:
     return Path(saved.value.path()).read_text(encoding="utf-8")
 
 
+def _get(address: str) -> httpx.Response:
+    return httpx.get(address, timeout=60)
+
+
 def _linked(address: str, seen: dict[str, str]) -> dict[str, str]:
     """Links to the state of a page, which are switched off: they would hold all that was typed."""
     found = re.findall(r"session_hash=(\w+)", "".join(seen.values()))
     assert found
     links = {one: f"{address}gradio_api/deep_link?session_hash={one}" for one in set(found)}
-    replies = {one: httpx.get(link) for one, link in links.items()}
+    replies = {one: _get(link) for one, link in links.items()}
     assert {reply.status_code for reply in replies.values()} == {404}
     return {f"link {one}": reply.text for one, reply in replies.items()}
 
@@ -238,7 +247,7 @@ def _linked(address: str, seen: dict[str, str]) -> dict[str, str]:
 def _rest(address: str, server: OpenAIServer) -> dict[str, str]:
     """Answers and refusals of REST, with a typed key and a server that repeats it."""
     files = {"files": ("handbook.md", b"# Filter\n\nRinse it at 2.4 bar.\n")}
-    uploaded = httpx.post(f"{address}api/upload", files=files)
+    uploaded = httpx.post(f"{address}api/upload", files=files, timeout=60)
     headers = {"X-Session": uploaded.json()["session"]}
     models = {"api_key": TYPED, "api_base": server.base}
     body = {"question": QUESTION, "models": models}
@@ -251,5 +260,5 @@ def _rest(address: str, server: OpenAIServer) -> dict[str, str]:
             found[f"{path} {number}"] = reply.text + repr(reply.headers)
         server.faults.clear()
     wrong = {"question": QUESTION, "models": {**models, "nonsense": TYPED}}
-    found["refused"] = httpx.post(f"{address}api/ask", json=wrong, headers=headers).text
+    found["refused"] = httpx.post(f"{address}api/ask", json=wrong, headers=headers, timeout=60).text
     return found

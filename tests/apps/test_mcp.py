@@ -148,4 +148,5 @@ async def test_wrong_arguments_are_an_error_the_agent_can_read(
 def test_without_the_token_there_are_no_tools(headers: dict[str, str], address: str) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     accept = {"Accept": "application/json, text/event-stream"}
-    assert httpx.post(address, json=body, headers={**headers, **accept}).status_code == 401
+    reply = httpx.post(address, json=body, headers={**headers, **accept}, timeout=60)
+    assert reply.status_code == 401

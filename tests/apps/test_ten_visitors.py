@@ -65,7 +65,8 @@ def house(
     with leaks_collected():
         app = workbench.build_app(settings, local_models=True)
         app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
-    clients = [Client(str(app.local_url), verbose=False, analytics_enabled=False) for _ in COLOURS]
+    options = {"verbose": False, "analytics_enabled": False, "httpx_kwargs": {"timeout": PATIENCE}}
+    clients = [Client(str(app.local_url), **options) for _ in COLOURS]
     yield House(opened[0], clients)
     with leaks_collected():
         for client in clients:

@@ -38,6 +38,7 @@ def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
 
 def _opened(browser: Browser, address: str) -> Iterator[Page]:
     opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened.set_default_timeout(PATIENCE)
     foreign: list[str] = []
     errors: list[str] = []
     opened.on("request", lambda request: foreign.append(request.url))
@@ -68,6 +69,9 @@ def _ask(page: Page, question: str) -> None:
 
 
 def test_names_appear_after_a_blind_vote_given_by_keyboard(page: Page) -> None:
+    # Opened first: what opening shows could arrive over the question whether to delete.
+    page.get_by_role("button", name="Votes").click()
+    page.wait_for_selector("#rn-votes :text('None yet')", timeout=PATIENCE)
     _load(page, CORPUS / "handbook.pdf")
     page.get_by_label("Hide the parsers' names until I vote").check()
     _ask(page, "When must the sand filter be rinsed backwards?")
@@ -91,7 +95,6 @@ def test_names_appear_after_a_blind_vote_given_by_keyboard(page: Page) -> None:
     _ask(page, "How long do new plants stay in quarantine?")  # the choice holds
     assert page.get_by_role("button", name="All are poor").count() == 1
 
-    page.get_by_role("button", name="Votes").click()
     page.wait_for_selector(".rn-votes table", timeout=PATIENCE)
     assert "1 of 1" in page.inner_text("#rn-votes")
     page.get_by_role("button", name="Delete my votes").click()
@@ -128,10 +131,12 @@ def test_one_answer_is_stopped_while_the_others_are_written(
             _load(page, CORPUS / "manual.md")
             openai_server.faults.append(Fault())  # the question is embedded
             openai_server.fail(Fault(body="slow"), times=4)
+            held = len(openai_server.asked("chat/completions")) + 4
             box = page.locator("#rn-question textarea:enabled")
             box.fill("How long does manual control last?")
             box.press("Enter")
             page.wait_for_selector(".rn-pending .rn-stop-one", timeout=PATIENCE)
+            openai_server.wait_for("chat/completions", held)  # only what runs can be stopped
             page.get_by_role("button", name="Stop Heading hierarchy").click()
             page.wait_for_selector(".rn-pending :text-is('stopped')", timeout=PATIENCE)
             assert page.locator(".rn-stop-one").count() == 3

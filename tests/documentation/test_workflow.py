@@ -381,9 +381,9 @@ class Holding(OpenAIServer):
         super().__init__()
         self.reached = threading.Event()
 
-    def hold(self) -> None:
+    def hold(self, released: threading.Event) -> None:
         self.reached.set()
-        super().hold()
+        super().hold(released)
 
 
 def test_a_killed_run_resumes_without_paying_twice(

@@ -312,6 +312,7 @@ def test_a_server_that_does_not_answer_is_given_up(ask: Ask, openai_server: Open
     openai_server.fail(faults.Fault(body="slow"), times=9)
     with pytest.raises(ModelConnectionError, match="request_timeout"):
         ask(OpenAIServerEmbedding(**values), OpenAIServerLLM(**values))
+    openai_server.wait_for("")  # it may be given up before the server has seen it
     assert len(openai_server.requests) == 1
 
 

@@ -7,7 +7,9 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +17,11 @@ import pytest
 
 from rag_nodes import errors
 from rag_nodes.readers import Limits, Reading, isolation, read, read_all, readings
+from rag_nodes.readers.interrupt import Interrupt, interruptible
 from rag_nodes.readers.isolation import ReaderPool, needs_child
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 LIMITS = Limits()
@@ -139,10 +142,18 @@ def test_an_interruption_ends_the_process(pool: ReaderPool, tmp_path: Path) -> N
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
+    class Alarming(Interrupt):
+        """Interrupts us soon after there is a process to end."""
+
+        @contextmanager
+        def killing(self, kill: Callable[[], None]) -> Iterator[None]:
+            with super().killing(kill):
+                signal.setitimer(signal.ITIMER_REAL, 0.3)
+                yield
+
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), interruptible(Alarming()):
             pool.read(file(tmp_path, "a.hangs"), LIMITS)
     finally:
         signal.signal(signal.SIGALRM, before)
@@ -202,9 +213,23 @@ def test_documents_are_given_as_they_are_found(pool: ReaderPool, tmp_path: Path)
         next(stream)
 
 
-def test_a_caller_may_take_its_time_with_a_document(pool: ReaderPool, tmp_path: Path) -> None:
-    first, second = (pool.stream(file(tmp_path, f"{name}.many"), IMPATIENT) for name in ("a", "b"))
-    pairs = [(one.text, two.text) for one, two in zip(first, second, strict=True)]  # type: ignore[union-attr]
+def test_a_caller_may_take_its_time_with_a_document(
+    pool: ReaderPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clocks: list[threading.Timer] = []
+
+    class Noted(threading.Timer):
+        def start(self) -> None:
+            clocks.append(self)
+            super().start()
+
+    monkeypatch.setattr(isolation.threading, "Timer", Noted)
+    first, second = (pool.stream(file(tmp_path, f"{name}.many"), LIMITS) for name in ("a", "b"))
+    pairs = []
+    for one, two in zip(first, second, strict=True):
+        pairs.append((one.text, two.text))  # type: ignore[union-attr]
+        assert clocks
+        assert all(clock.finished.is_set() for clock in clocks), "none runs meanwhile"
     assert len(pairs) == 3
     assert pairs[0][0] != pairs[0][1]
 
