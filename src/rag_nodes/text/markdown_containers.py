@@ -35,9 +35,13 @@ _TEXT = rf"[ \t]*+{TEXT_START}[^\n]*+"
 _TEXT_LINES = {
     ">": compiled(rf"(?:\n(?:> ?+)?+{_TEXT})*+"),
     **{mark: compiled(rf"(?:\n(?:{re.escape(mark)} (?![ \t]))?+{_TEXT})*+") for mark in "-*+"},
-    **dict.fromkeys(".)", compiled(rf"(?:\n{_TEXT})*+")),
+    **{
+        mark: compiled(rf"(?:\n(?:[0-9]{{1,9}}+{re.escape(mark)} (?![ \t]))?+{_TEXT})*+")
+        for mark in ".)"
+    },
 }
 """Lines that go on with a paragraph in a container, or are one-line items of the same list."""
+_ITEM_ABOVE = compiled(r"\n(?:[-+*]|([0-9]++)[.)]) ")
 _BLANK_LINES = compiled(r"(?:\n[^\S\n]*+(?=\n))*+")
 _SPACES = compiled(r" *+")
 _CLOSES = compiled(r"(`+|~+) *+\Z")
@@ -111,8 +115,8 @@ class _Container:
         lines = _TEXT_LINES[self.kind].match(self.text, end)
         if not lines or lines.end() == end:
             return end
-        if self.kind in "-*+" and self.text.find(f"\n{self.kind} ", *lines.span()) >= 0:
-            self.open = [2]
+        if self.kind != ">" and (numbers := _ITEM_ABOVE.findall(self.text, *lines.span())):
+            self.open = [len(numbers[-1]) + 2]
         last = self.text.rfind("\n", *lines.span())
         self.above = self.text[last : lines.end()].strip("->*+ \t\n")
         return lines.end()

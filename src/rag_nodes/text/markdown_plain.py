@@ -23,7 +23,7 @@ def plain_heading(text: str, at: int, end: int) -> tuple[int, int] | None:
 
 def plain_paragraph_end(text: str, at: int) -> int:
     """End of the paragraph at `at` if all its lines are plain and an empty line follows; else 0."""
-    while at < len(text) and (mark := text[at]) not in _MARKS and not mark.isspace():
+    while at < len(text) and _is_text(text, at):
         end = text.find("\n", at)
         if end < 0:
             break
@@ -31,3 +31,11 @@ def plain_paragraph_end(text: str, at: int) -> int:
             return end
         at = end + 1
     return 0
+
+
+def _is_text(text: str, at: int) -> bool:
+    """Whether the line at `at` can be nothing but text; a colon alone begins no row of a table."""
+    mark = text[at]
+    if mark in _MARKS:
+        return mark == ":" and not text.startswith("-", at + 1)
+    return not mark.isspace()
