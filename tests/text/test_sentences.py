@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from strategies import TEXTS
 
+from rag_nodes.text import sentences
 from rag_nodes.text.sentences import guess_language, sentence_spans
+from rag_nodes.text.spans import Span
 
 CASES = {
     "abbreviations and initials stay inside": (
@@ -68,3 +70,25 @@ def test_sentences_are_ordered_trimmed_and_hold_every_visible_character(text: st
 )
 def test_the_language_is_told_by_script_or_small_words(text: str, language: str) -> None:
     assert guess_language(text) == language
+
+
+def test_text_that_the_sentence_library_panics_on_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class PanicException(BaseException):
+        """Like that of Rust code, which cannot be imported."""
+
+    def panicking(_language: str, _text: str) -> list[str]:
+        raise PanicException
+
+    monkeypatch.setattr(sentences.sentencex, "segment", panicking)
+    assert sentence_spans("One. Two.\n\nThree.", "en") == [Span(0, 9), Span(11, 17)]
+
+
+def test_the_end_of_the_program_is_no_panic(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_language: str, _text: str) -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sentences.sentencex, "segment", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sentence_spans("One. Two.", "en")

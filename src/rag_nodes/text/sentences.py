@@ -27,6 +27,10 @@ _GLANCE = 500
 """Characters that are enough where one language stands out."""
 _WINDOW = 4_000
 """Characters sentencex is given at once."""
+_WIDE_BLANK = compiled(r"\.(?<=[^\S\x00-\x7f]\.)")
+"""A full stop behind a blank that takes more than one byte."""
+_INITIAL_APART = compiled(r"(?<=[A-Z])(\s*)[^\S\x00-\x7f](?=\.)")
+"""Such a blank behind a capital, which sentencex panics on: it cuts the blank in two."""
 _LEAST_EVIDENCE = 3
 """Small words that must be seen before a language other than English is believed."""
 
@@ -186,6 +190,8 @@ def _starts(body: str, language: str) -> list[int]:
     compares every boundary of a piece with every quotation in it.
     """
     clean = encodable(body)
+    if not clean.isascii() and _WIDE_BLANK.search(clean):
+        clean = _INITIAL_APART.sub(r"\1 ", clean)
     if len(clean) <= _WINDOW and "\r" not in clean:
         return _starts_in(clean, language) or [0]
     if "\r" in clean:  # a line end of two characters would count as the end of a paragraph
@@ -200,6 +206,16 @@ def _starts(body: str, language: str) -> list[int]:
 
 
 def _starts_in(window: str, language: str) -> list[int]:
+    try:
+        return _asked(window, language)
+    except BaseException as error:
+        # Rust code that panics is not caught by `Exception`, and no document is worth losing to it.
+        if type(error).__name__ != "PanicException":
+            raise
+        return [0]
+
+
+def _asked(window: str, language: str) -> list[int]:
     pieces = sentencex.segment(language, window)
     if len(pieces) == 1 and len(pieces[0]) == len(window):
         return [0]
