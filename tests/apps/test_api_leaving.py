@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 import pytest
@@ -15,12 +15,15 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from rag_nodes.apps.api import BodyLimits, Clients, ServerLimits, Workers, make_api
+from rag_nodes.apps.api.clients import Asking
+from rag_nodes.apps.api.failures import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from openai_server import OpenAIServer
 
+    from rag_nodes.compare import ComparisonStream
     from rag_nodes.settings import Settings
 
 PATIENCE = 60
@@ -106,6 +109,20 @@ def test_clearing_ends_the_questions_that_wait_for_their_turn_as_well(
         assert outcomes == [404] * 3
         _free(workers)
         assert len(openai_server.asked("chat/completions")) == asked + 1
+
+
+def test_whoever_reads_on_while_a_session_ends_hears_that_it_has_ended() -> None:
+    class Stream:
+        def close(self) -> None:
+            """What wakes the reader."""
+            with pytest.raises(ApiError, match="has ended"):
+                asking.report()
+
+    held = threading.Lock()
+    held.acquire()
+    asking = Asking(cast("ComparisonStream", Stream()), held)
+    asking.close()
+    assert not held.locked()
 
 
 @pytest.mark.parametrize("announced", [True, False])

@@ -226,9 +226,10 @@ class Asking:
 
     def close(self) -> None:
         """End what still runs, and let the session go; safe from any thread, and twice."""
-        self._stream.close()
         with self._closing:
             held, self._held = self._held, None
+        # Only now: whoever waits for the last event finds that there is nothing to report.
+        self._stream.close()
         if held is not None:
             held.release()
 
