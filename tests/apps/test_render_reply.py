@@ -127,6 +127,13 @@ def test_an_answer_that_is_being_written_shows_what_has_arrived() -> None:
     assert html.count('aria-busy="true"') == 1
 
 
+def test_a_citation_that_has_not_ended_waits_also_behind_much_blank_space() -> None:
+    growing = (Growing("fixed", 3, "It rained " + "\n" * 100_000 + "\n [Sou"),)
+    html = history((), ready=True, asking=Asking(1, "Why?", growing))
+    assert "It rained" in html
+    assert "[Sou" not in html
+
+
 def test_the_empty_page_says_what_to_do_first_and_what_next() -> None:
     assert "Upload" in history((), ready=False)
     assert "What do you want to know?" in history((), ready=True)

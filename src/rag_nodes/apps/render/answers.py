@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
 _BRACKETS = re.compile(r"\[[^\[\]\n]{1,120}\]")
 _ROW = re.compile(r"\s*\|.*\|")
-_BAR = re.compile(r"\s*(?<!\\)\|\s*")
+_BAR = re.compile(r"(?<!\\)\|")
 _LAST_DOT = re.compile(r" · (?=\[)")
 _TABLE_RULE = re.compile(r"\s*\|[\s:|-]+\|\s*")
-_BOLD = re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*")
+_BOLD = re.compile(r"\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*")
+"""Bounded, so that marks that are never closed are not searched for again and again."""
 
 
 class Shown(NamedTuple):
@@ -216,7 +217,8 @@ def _without_bars(text: str) -> str:
 
 
 def _cells(row: str) -> str:
-    return _LAST_DOT.sub(" ", _BAR.sub(" · ", row)).strip(" ·")
+    cells = " · ".join(cell.strip() for cell in _BAR.split(row))
+    return _LAST_DOT.sub(" ", cells).strip(" ·")
 
 
 def _inline(text: str, known: list[int], links: dict[int, str]) -> Iterator[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rag_nodes.apps.turns import Asking, Growing, Turn
     from rag_nodes.compare import ComparisonReport
 
-_UNFINISHED = re.compile(r"\s*\[[^\[\]\n]{0,20}\Z")
+_UNFINISHED = re.compile(r"(?<!\s)\s*\[[^\[\]\n]{0,20}\Z")
 """The beginning of a citation whose end has not arrived."""
 _STEPS = (
     ("Upload", "PDF, Word, HTML, Markdown, CSV or text files, or try the example document."),
