@@ -271,6 +271,12 @@ def test_a_model_that_answers_wrongly_is_an_error_that_says_so(
         SemanticNodeParser(embed_model=model, window=5, **options).split_text(story())
 
 
+@pytest.mark.parametrize("vectors", [[[1.0], None], [None, None], [[1.0], ["1"]]], ids=str)
+def test_what_is_no_vector_is_an_error_that_says_so(vectors: Any) -> None:
+    with pytest.raises(DimensionError, match="no numbers"):
+        unit_rows(vectors, 2)
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -34,7 +34,7 @@ def unit_rows(vectors: Sequence[Sequence[float]], expected: int) -> NDArray[np.f
         expected: how many texts it was asked for.
 
     Raises:
-        DimensionError: vectors of different lengths.
+        DimensionError: vectors of different lengths, or what are no vectors of numbers.
         ModelResponseError: numbers that are not finite, or not one vector per text.
     """
     if len(vectors) != expected:
@@ -52,10 +52,10 @@ def unit_rows(vectors: Sequence[Sequence[float]], expected: int) -> NDArray[np.f
 
 def _matrix(vectors: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     """Vectors as rows, in half the time that numpy takes for lists of floats."""
-    pack = Struct(f"{len(vectors[0])}d").pack
     try:
+        pack = Struct(f"{len(vectors[0])}d").pack
         packed = b"".join([pack(*vector) for vector in vectors])
-    except StructError as error:
+    except (StructError, TypeError) as error:  # such as None in place of a vector
         raise DimensionError(
             "the embedding model returned vectors of different lengths, or what are no numbers; "
             "use one model throughout"
