@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 DOES_NOT_FIT = "The page sent something that does not fit: reload it and try again."
 _LONGEST = 200
 """Characters of a refusal; Gradio repeats what was sent."""
+
+_DISK = frozenset({errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, errno.EIO})
+"""What a full, locked or broken disk answers."""
 
 logger = logging.getLogger(__name__)
 
@@ -58,10 +62,16 @@ class Page(gr.Blocks):
             processed: list[Any] = await super().preprocess_data(block_fn, inputs, *rest)
         except gr.Error as error:  # such as a number beyond the last page
             raise _refused(str(error.message)) from error
-        except Exception as error:
-            logger.debug("inputs of an event were refused", exc_info=True)
+        except Exception as error:  # components raise whatever they stumble over
+            level = logging.WARNING if _is_of_the_server(error) else logging.DEBUG
+            logger.log(level, "inputs of an event were refused", exc_info=True)
             raise _refused(DOES_NOT_FIT) from error
         return processed
+
+
+def _is_of_the_server(error: Exception) -> bool:
+    """Whether the disk is at fault and not what was sent: whoever runs the app has to know."""
+    return isinstance(error, OSError) and error.errno in _DISK
 
 
 def _refused(message: str) -> gr.Error:
