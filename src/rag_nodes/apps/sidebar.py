@@ -146,11 +146,11 @@ def wire_loading(
         work.process_example, controls.inputs, api_name="process_example", **common
     )
     events = [loading, trying]
-    for event in events:
-        event.then(None, js=_AFTER_LOADING, api_visibility="private")
     if documents:
         given = work.process_given(documents)
         events.append(app.load(given, controls.inputs, api_visibility="private", **common))
+    for event in events:
+        event.then(None, js=_AFTER_LOADING, api_visibility="private")
     sidebar.cancel.click(
         work.cancel,
         sidebar.files,
