@@ -41,7 +41,8 @@ class SpanNodeParser(NodeParser):
     `n.text`, alone, inside an `IngestionPipeline`, and behind another parser whose nodes carry
     right offsets. Ids are stable, neighbours complete, pages and headings known.
 
-    Configuration is frozen and plain data; `from_dict(to_dict())` gives an equal parser.
+    Configuration is frozen and plain data; `from_dict(to_dict())` gives an equal parser. Only
+    LlamaIndex may set `callback_manager`, which `Settings.node_parser = parser` makes it do.
 
     Args:
         tokenizer: name of the tiktoken encoding that measures `token_count` and token limits.
@@ -111,6 +112,13 @@ class SpanNodeParser(NodeParser):
         Raises:
             ConfigurationError: they do.
         """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse every change but of `callback_manager`, which LlamaIndex's `Settings` sets."""
+        if name == "callback_manager":
+            self.__dict__[name] = value
+        else:
+            super().__setattr__(name, value)
 
     def __eq__(self, other: object) -> bool:
         """Parsers of the same class and configuration are equal."""
