@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.schema import TextNode
 from qdrant_client.http import models as rest
 
 from rag_nodes.store import local_index, open_store
@@ -14,8 +18,7 @@ from rag_nodes.store.vectors import DENSE, SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from llama_index.core.schema import TextNode
+    from pathlib import Path
 
     from rag_nodes.store import Store
 
@@ -88,3 +91,41 @@ def test_a_question_of_unknown_words_or_no_direction_scores_nothing(
     index = LocalIndex.read(filled._engine.client, collection, DENSE, SPARSE)
     assert not index.word_scores(query_vectors(["zebra"])[0][0]).any()
     assert not index.similarities([0.0, 0.0, 0.0]).any()
+
+
+def test_a_reopened_folder_ranks_by_direction_and_not_by_length(
+    collection: str, make_node: Callable[..., TextNode], tmp_path: Path
+) -> None:
+    nodes = [
+        make_node("same direction", [0.5, 0.0, 0.0]),
+        make_node("long, another direction", [10.0, 10.0, 0.0]),
+        make_node("right angle", [0.0, 3.0, 0.0]),
+    ]
+    with open_store(tmp_path) as store:
+        store.vector_store(collection).add(list(nodes))
+    with open_store(tmp_path) as store:
+        hits = store.search(collection, vector=[2.0, 0.0, 0.0], text=None, limit=3, mode="dense")
+    assert [hit.node.text for hit in hits] == [node.text for node in nodes]
+    assert [hit.similarity for hit in hits] == pytest.approx([1.0, 2**-0.5, 0.0], abs=1e-6)
+
+
+NUMBERS = st.floats(-50, 50, width=32).filter(lambda number: abs(number) > 1e-3 or number == 0)
+VECTORS = st.lists(NUMBERS, min_size=3, max_size=3)
+
+
+@settings(max_examples=25)
+@given(vectors=st.lists(VECTORS, min_size=1, max_size=8), question=VECTORS.filter(any))
+def test_vectors_of_any_length_score_as_by_qdrant_fresh_and_reopened(
+    vectors: list[list[float]], question: list[float]
+) -> None:
+    nodes = [TextNode(text=f"number {n}", embedding=vector) for n, vector in enumerate(vectors)]
+    with tempfile.TemporaryDirectory() as folder:
+        for opened in ("fresh", "reopened"):
+            with open_store(folder) as store:
+                if opened == "fresh":
+                    store.vector_store("any").add(list(nodes))
+                # First ours: a query of Qdrant's may scale what it holds in place.
+                hits = store.search("any", vector=question, text=None, limit=99, mode="dense")
+                found = {hit.node.node_id: hit.similarity for hit in hits}
+                expected = by_qdrant(store, "any", question, DENSE)
+            assert found == pytest.approx(expected, abs=1e-5), opened

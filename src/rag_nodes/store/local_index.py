@@ -59,7 +59,7 @@ class LocalIndex:
         terms, starts = np.unique(numbers[order], return_index=True)
         return cls(
             ids=ids,
-            matrix=matrix,
+            matrix=_of_unit_length(matrix),
             terms=terms,
             starts=np.append(starts, len(numbers)),
             rows=rows[order],
@@ -117,10 +117,19 @@ def _scrolled(
         collection, limit=points, with_payload=False, with_vectors=[dense, sparse]
     )
     matrix = np.array([point.vector[dense] for point in found], dtype=np.float32)
-    matrix = matrix.reshape(len(found), -1)
+    words = [point.vector.get(sparse) for point in found]
+    return [str(point.id) for point in found], matrix.reshape(len(found), -1), words
+
+
+def _of_unit_length(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The rows scaled to length 1, in place; rows of zeros stay.
+
+    What the client holds is of unit length after a write, but as it was given after a folder was
+    opened: only some of its own queries scale it.
+    """
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
     np.divide(matrix, lengths, out=matrix, where=lengths > 0)
-    return [str(point.id) for point in found], matrix, [p.vector.get(sparse) for p in found]
+    return matrix
 
 
 def _joined(parts: Sequence[Sequence[float]], kind: Any) -> Any:
