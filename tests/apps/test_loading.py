@@ -20,7 +20,7 @@ from rag_nodes.apps.options import Choice
 from rag_nodes.apps.session import Session
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
-from rag_nodes.readers.interrupt import Interrupt
+from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import CancelledError
+from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.readers import Limits, Reading
-from rag_nodes.readers.interrupt import Interrupt, interruptible
 from rag_nodes.readers.isolation import ReaderPool
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes import errors
+from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.readers import Limits, Reading, isolation, read, read_all, readings
-from rag_nodes.readers.interrupt import Interrupt, interruptible
 from rag_nodes.readers.isolation import ReaderPool, needs_child
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def test_a_fork_starts_processes_of_its_own(tmp_path: Path) -> None:
     isolation.pool.read(tmp_path / "page.html", LIMITS)
     pid = os.fork()
     if pid == 0:
-        os._exit(len(isolation.pool._idle))
+        os._exit(len(isolation.pool._children._idle))
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert isolation.pool.read(tmp_path / "page.html", LIMITS)
 
@@ -223,7 +223,7 @@ def test_a_caller_may_take_its_time_with_a_document(
             clocks.append(self)
             super().start()
 
-    monkeypatch.setattr(isolation.threading, "Timer", Noted)
+    monkeypatch.setattr("rag_nodes.processes.children.threading.Timer", Noted)
     first, second = (pool.stream(file(tmp_path, f"{name}.many"), LIMITS) for name in ("a", "b"))
     pairs = []
     for one, two in zip(first, second, strict=True):

@@ -14,7 +14,7 @@ from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 from rag_nodes.errors import CancelledError
 from rag_nodes.metadata import SOURCE
 from rag_nodes.pipeline import FileOutcome, Progress
-from rag_nodes.readers.interrupt import Interrupt, interruptible
+from rag_nodes.processes import Interrupt, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

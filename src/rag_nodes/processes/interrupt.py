@@ -1,4 +1,4 @@
-"""Ending what another thread reads, at once: the process that reads it is killed."""
+"""Ending what another thread waits for, at once: the process that works on it is killed."""
 
 from __future__ import annotations
 
@@ -11,61 +11,60 @@ from rag_nodes.errors import CancelledError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 class Interrupt:
-    """A way into a thread that waits for a child process; any thread may `set` it."""
+    """A way into threads that wait for something that can be killed; any thread may `set` it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kill: Callable[[], None] | None = None
+        self._kills: list[Callable[[], None]] = []
         self._set = False
 
-    def check(self, path: Path) -> None:
+    def check(self, what: str) -> None:
         """Do nothing unless it was set.
+
+        Args:
+            what: would have gone on, for the message.
 
         Raises:
             CancelledError: it was.
         """
         if self._set:
-            raise CancelledError(f"{path}: reading it was cancelled; read it again")
+            raise CancelledError(f"{what} was cancelled; start it again")
 
     def set(self) -> None:
-        """Kill what is being read in, and whatever would be read in later."""
+        """Kill what works now, and whatever would work later."""
         with self._lock:
             self._set = True
-            if self._kill is not None:
-                self._kill()
+            for kill in self._kills:
+                kill()
 
     @contextmanager
     def killing(self, kill: Callable[[], None]) -> Iterator[None]:
         """Meanwhile `set` calls this; at once where it was called before."""
         with self._lock:
-            self._kill = kill
+            self._kills.append(kill)
             if self._set:
                 kill()
         try:
             yield
         finally:
             with self._lock:
-                self._kill = None
+                self._kills.remove(kill)
 
 
-_INTERRUPT: ContextVar[Interrupt | None] = ContextVar("reading", default=None)
+_INTERRUPT: ContextVar[Interrupt | None] = ContextVar("interrupt", default=None)
 
 
 def current_interrupt() -> Interrupt:
-    """What may end the reading of this thread; one that nobody sets, unless `interruptible`."""
+    """What may end the work of this thread; one that nobody sets, unless `interruptible`."""
     return _INTERRUPT.get() or Interrupt()
 
 
 @contextmanager
 def interruptible(interrupt: Interrupt) -> Iterator[None]:
-    """Let `interrupt` end what this thread reads meanwhile, with a `CancelledError`.
-
-    Only what a child process reads can be ended; see `needs_child`.
-    """
+    """Let `interrupt` end what children do for this thread meanwhile, with a `CancelledError`."""
     token = _INTERRUPT.set(interrupt)
     try:
         yield

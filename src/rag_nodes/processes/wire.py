@@ -1,0 +1,74 @@
+"""What parent and child say to each other: length-prefixed JSON, both ways.
+
+JSON and no pickle: the child has worked on what may be hostile, so what it says is data to be
+checked, and must not be able to run code in the parent.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from rag_nodes import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind = Literal["ready", "item", "raised", "end"]
+"""Of a message from the child: work is about to begin; a result; the error that ended the work;
+the end, with True where the child should not take another task."""
+
+_LENGTH = struct.Struct(">I")
+
+
+def send(stream: IO[bytes], message: Any) -> None:
+    """Write one message; lone surrogates, as in odd file names, go through unchanged."""
+    body = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    stream.write(_LENGTH.pack(len(body)))
+    stream.write(body)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> Any:
+    """Read one message.
+
+    Raises:
+        EOFError: the other side is gone, or died within a message.
+        ValueError: it is no message.
+    """
+    (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
+    return json.loads(_exactly(stream, length).decode("utf-8", "surrogatepass"))
+
+
+def _exactly(stream: IO[bytes], count: int) -> bytes:
+    data = stream.read(count)
+    if len(data) < count:
+        raise EOFError
+    return data
+
+
+def pack_error(error: errors.RagNodesError) -> dict[str, Any]:
+    """Give an error as what JSON can hold."""
+    arguments = error.__reduce__()[1]
+    return {"error": type(error).__name__, "arguments": [str(one) for one in arguments]}
+
+
+def unpack_error(data: Mapping[str, Any]) -> errors.RagNodesError:
+    """Undo `pack_error`.
+
+    Raises:
+        ValueError: this is no error of ours.
+    """
+    try:
+        kind: type[errors.RagNodesError] = vars(errors)[data["error"]]
+        arguments = data["arguments"]
+        if not issubclass(kind, errors.RagNodesError):
+            raise ValueError(f"not an error of ours: {kind.__name__}")  # noqa: TRY004 - data
+        if issubclass(kind, errors.ReadError):
+            path, *rest = arguments
+            return kind(Path(path), *rest)
+        return kind(*arguments)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not an error of ours: {error}") from error
