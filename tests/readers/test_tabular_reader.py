@@ -136,7 +136,8 @@ def test_nul_characters_and_very_long_cells_are_read(tmp_path: Path) -> None:
         (
             "1 cells hold over 131,072 characters (the first ends in line 3); "
             "a closing quote may be missing"
-        )
+        ),
+        "1 character that is none (NUL or half a surrogate pair) became U+FFFD",
     ]
 
 

@@ -122,7 +122,8 @@ class CollectionReader(Protocol):
 def safe_text(text: str) -> str:
     """Replace what tokenizers and databases choke on: NUL and lone surrogates become U+FFFD.
 
-    The length does not change, so offsets stay those of the original.
+    The length does not change, so offsets stay those of the original. `build_document` says in
+    `read_warnings` how many there were.
     """
     return _UNSAFE.sub("\ufffd", text)
 
@@ -170,9 +171,15 @@ def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:
     if reading.page_starts is not None:
         facts[keys.TOTAL_PAGES] = len(reading.page_starts)
         facts[keys.PAGE_STARTS] = list(reading.page_starts)
-    if reading.warnings:
-        facts[keys.READ_WARNINGS] = [safe_text(warning) for warning in reading.warnings]
+    if warnings := (*reading.warnings, *_replaced(reading.text)):
+        facts[keys.READ_WARNINGS] = [safe_text(warning) for warning in warnings]
     return facts
+
+
+def _replaced(text: str) -> Iterator[str]:
+    if count := len(_UNSAFE.findall(text)):
+        what = "character that is none" if count == 1 else "characters that are none"
+        yield f"{count:,} {what} (NUL or half a surrogate pair) became U+FFFD"
 
 
 def _one_line(text: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import CorruptFileError, MissingExtraError
@@ -20,6 +21,16 @@ LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 
 _FIRST_LINE = 1 << 20
 """Bytes of a first line that is tried as a page of its own, whatever the file is called."""
+_NOTHING = r"\u0000"
+"""JSON for NUL, which every reader replaces by U+FFFD and says so."""
+_HEX = "[0-9a-fA-F]"
+_HIGH, _LOW = rf"u[dD][89abAB]{_HEX}{{2}}", rf"u[dD][c-fC-F]{_HEX}{{2}}"
+_ESCAPE = re.compile(rf"\\(?:{_HIGH}\\{_LOW}|(?P<half>{_HIGH}|{_LOW})|.)", re.DOTALL)
+_OPEN_ESCAPE = re.compile(
+    rf"(?<!\\)(?:\\\\)*(\\(?:u{_HEX}{{0,3}}|{_HIGH}(?:\\(?:u{_HEX}{{0,3}})?)?)?)\Z"
+)
+_LONGEST_OPEN = len(r"\ud83d\ude0")
+_BAD_BYTES = re.compile("\udced[\udca0-\udcbf][\udc80-\udcbf]|[\udc80-\udcff]")
 _OPENS = frozenset({"start_map", "start_array"})
 _CLOSES = frozenset({"end_map", "end_array"})
 _REMEDY = "check that it is the whole result of a Firecrawl crawl, as UTF-8"
@@ -62,7 +73,7 @@ def _starts_with_a_page(file: BinaryIO) -> bool:
     line = file.readline(_FIRST_LINE)
     file.seek(start)
     try:
-        first = json.loads(line)
+        first = json.loads(_decodable(line.decode("utf-8", "surrogateescape")))
     except (ValueError, RecursionError):
         return False
     return isinstance(first, dict) and "data" not in first
@@ -74,7 +85,7 @@ def _by_line(file: BinaryIO) -> Iterator[RawPage]:
             continue
         value: Any
         try:
-            value = json.loads(line)
+            value = json.loads(_decodable(line.decode("utf-8", "surrogateescape")))
         except (ValueError, RecursionError) as error:
             value = ValueError(f"not JSON ({error})")
         yield RawPage(f"line {number}", value)
@@ -87,7 +98,7 @@ def _by_event(path: Path, file: BinaryIO) -> Iterator[RawPage]:
         raise MissingExtraError("ijson", "firecrawl") from None
     last = ""
     try:
-        for page in _elements(ijson.basic_parse(file, use_float=True)):
+        for page in _elements(ijson.basic_parse(_Mended(file), use_float=True)):
             last = page.where
             yield page
     except ijson.JSONError as error:
@@ -96,6 +107,43 @@ def _by_event(path: Path, file: BinaryIO) -> Iterator[RawPage]:
     except _TooDeepError as error:
         deep = f"over {DEEPEST} levels of nesting {_behind(last)}"
         raise CorruptFileError(path, deep, _REMEDY) from error
+
+
+class _Mended:
+    """A JSON file in which what is no character reads as NUL.
+
+    Half a surrogate pair or a byte that is not UTF-8 would end the parser, or become a question
+    mark without a word; both are a page's own mistake and cost it a character.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._open = ""
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes, not always as many as asked for; none at the end."""
+        text = ""
+        while not text and size:
+            data = self._file.read(size)
+            text = self._open + self._decoder.decode(data, final=not data)
+            self._open = ""
+            if not data:
+                break
+            if "\\" in text[-_LONGEST_OPEN:] and (open_ := _OPEN_ESCAPE.search(text)):
+                text, self._open = text[: open_.start(1)], text[open_.start(1) :]
+        if "\\ud" in text or "\\uD" in text:
+            text = _ESCAPE.sub(lambda found: _NOTHING if found["half"] else found[0], text)
+        return _decodable(text).encode()
+
+
+def _decodable(text: str) -> str:
+    """JSON text decoded with `surrogateescape`, the bytes that were no UTF-8 as NUL."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _BAD_BYTES.sub(lambda _: _NOTHING, text)
+    return text
 
 
 def _behind(last: str) -> str:
