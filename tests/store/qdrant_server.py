@@ -1,7 +1,8 @@
 """Qdrant's REST interface on a loopback port, as far as this project uses it.
 
 Behind it is an in-memory client, so what is tested is our side of the wire: which requests are
-sent, that they are valid, and that their answers are understood.
+sent, that they are valid, and that their answers are understood. Like Qdrant Cloud it is strict: it
+refuses to filter by a payload key without an index of the right kind.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, TypeAdapter
 from qdrant_client import QdrantClient
@@ -19,6 +21,39 @@ from qdrant_client.http import models as rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+INDEXED: WeakKeyDictionary[QdrantClient, dict[str, dict[str, str]]] = WeakKeyDictionary()
+"""Kind of index by payload key, by collection, by server."""
+
+
+def _index(client: QdrantClient, name: str, body: Any) -> Any:
+    INDEXED.setdefault(client, {}).setdefault(name, {})[body["field_name"]] = body["field_schema"]
+    return rest.UpdateResult(operation_id=0, status=rest.UpdateStatus.COMPLETED)
+
+
+def _check_indexes(client: QdrantClient, name: str, scope: rest.Filter | None) -> None:
+    indexed = INDEXED.get(client, {}).get(name, {})
+    for condition in [] if scope is None else scope.must or []:
+        if isinstance(condition, rest.FieldCondition):
+            needed = "integer" if condition.range else "keyword"
+            needed = "text" if isinstance(condition.match, rest.MatchText) else needed
+            if indexed.get(condition.key) != needed:
+                raise ValueError(
+                    f'Index required but not found for "{condition.key}" of one of the following '
+                    f"types: [{needed}]"
+                )
+
+
+def _describe(client: QdrantClient, name: str, _body: Any) -> Any:
+    described = client.get_collection(name).model_dump(mode="json")
+    kinds = INDEXED.get(client, {}).get(name, {}).items()
+    return {**described, "payload_schema": {k: {"data_type": v, "points": 0} for k, v in kinds}}
+
+
+def _drop(client: QdrantClient, name: str, _body: Any) -> Any:
+    INDEXED.get(client, {}).pop(name, None)
+    return client.delete_collection(name)
 
 
 def _create(client: QdrantClient, name: str, body: Any) -> Any:
@@ -30,6 +65,7 @@ def _create(client: QdrantClient, name: str, body: Any) -> Any:
 
 def _query(client: QdrantClient, name: str, body: Any) -> Any:
     wanted = rest.QueryRequest.model_validate(body)
+    _check_indexes(client, name, wanted.filter)
     return client.query_points(
         name,
         query=wanted.query,
@@ -56,6 +92,7 @@ def _retrieve(client: QdrantClient, name: str, body: Any) -> Any:
 
 def _scroll(client: QdrantClient, name: str, body: Any) -> Any:
     wanted = rest.ScrollRequest.model_validate(body)
+    _check_indexes(client, name, wanted.filter)
     points, offset = client.scroll(
         name,
         scroll_filter=wanted.filter,
@@ -70,20 +107,18 @@ def _scroll(client: QdrantClient, name: str, body: Any) -> Any:
 
 
 def _delete(client: QdrantClient, name: str, body: Any) -> Any:
-    return client.delete(name, TypeAdapter(rest.PointsSelector).validate_python(body))
-
-
-def _acknowledge(_client: QdrantClient, _name: str, _body: Any) -> Any:
-    return rest.UpdateResult(operation_id=0, status=rest.UpdateStatus.COMPLETED)
+    selector = TypeAdapter(rest.PointsSelector).validate_python(body)
+    _check_indexes(client, name, getattr(selector, "filter", None))
+    return client.delete(name, selector)
 
 
 ROUTES: dict[tuple[str, str], Callable[[QdrantClient, str, Any], Any]] = {
     ("GET", ""): lambda client, _name, _body: client.get_collections(),
-    ("GET", "/"): lambda client, name, _body: client.get_collection(name),
+    ("GET", "/"): _describe,
     ("GET", "/exists"): lambda client, name, _body: {"exists": client.collection_exists(name)},
     ("PUT", "/"): _create,
-    ("DELETE", "/"): lambda client, name, _body: client.delete_collection(name),
-    ("PUT", "/index"): _acknowledge,
+    ("DELETE", "/"): _drop,
+    ("PUT", "/index"): _index,
     ("PUT", "/points"): _upsert,
     ("POST", "/points"): _retrieve,
     ("POST", "/points/count"): lambda client, name, _body: client.count(name),

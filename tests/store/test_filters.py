@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from httpx import Headers
+from qdrant_client import QdrantClient
+from qdrant_client.http.exceptions import UnexpectedResponse
+from qdrant_client.http.models import MatchText
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.store.filters import Filter, conditions
+from rag_nodes.store import open_store
+from rag_nodes.store.filters import HEADING_LEVELS, INDEXES, Filter, conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from llama_index.core.schema import TextNode
+    from qdrant_client.http.models import FieldCondition
 
     from rag_nodes.store import Store
 
@@ -21,6 +29,11 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def filled(store: Store, collection: str, make_node: MakeNode) -> Store:
+    fill(store, collection, make_node)
+    return store
+
+
+def fill(store: Store, collection: str, make_node: MakeNode) -> None:
     def node(name: str, pages: tuple[int, int], path: list[str], document: str) -> TextNode:
         return make_node(
             f"pump {name}",
@@ -41,7 +54,6 @@ def filled(store: Store, collection: str, make_node: MakeNode) -> Store:
             node("four", (3, 4), ["Setup", "Install the pump"], "annex"),
         ]
     )
-    return store
 
 
 def found(store: Store, collection: str, wanted: Filter, **options: object) -> set[str]:
@@ -109,6 +121,7 @@ def test_a_filter_without_conditions_is_none() -> None:
         ({"pages": (4, 3)}, "must not exceed"),
         ({"file_name": " "}, "file_name is blank"),
         ({"heading": ""}, "heading is blank"),
+        ({"heading_path": tuple("1234567")}, "7 headings and no chunk has more than 6"),
     ],
 )
 def test_a_filter_that_finds_nothing_by_mistake_is_refused(
@@ -116,3 +129,84 @@ def test_a_filter_that_finds_nothing_by_mistake_is_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
         Filter(**options)
+
+
+EVERYTHING: dict[str, Any] = {
+    "file_name": "a.pdf",
+    "pages": (1, 2),
+    "heading": "pump",
+    "heading_path": tuple("123456"),
+    "document_ids": ("one",),
+}
+"""A value for every field of a filter."""
+
+
+def test_every_key_that_a_filter_names_has_an_index_of_the_right_kind() -> None:
+    assert set(EVERYTHING) == {field.name for field in fields(Filter)}, "a field without a value"
+    for name, value in EVERYTHING.items():
+        scope = conditions(Filter(**{name: value}))
+        assert scope is not None
+        named: Any = scope.must
+        for condition in named:
+            assert INDEXES.get(condition.key) == kind_for(condition), condition.key
+
+
+def kind_for(condition: FieldCondition) -> str:
+    """What Qdrant's strict mode demands for it."""
+    if condition.range is not None:
+        return "integer"
+    return "text" if isinstance(condition.match, MatchText) else "keyword"
+
+
+def test_a_path_of_headings_may_be_as_deep_as_markdown_allows() -> None:
+    assert Filter(heading_path=("x",) * HEADING_LEVELS)
+
+
+@pytest.fixture
+def old_server(
+    server_url: str, collection: str, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """A strict server with a collection whose documents alone are indexed."""
+    with monkeypatch.context() as patch, open_store(server_url) as store:
+        patch.setattr("rag_nodes.store.engine.INDEXES", {"doc_id": "keyword"})
+        fill(store, collection, make_node)
+    return server_url
+
+
+def test_a_collection_of_an_earlier_release_gets_the_indexes_it_lacks_once(
+    old_server: str, collection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    create = QdrantClient.create_payload_index
+
+    def counted(self: QdrantClient, name: str, key: str, **options: Any) -> Any:
+        made.append(key)
+        return create(self, name, key, **options)
+
+    monkeypatch.setattr(QdrantClient, "create_payload_index", counted)
+    for _ in range(2):
+        with open_store(old_server) as store:
+            assert found(store, collection, Filter(heading="install", pages=(3, 3))) == {
+                "two",
+                "four",
+            }
+            assert found(store, collection, Filter(file_name="annex.pdf")) == {"four"}
+    assert made == [key for key in INDEXES if key != "doc_id"]
+
+
+def test_a_key_that_may_only_read_still_searches_and_the_log_says_what_is_missing(
+    old_server: str,
+    collection: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise UnexpectedResponse(403, "Forbidden", b"read only", Headers())
+
+    monkeypatch.setattr(QdrantClient, "create_payload_index", refuse)
+    with open_store(old_server) as store, caplog.at_level(logging.WARNING, "rag_nodes"):
+        wanted = Filter(document_ids=["annex"])
+        for _ in range(2):
+            assert found(store, collection, wanted) == {"four"}
+    [said] = [one.message for one in caplog.records if "lacks indexes" in one.message]
+    assert said.startswith(f"{old_server}: collection {collection} lacks indexes for filters")

@@ -198,8 +198,8 @@ class _Cutter:
         reach = max(start + 1, self.measure.reach(start, self.size, high))
         # A reach in tokens may fall a little short where it lies inside a cluster.
         window = min(high, reach + _NEAR)
-        found = _CLUSTER.match(self.text, start, window)
-        end = int(found.end()) if found else reach
+        found = _CLUSTER.match(self.text[start:window])  # the rest would be walked back through
+        end = start + int(found.end()) if found else reach
         if end <= reach or self.measure.fits(start, end, self.size):
             return end
         return reach

@@ -6,9 +6,14 @@ import re
 
 import regex
 
+LONGEST_CLUSTER = 256
+"""Characters of a cluster that are kept together.
+
+Families of emoji have eleven, a letter with marks of four scripts fewer; what is longer is a run of
+joiners or marks without end, which no reader sees as one character, and which would have to be
+walked through for every cut.
+"""
 _CLUSTER = regex.compile(r"\X")
-
-
 _PLAIN = (
     r"\x00-\u02ff"
     r"\u0370-\u0482"  # Greek, Cyrillic
@@ -21,26 +26,32 @@ _PLAIN = (
 )
 """Characters of which no two ever form a cluster, CR LF apart."""
 _PLAIN_PAIR = re.compile(rf"(?!\r\n)[{_PLAIN}][{_PLAIN}]")
-
-
-def _plain_boundary(text: str, offset: int) -> bool:
-    """Whether two plain characters meet at `offset`, so that it is a boundary for certain."""
-    return _PLAIN_PAIR.match(text, offset - 1) is not None
+_REGIONAL = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+"""Letters of which every two, counted from where their run starts, are one flag."""
+_GOES_ON = regex.compile(
+    r"[\p{GCB=Extend}\u200d]"
+    r"[\p{ExtPict}\u0900-\u1cff\ua800-\uabff\U00011000-\U00011fff]"
+)
+"""A joiner or a mark, and an emoji or an Indic letter: what stands before them decides."""
 
 
 def boundary_at_or_before(text: str, offset: int, floor: int) -> int:
     """The last cluster boundary in `floor..offset`; `floor` must be one itself.
 
-    Looks back no further than `floor`, so that walking a text from cut to cut stays linear.
+    Looks back no further than a cluster may be long, and never beyond `floor`. Inside a longer
+    cluster every offset is a boundary.
     """
     if offset <= floor:
         return floor
     if offset >= len(text):
         return len(text)
-    if _plain_boundary(text, offset):
+    if _PLAIN_PAIR.match(text, offset - 1):
         return offset
-    anchor = _certain_boundary_before(text, offset, floor)
-    return _last_start(text, anchor, offset)
+    lowest = max(floor, offset - LONGEST_CLUSTER)
+    anchor = _certain_boundary(text, offset, floor, lowest)
+    boundary = _last_start(text[anchor : offset + 1], offset - anchor) + anchor
+    endless = boundary == anchor == lowest > floor
+    return offset if endless else boundary
 
 
 def boundary_at_or_after(text: str, offset: int, floor: int) -> int:
@@ -48,24 +59,34 @@ def boundary_at_or_after(text: str, offset: int, floor: int) -> int:
     before = boundary_at_or_before(text, offset, floor)
     if before == offset or before >= len(text):
         return before
-    cluster = _CLUSTER.match(text, before)
-    return int(cluster.end()) if cluster else len(text)
+    # No cluster is looked at beyond its longest, and no flag beyond its two letters.
+    cluster = _CLUSTER.match(text[before : max(before + LONGEST_CLUSTER, offset)])
+    return before + int(cluster.end()) if cluster else len(text)
 
 
-def _certain_boundary_before(text: str, offset: int, floor: int) -> int:
-    anchor = offset - 1
-    while anchor > floor and not _plain_boundary(text, anchor):
-        anchor -= 1
-    return max(anchor, floor)
+def _certain_boundary(text: str, offset: int, floor: int, lowest: int) -> int:
+    """The last offset in `lowest..offset` at which a cluster ends whatever stands before it."""
+    for anchor in range(offset, lowest, -1):
+        pair = text[anchor - 1 : anchor + 1]
+        if pair[0] in _REGIONAL and pair[1] in _REGIONAL:
+            if _letters_before(text, anchor, floor) % 2 == 0:
+                return anchor
+        elif not _CLUSTER.fullmatch(pair) and not _GOES_ON.match(pair):
+            return anchor
+    return lowest
 
 
-def _last_start(text: str, anchor: int, offset: int) -> int:
-    """Walk whole clusters from `anchor`; the last boundary that is not beyond `offset`."""
-    boundary = anchor
-    for cluster in _CLUSTER.finditer(text, anchor):
+def _letters_before(text: str, offset: int, floor: int) -> int:
+    """Letters of flags that end at `offset`, counted from `floor` on."""
+    piece = text[floor:offset]
+    return len(piece) - len(piece.rstrip(_REGIONAL))
+
+
+def _last_start(text: str, offset: int) -> int:
+    """The last cluster boundary of `text` up to `offset`."""
+    boundary = 0
+    for cluster in _CLUSTER.finditer(text):
         if cluster.end() > offset:
-            return boundary
+            break
         boundary = cluster.end()
-        if boundary == offset:
-            return boundary
     return boundary
