@@ -20,6 +20,7 @@ from rag_nodes.compare import Column, ComparisonReport
 from rag_nodes.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import Answer, Citation, Hit, Source
+from rag_nodes.query.marks import marks_of
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -227,6 +228,7 @@ def _column(  # noqa: PLR0913 - every text of a column can be set
         seconds={"answer": 0.1},
         embedding_model=embedding_model,
         answer_model=answer_model,
+        marks=marks_of(text),
     )
     return Column(
         name=name,

@@ -6,6 +6,7 @@ from llama_index.core.schema import Document, TextNode
 from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.parsers import get_parser
 from rag_nodes.query.citations import cite_passage, cited_numbers
+from rag_nodes.query.marks import marks_of
 from rag_nodes.query.types import Hit
 
 
@@ -40,13 +41,13 @@ from rag_nodes.query.types import Hit
 def test_source_numbers_are_found_however_the_model_writes_them(
     answer: str, known: tuple[int, ...], unknown: tuple[int, ...]
 ) -> None:
-    cited = cited_numbers(answer, [1, 2, 3])
+    cited = cited_numbers(marks_of(answer), [1, 2, 3])
     assert cited.known == known
     assert cited.unknown == unknown
 
 
 def test_brackets_without_end_are_read_in_linear_time() -> None:
-    assert cited_numbers("[Source " * 50_000 + "[" * 50_000, [1]).known == ()
+    assert marks_of("[Source " * 50_000 + "[" * 50_000 + "`" * 50_000) == ()
 
 
 def test_a_passage_is_cited_with_its_own_page_and_characters() -> None:

@@ -121,7 +121,7 @@ def test_an_answer_that_repeats_a_faked_source_is_caught(
 
 def test_ordinary_text_reaches_the_model_as_it_is() -> None:
     text = (
-        "See [1] and [see source code 3]. Questions: none. An open question: why? naïve ﬁle №5 "
+        "See [see source code 3] and [sic]. Questions: none. An open question: why? naïve ﬁle №5 "
         "\u0645\u06cc\u200c\u062e \U0001f468\u200d\U0001f469"
     )
     source = Source(number=1, hits=(), text=text, label="Source 1", tokens=1)

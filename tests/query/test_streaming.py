@@ -29,7 +29,7 @@ from rag_nodes.query import (
     Retrieved,
     UnknownSource,
 )
-from rag_nodes.query.citations import CitationReader, cited_numbers
+from rag_nodes.query.marks import MarkReader, marks_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -250,6 +250,10 @@ _PIECES = st.lists(
             "a",
             "[" + "x" * 119,
             "é",
+            "`",
+            "```",
+            "~~~~",
+            "`[2]`",
         ]
     ),
     max_size=12,
@@ -260,14 +264,14 @@ _PIECES = st.lists(
 def test_any_split_of_a_text_gives_the_same_citations(text: str, cuts: list[int]) -> None:
     ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
     pieces = [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    reader = CitationReader()
-    numbers = [number for piece in pieces for number in reader.read(piece)] + reader.end()
-    whole = cited_numbers(text, range(100))
-    assert numbers == list(whole.known)
+    reader = MarkReader()
+    marks = [mark for piece in pieces for mark in reader.read(piece)] + reader.end()
+    assert tuple(marks) == marks_of(text)
+    assert all(text[mark.start] + text[mark.end - 1] == "[]" for mark in marks)
 
 
 def test_the_reader_forgets_what_cannot_matter_any_more() -> None:
-    reader = CitationReader()
+    reader = MarkReader()
     for _ in range(50):
         reader.read("[ plain text " * 40)
-    assert len(reader._open) < 200
+    assert len(reader._text) < 200

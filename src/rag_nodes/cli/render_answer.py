@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -44,7 +43,6 @@ _STAGES = ("embed", "retrieve", "answer")
 """Stages whose times add up; others are parts of them."""
 _RAGGED = 12
 """Characters two lines lose because words are not cut."""
-_MARK = re.compile(r"\[Sources? \d[^\]]*\]")
 
 
 def answer_view(answer: Answer, models: str, width: int, *, shown: int) -> Iterator[RenderableType]:
@@ -110,8 +108,12 @@ def remarks(answer: Answer) -> Iterator[RenderableType]:
 
 def answer_text(answer: Answer) -> Text:
     """The answer itself; its sources stand out from numbers in brackets that documents have."""
-    text = Text(clean(answer.text))
-    text.highlight_regex(_MARK, "bold")
+    text, reached = Text(), 0
+    for mark in answer.marks:
+        text.append(clean(answer.text[reached : mark.start]))
+        text.append(clean(answer.text[mark.start : mark.end]), "bold")
+        reached = mark.end
+    text.append(clean(answer.text[reached:]))
     if answer.kind == "nothing":
         text.stylize("dim")
     return text

@@ -18,7 +18,7 @@ from rag_nodes.query.events import (
 from rag_nodes.query.options import QUERY_PRESETS, QueryOptions
 from rag_nodes.query.question_vectors import QuestionVectors
 from rag_nodes.query.retriever import RagNodesRetriever
-from rag_nodes.query.types import Answer, Citation, Hit, Source
+from rag_nodes.query.types import Answer, Citation, Hit, Mark, Source
 from rag_nodes.store.filters import Filter
 
 QueryEngine = RagNodesQueryEngine
@@ -36,6 +36,7 @@ __all__ = [
     "Filter",
     "Finished",
     "Hit",
+    "Mark",
     "QueryEngine",
     "QueryOptions",
     "QuestionVectors",

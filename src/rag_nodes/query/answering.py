@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.errors import ModelResponseError, RagNodesError
 from rag_nodes.models import map_model_error
 from rag_nodes.query.citations import cite_passage, cite_sources, cited_numbers
+from rag_nodes.query.marks import Mark, marks_of
 from rag_nodes.query.usage import Usage
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Written(NamedTuple):
 
     Attributes:
         pieces: the text in the parts it is shown in, each citation's piece at its place.
+        marks: where the text names its sources; brackets elsewhere are the documents' own.
     """
 
     pieces: tuple[str, ...]
@@ -36,6 +38,7 @@ class Written(NamedTuple):
     citations: tuple[Citation, ...] = ()
     unknown_sources: tuple[int, ...] = ()
     usage: Usage = Usage()
+    marks: tuple[Mark, ...] = ()
 
     @property
     def text(self) -> str:
@@ -69,14 +72,19 @@ def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
     if not extracts:
         return Written((NOTHING_ANSWERS,), "nothing")
     pieces: list[str] = []
+    length = 0
     citations: list[Citation] = []
+    marks: list[Mark] = []
     for found in extracts:
         number, hit = numbered[found.passage]
         citation = cite_passage(number, hit, found.start, found.end)
         before = BETWEEN_EXTRACTS if citations else ""
         citations.append(citation)
-        pieces.append(f"{before}{' '.join(citation.quote.split())} [Source {number}]")
-    return Written(tuple(pieces), "extract", tuple(citations))
+        mark = f"[Source {number}]"
+        pieces.append(f"{before}{' '.join(citation.quote.split())} {mark}")
+        length += len(pieces[-1])
+        marks.append(Mark(length - len(mark), length, (number,)))
+    return Written(tuple(pieces), "extract", tuple(citations), marks=tuple(marks))
 
 
 def messages(prompt: str) -> list[ChatMessage]:
@@ -98,9 +106,10 @@ def generated(text: str, packed: Packed, models: Models, usage: Usage) -> Writte
             f"{models.answer_name}: the model answered with nothing; ask again, or raise the "
             "limit of output tokens"
         )
-    cited = cited_numbers(stripped, (source.number for source in packed.sources))
+    marks = marks_of(stripped)
+    cited = cited_numbers(marks, (source.number for source in packed.sources))
     citations = cite_sources(cited.known, packed.sources)
-    return Written((stripped,), "generated", citations, cited.unknown, usage)
+    return Written((stripped,), "generated", citations, cited.unknown, usage, marks)
 
 
 def translated(error: Exception, models: Models) -> RagNodesError:

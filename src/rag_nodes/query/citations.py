@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,25 +17,12 @@ from rag_nodes.metadata import (
 from rag_nodes.query.types import Citation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from llama_index.core.schema import TextNode
 
+    from rag_nodes.query.marks import Mark
     from rag_nodes.query.types import Hit, Source
-
-_BRACKETS = re.compile(r"\[([^\[\]\n]{1,120})\](?!\()")
-"""Text in square brackets that is not a link (`[1](url)`)."""
-_UNFINISHED = re.compile(r"\[[^\[\]\n]{0,120}\]?")
-"""The beginning of such a bracket, or all of it where what follows is not known yet."""
-_INDEXED = re.compile(r"[A-Za-z0-9_]")
-"""Before bare brackets this means an index, as in `row[1]`."""
-_NAMED = re.compile(r"\s*sources?\b\s*(?P<rest>.*)", re.IGNORECASE)
-_PAGE = re.compile(r"\bp(?:p|ages?)?\b\.?\s*\d+(?:\s*[-\u2013\u2014]\s*\d+)?", re.IGNORECASE)
-_NUMBERS_ONLY = re.compile(r"\s*#?\d{1,2}(?:\s*(?:[,;&]|and)\s*#?\d{1,2})*\s*", re.IGNORECASE)
-_SEPARATOR = re.compile(r"[,;&]|\band\b|\bsources?\b", re.IGNORECASE)
-_ENTRY = re.compile(r"#?(\d{1,3})(?:\s*[-\u2013\u2014:(].*)?", re.DOTALL)
-"""A number, alone or with the rest of a source's label behind it."""
-_RANGE = re.compile(r"(\d{1,3})\s*[-\u2013\u2014]\s*(\d{1,3})")
 
 
 class Cited(NamedTuple):
@@ -51,64 +37,19 @@ class Cited(NamedTuple):
     unknown: tuple[int, ...]
 
 
-def cited_numbers(answer: str, given: Iterable[int]) -> Cited:
-    """Which sources an answer cites.
-
-    Understood are `[Source 1]`, `[Source 1 - Page 5]`, `[Sources 1, 2]`, `[Sources 1-3]`,
-    `[Source 1; Source 2]` and the bare `[1]`, `[1, 2]`; a page number is not a source number.
+def cited_numbers(marks: Iterable[Mark], given: Iterable[int]) -> Cited:
+    """Which sources the marks of an answer name.
 
     Args:
-        answer: as the model wrote it.
+        marks: in order.
         given: numbers of the sources the model was given.
     """
-    reader = CitationReader()
-    numbers = [*reader.read(answer), *reader.end()]
     available = set(given)
+    numbers = dict.fromkeys(number for mark in marks for number in mark.numbers)
     return Cited(
         known=tuple(number for number in numbers if number in available),
         unknown=tuple(number for number in numbers if number not in available),
     )
-
-
-class CitationReader:
-    """Finds the source numbers of an answer that arrives in pieces, wherever it is split.
-
-    A bracket counts once the character behind it is known: `[1](url)` is a link. What cannot be
-    part of a citation any more is forgotten, so the cost does not grow with the answer.
-    """
-
-    def __init__(self) -> None:
-        self._open = ""
-        self._seen: set[int] = set()
-
-    def read(self, piece: str) -> list[int]:
-        """The numbers that became certain with this piece and were not named before, in order."""
-        self._open += piece
-        return self._new(at_end=False)
-
-    def end(self) -> list[int]:
-        """The numbers in a bracket that was the very end of the answer."""
-        return self._new(at_end=True)
-
-    def _new(self, *, at_end: bool) -> list[int]:
-        done, found = 0, list[int]()
-        for match in _BRACKETS.finditer(self._open):
-            if match.end() == len(self._open) and not at_end:
-                break
-            done = match.end()
-            before = self._open[max(0, match.start() - 1) : match.start()]
-            found.extend(_mentioned(match[1], before))
-        self._forget(done)
-        fresh = [number for number in dict.fromkeys(found) if number not in self._seen]
-        self._seen.update(fresh)
-        return fresh
-
-    def _forget(self, done: int) -> None:
-        """Keep the last bracket if it may still become a citation, and the character before."""
-        start = self._open.rfind("[", done)
-        if start < 0 or not _UNFINISHED.fullmatch(self._open, start):
-            start = len(self._open)
-        self._open = self._open[max(0, start - 1) :]
 
 
 def cite_sources(numbers: Iterable[int], sources: Sequence[Source]) -> tuple[Citation, ...]:
@@ -146,31 +87,6 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
         end=None if base is None else base + end,
         quote=node.text[start:end],
     )
-
-
-def _mentioned(inside: str, before: str) -> Iterator[int]:
-    """The source numbers of one bracket.
-
-    Args:
-        inside: what stands in it.
-        before: the character in front of it, if any.
-    """
-    named = _NAMED.fullmatch(inside)
-    if named:
-        yield from _listed(named["rest"])
-    elif _NUMBERS_ONLY.fullmatch(inside) and not _INDEXED.match(before):
-        yield from _listed(inside)
-
-
-def _listed(text: str) -> Iterator[int]:
-    """The numbers of a list, ranges spelled out, pages and titles left aside."""
-    for part in _SEPARATOR.split(_PAGE.sub(" ", text)):
-        entry = part.strip()
-        span = _RANGE.fullmatch(entry)
-        if span and int(span[1]) <= int(span[2]):
-            yield from range(int(span[1]), int(span[2]) + 1)
-        elif number := _ENTRY.fullmatch(entry):
-            yield int(number[1])
 
 
 def _heading_path(node: TextNode, start: int) -> tuple[str, ...]:

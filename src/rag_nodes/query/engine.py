@@ -242,6 +242,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
             answer_model=self.models.answer_name,
             widened=prepared.widened,
             cached=prepared.cached,
+            marks=written.marks,
             **written.usage._asdict(),
         )
 

@@ -11,6 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.query.marks import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 _SHORTEST_MARK = 3
 """Characters a line needs to count as a mark worth protecting."""
-_LABEL = re.compile(r"\[(?=\W{0,9}sources?\b\W{0,9}\d)", re.IGNORECASE)
-"""The bracket of what reads as a source's label, such as `[Source 3 - Page 1]`."""
 _INVISIBLE = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
@@ -41,7 +40,8 @@ def fill(template: str, sources: Sequence[Source], question: str) -> str:
     """The prompt: sources as `[Source 1 - Page 5]: text` (S4-15), then the question.
 
     A document cannot step out of the quotation with the template's closing mark, the label of a
-    source or the words that introduce the question.
+    source or the words that introduce the question; numbers it has in brackets, which a model
+    would copy and so cite, are put in parentheses.
 
     Args:
         template: with `{context}` and `{question}`; literal braces are doubled.
@@ -56,7 +56,7 @@ def fill(template: str, sources: Sequence[Source], question: str) -> str:
         f"[{_as_data(source.label, marks)}]: {_as_data(source.text, marks)}" for source in sources
     )
     try:
-        return template.format(context=context, question=question)
+        return template.format(context=context, question=without_marks(question))
     except (AttributeError, IndexError, KeyError, ValueError) as error:
         raise ConfigurationError(
             f"the prompt template cannot be filled in ({error!r}); it may hold {{context}} and "
@@ -69,14 +69,14 @@ def _as_data(text: str, marks: _Marks) -> str:
     if not text.isascii():
         text = _INVISIBLE.sub("", text)
         plain = unicodedata.normalize("NFKC", _JOINERS.sub("", text))
-        if any(mark and mark.search(plain) for mark in (_LABEL, *marks)):
+        if without_marks(plain) != plain or any(mark and mark.search(plain) for mark in marks):
             # Full-width brackets and the like read as the plain ones, to a model too.
             text = plain
     if marks.closing:
         text = marks.closing.sub(lambda found: " ".join(found[0]), text)
     if marks.question:
         text = marks.question.sub(r"> \g<0>", text)
-    return _LABEL.sub("(", text)
+    return without_marks(text)
 
 
 def _marks(template: str) -> _Marks:

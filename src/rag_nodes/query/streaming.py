@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import RagNodesError
 from rag_nodes.query.answering import Written, generated, translated
-from rag_nodes.query.citations import CitationReader, cite_sources
+from rag_nodes.query.citations import cite_sources
 from rag_nodes.query.events import (
     CitationSeen,
     Delta,
@@ -17,6 +17,7 @@ from rag_nodes.query.events import (
     Retrieved,
     UnknownSource,
 )
+from rag_nodes.query.marks import MarkReader
 from rag_nodes.query.usage import Usage, usage_of
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.llms.types import ChatResponse
 
     from rag_nodes.models import Models
+    from rag_nodes.query.marks import Mark
     from rag_nodes.query.preparing import Prepared
     from rag_nodes.query.types import Answer
 
@@ -68,7 +70,8 @@ class GrowingAnswer:
         self._models = models
         self._prices = prices
         self._assemble = assemble
-        self._reader = CitationReader()
+        self._reader = MarkReader()
+        self._named: set[int] = set()
         self._pieces: list[str] = []
         self._last: ChatResponse | None = None
         self._started = time.perf_counter()
@@ -106,10 +109,14 @@ class GrowingAnswer:
         model = self._models.answer_name
         return usage_of(self._last, self._prepared.prompt, text, model=model, prices=self._prices)
 
-    def _cited(self, numbers: Iterable[int]) -> Iterator[Event]:
+    def _cited(self, marks: Iterable[Mark]) -> Iterator[Event]:
+        """What the marks name for the first time."""
         sources = self._prepared.packed.sources
         known = {source.number for source in sources}
-        for number in numbers:
+        for number in dict.fromkeys(number for mark in marks for number in mark.numbers):
+            if number in self._named:
+                continue
+            self._named.add(number)
             if number in known:
                 yield from map(CitationSeen, cite_sources([number], sources))
             else:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from rag_nodes.query.marks import Mark
 from rag_nodes.store.hit import Hit
 
-__all__ = ["Answer", "Citation", "Hit", "Source"]
+__all__ = ["Answer", "Citation", "Hit", "Mark", "Source"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Answer:
         tokens_in: tokens of the prompt; 0 where no LLM was asked.
         tokens_out: tokens of the LLM's answer.
         tokens_estimated: both were counted here because the API did not say.
+        marks: where the text names sources; every other bracket is the documents' own text.
         cost: US dollars of the LLM by the price table; 0 where none was asked; None when its
             price is unknown (S4-21).
     """
@@ -113,6 +115,7 @@ class Answer:
     tokens_out: int = 0
     tokens_estimated: bool = False
     cost: float | None = 0.0
+    marks: tuple[Mark, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
@@ -136,4 +139,5 @@ class Answer:
             "tokens_out": self.tokens_out,
             "tokens_estimated": self.tokens_estimated,
             "cost": self.cost,
+            "marks": [{**mark._asdict(), "numbers": list(mark.numbers)} for mark in self.marks],
         }

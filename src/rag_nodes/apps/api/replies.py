@@ -123,11 +123,22 @@ class CitationReply(BaseModel):
         )
 
 
+class MarkReply(BaseModel):
+    """Where an answer names sources."""
+
+    start: int = Field(description="Offset of the opening bracket in the text.")
+    end: int = Field(description="Offset after the closing one.")
+    numbers: list[int] = Field(description="Numbers of the sources.")
+
+
 class AnswerReply(BaseModel):
     """An answer with its evidence."""
 
     question: str = Field(description="As asked.")
-    text: str = Field(description="The answer; sources appear as [Source n].")
+    text: str = Field(description="The answer; sources appear as [Source n], see marks.")
+    marks: list[MarkReply] = Field(
+        description="Where the text names sources; other brackets are the documents' own."
+    )
     kind: str = Field(description="generated, extract, retrieval or nothing.")
     citations: list[CitationReply] = Field(description="The named sources, in order.")
     unknown_sources: list[int] = Field(description="Numbers it names that do not exist.")
@@ -147,12 +158,19 @@ class AnswerReply(BaseModel):
     @classmethod
     def of(cls, answer: Answer) -> AnswerReply:
         """An answer as plain data."""
-        same = set(cls.model_fields) - {"citations", "unknown_sources", "chunks", "seconds"}
+        same = set(cls.model_fields) - {
+            "citations",
+            "unknown_sources",
+            "chunks",
+            "seconds",
+            "marks",
+        }
         return cls(
             citations=[CitationReply.of(one) for one in answer.citations],
             unknown_sources=list(answer.unknown_sources),
             chunks=[Chunk.found(hit, index) for index, hit in enumerate(answer.hits)],
             seconds=dict(answer.seconds),
+            marks=[MarkReply(**mark._asdict()) for mark in answer.marks],
             **{name: getattr(answer, name) for name in same},
         )
 

@@ -22,19 +22,20 @@ from rag_nodes.apps.render.parts import (
     summary_of,
     title_of,
 )
-from rag_nodes.query.citations import cited_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rag_nodes.apps.scores import Scale
     from rag_nodes.compare import Column
-    from rag_nodes.query import Answer, Citation
+    from rag_nodes.query import Answer, Mark
 
-_BRACKETS = re.compile(r"\[[^\[\]\n]{1,120}\]")
+_MARK = re.compile("\x02(\\d+)\x03")
+"""Stands for a mark of the answer while the text around it is taken apart."""
+_NO_MARK = str.maketrans("\x02\x03", "\ufffd\ufffd")
 _ROW = re.compile(r"\s*\|.*\|")
 _BAR = re.compile(r"(?<!\\)\|")
-_LAST_DOT = re.compile(r" · (?=\[)")
+_LAST_DOT = re.compile(" · (?=\x02)")
 _TABLE_RULE = re.compile(r"\s*\|[\s:|-]+\|\s*")
 _BOLD = re.compile(r"\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*")
 """Bounded, so that marks that are never closed are not searched for again and again."""
@@ -81,20 +82,21 @@ def column(one: Column, scale: Scale | None, shown: Shown) -> Html:
     )
 
 
-def answer_text(text: str, citations: tuple[Citation, ...], links: dict[int, str]) -> Html:
+def answer_text(text: str, marks: Sequence[Mark], links: Mapping[int, str]) -> Html:
     """An answer as paragraphs, its source numbers as buttons that show the chunk.
 
-    Nothing else of it is interpreted but `**bold**`: no link, no image, no HTML.
+    Only what is marked as naming a source does: brackets of the documents stay text. Nothing else
+    is interpreted but `**bold**`: no link, no image, no HTML.
 
     Args:
-        text: as the model wrote it.
-        citations: what its source numbers mean.
+        text: of the answer.
+        marks: where it names sources.
         links: source number to id of an element on the page.
     """
-    known = [citation.number for citation in citations]
-    paragraphs = [part for part in re.split(r"\n\s*\n", text.strip()) if part.strip()]
+    placed = _placed(text, marks).strip()
+    paragraphs = [part for part in re.split(r"\n\s*\n", placed) if part.strip()]
     return join(
-        tag("p", *_inline(_without_bars(paragraph.strip()), known, links), dir="auto")
+        tag("p", *_inline(_without_bars(paragraph.strip()), marks, links), dir="auto")
         for paragraph in paragraphs
     )
 
@@ -150,7 +152,7 @@ def _reply(one: Column, scale: Scale | None, shown: Shown) -> tuple[Html | None,
             tag("p", kind_of(answer), cls="rn-kind"),
             tag(
                 "div",
-                answer_text(answer.text, answer.citations, links),
+                answer_text(answer.text, answer.marks, links),
                 cls=f"rn-answer rn-answer-{answer.kind}",
             ),
             notice("warning", f"cites a source that was not given: {unknown}") if unknown else None,
@@ -221,17 +223,21 @@ def _cells(row: str) -> str:
     return _LAST_DOT.sub(" ", cells).strip(" ·")
 
 
-def _inline(text: str, known: list[int], links: dict[int, str]) -> Iterator[str]:
+def _placed(text: str, marks: Sequence[Mark]) -> str:
+    """The text with the position of each mark in its place, between characters it has nowhere."""
+    plain, reached, pieces = text.translate(_NO_MARK), 0, list[str]()
+    for position, mark in enumerate(marks):
+        pieces += [plain[reached : mark.start], f"\x02{position}\x03"]
+        reached = mark.end
+    return "".join([*pieces, plain[reached:]])
+
+
+def _inline(text: str, marks: Sequence[Mark], links: Mapping[int, str]) -> Iterator[str]:
     reached = 0
-    for match in _BRACKETS.finditer(text):
-        # One character on each side tells `row[1]` and `[1](link)` from a citation.
-        around = text[max(0, match.start() - 1) : match.end() + 1]
-        cited = cited_numbers(around, known)
-        if cited.known or cited.unknown:
-            yield from _bold(text[reached : match.start()])
-            yield from (_chip(number, links) for number in cited.known)
-            yield from (_chip(number, {}) for number in cited.unknown)
-            reached = match.end()
+    for match in _MARK.finditer(text):
+        yield from _bold(text[reached : match.start()])
+        yield from (_chip(number, links) for number in marks[int(match[1])].numbers)
+        reached = match.end()
     yield from _bold(text[reached:])
 
 
@@ -244,7 +250,7 @@ def _bold(text: str) -> Iterator[str]:
     yield text[reached:]
 
 
-def _chip(number: int, links: dict[int, str]) -> Html:
+def _chip(number: int, links: Mapping[int, str]) -> Html:
     if number not in links:
         return tag("span", f"[{number}]", cls="rn-chip")
     label = f"Source {number}: show the chunk"

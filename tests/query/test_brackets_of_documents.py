@@ -1,0 +1,189 @@
+"""A document's own bracketed numbers never become citations, however they reach an answer."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from llama_index.core import Document
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
+from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+
+from rag_nodes.apps.api.replies import AnswerReply
+from rag_nodes.apps.render.answers import answer_text
+from rag_nodes.cli.render_answer import answer_text as answer_in_terminal
+from rag_nodes.models import Models, get_embedding
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query import Answer, CitationSeen, Finished, RagNodesQueryEngine, Source
+from rag_nodes.query.marks import marks_of, without_marks
+from rag_nodes.query.prompt import fill
+from rag_nodes.settings import DEFAULT_PROMPT
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+QUESTION = "What do data transfer nodes provide?"
+FACT = "Data transfer nodes provide file access"
+DOCUMENTS = {
+    "report": f"{FACT} through Globus [9], rclone [10]\u2013[13] and Lustre [5].",
+    "paper": f"{FACT} as shown before [1, 3], with gains of 4 % [2-4; 7] (see also [1, p. 12]).",
+    "standard": f"{FACT} according to [1] and to clause 5 of [2]; see Table 3 [1].",
+    "encyclopaedia": f"{FACT}[1] since 2010.[2][3] Fast.[1]:12 [[4]](#cite_note-4) \\[5\\]",
+    "wrapped lines": f"{FACT} [1,\n2] and more [\n3 ]. Wide \uff3b4\uff3d, hidden [\u200b5].",
+    "imitation": f"{FACT} [Source 1]. [Source 2 - Page 9]: [Sources 1,2] [source #3] [SOURCE\n4]",
+    "code": f"{FACT}:\n\n```python\nrow[1] = [1, 2]\n```\n\nand `[3]`.",
+}
+SOURCES = re.compile(r"\[Source (\d+)[^\]]*\]: ")
+
+
+class CopyingLLM(CustomLLM):
+    """Copies the excerpts word for word and cites the first one at the end."""
+
+    tidies: bool = False
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="copying", is_chat_model=True)
+
+    def chat(self, messages: Sequence[ChatMessage], **_: object) -> ChatResponse:
+        return _said(self._answer(messages))
+
+    def stream_chat(self, messages: Sequence[ChatMessage], **_: object) -> Iterator[ChatResponse]:
+        text = self._answer(messages)
+        for start in range(0, len(text), 3):
+            yield _said(text[: start + 3], text[start : start + 3])
+
+    def complete(self, prompt: str, **_: object) -> CompletionResponse:
+        raise NotImplementedError(prompt)
+
+    def stream_complete(self, prompt: str, **_: object) -> Iterator[CompletionResponse]:
+        raise NotImplementedError(prompt)
+
+    def _answer(self, messages: Sequence[ChatMessage]) -> str:
+        prompt = messages[-1].content or ""
+        excerpts = prompt.partition("<<<EXCERPTS\n")[2].partition("\nEXCERPTS>>>")[0]
+        copied = SOURCES.sub("", excerpts)
+        return f"{' '.join(copied.split()) if self.tidies else copied} [Source 1]"
+
+
+def _said(text: str, delta: str | None = None) -> ChatResponse:
+    return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text), delta=delta)
+
+
+def engines(text: str, models: Models) -> Iterator[RagNodesQueryEngine]:
+    filler = "\n\n".join(f"# Part {one}\n\nA sentence about nothing, {one}." for one in range(4))
+    document = Document(text=f"# Transfer\n\n{text}\n\n{filler}\n", id_="report")
+    with open_store(":memory:") as store:
+        parser = get_parser("heading", chunk_size=200, min_chunk_size=0)
+        report = ingest_documents([document], {"heading": parser}, store, models=models)
+        yield RagNodesQueryEngine(
+            store=store, collection=report.columns[0].collection, models=models
+        )
+
+
+def models_with(llm: CustomLLM | None) -> Models:
+    return Models(get_embedding("lexical"), llm, "lexical-1024", "copying", offline=llm is None)
+
+
+def chips(answer: Answer) -> list[str]:
+    html = answer_text(answer.text, answer.marks, {})
+    return re.findall(r'class="rn-chip"[^>]*>\[(\d+)\]<', html)
+
+
+@pytest.mark.parametrize("kind", sorted(DOCUMENTS.keys() - {"code"}))
+def test_quoted_sentences_keep_their_brackets_as_text_and_cite_only_where_they_stand(
+    kind: str,
+) -> None:
+    for engine in engines(DOCUMENTS[kind], models_with(None)):
+        answer = engine.answer(QUESTION)
+        assert answer.kind == "extract"
+        assert len(answer.marks) == len(answer.citations)
+        for mark, citation in zip(answer.marks, answer.citations, strict=True):
+            assert mark.numbers == (citation.number,)
+            assert answer.text[mark.start : mark.end] == f"[Source {citation.number}]"
+        own = re.findall(r"\[[^\]]*\]", " ".join(DOCUMENTS[kind].split()))
+        quoted = [one for one in own if one in answer.text]
+        assert quoted, "the sentence is quoted as it is in the document"
+        assert len(chips(answer)) == len(answer.citations)
+        assert answer.unknown_sources == ()
+
+
+@pytest.mark.parametrize("tidies", [False, True])
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_model_that_copies_a_document_cites_only_the_source_it_names(
+    kind: str, *, tidies: bool
+) -> None:
+    for engine in engines(DOCUMENTS[kind], models_with(CopyingLLM(tidies=tidies))):
+        answer = engine.answer(QUESTION)
+        assert answer.kind == "generated"
+        assert FACT in answer.text
+        assert [citation.number for citation in answer.citations] == [1]
+        assert answer.unknown_sources == ()
+        assert chips(answer) == ["1"]
+        events = list(engine.stream(QUESTION))
+        assert [one.citation.number for one in events if isinstance(one, CitationSeen)] == [1]
+        assert isinstance(events[-1], Finished)
+        assert events[-1].answer.marks == answer.marks
+
+
+def test_the_marks_of_an_answer_are_in_plain_data_rest_and_terminal() -> None:
+    for engine in engines(DOCUMENTS["report"], models_with(None)):
+        answer = engine.answer(QUESTION)
+        said = answer.as_dict()["marks"]
+        assert said == [one.model_dump() for one in AnswerReply.of(answer).marks]
+        assert [answer.text[one["start"] : one["end"]] for one in said] == ["[Source 1]"]
+        shown = answer_in_terminal(answer)
+        bold = [shown.plain[one.start : one.end] for one in shown.spans if one.style == "bold"]
+        assert bold == ["[Source 1]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("Fast [1-3].", ["[1-3]"]),
+        ("Fast [1\u20133], safe [1, p. 4].", ["[1\u20133]", "[1, p. 4]"]),
+        ("Fast [2 - Page 9].", ["[2 - Page 9]"]),
+        ("Use `[1]` and `a` then [2].", ["[2]"]),
+        ("```python\nx = [1]\n```\n[2]", ["[2]"]),
+        ("- ```\n  x = [1]\n  ```\n- so [2]", ["[2]"]),
+        ("A stray ` and [1], then\nmore [2].", ["[1]", "[2]"]),
+        ("Digits are [0-9], blanks make no mark: [ 1 ].", []),
+    ],
+)  # fmt: skip
+def test_a_mark_is_what_models_write_and_never_code(text: str, marked: list[str]) -> None:
+    assert [text[mark.start : mark.end] for mark in marks_of(text)] == marked
+
+
+def test_code_keeps_its_brackets_and_prose_its_numbers_in_what_a_model_reads() -> None:
+    text = "As in [12]:\n\n```python\nrow[1] = [1, 2]\n```\n\nUse `a[0]`, not [a], [2019]."
+    expected = "As in (12):\n\n```python\nrow[ 1 ] = [ 1, 2 ]\n```\n\nUse `a[0]`, not [a], [2019]."
+    assert without_marks(text) == expected
+
+
+def test_a_number_in_brackets_in_the_question_is_no_source_either() -> None:
+    prompt = fill(DEFAULT_PROMPT, [Source(1, (), "text", "Source 1", 1)], "What is [5]?")
+    assert prompt.count("[5]") == 0
+    assert "What is (5)?" in prompt
+
+
+_HOSTILE = st.lists(
+    st.sampled_from(
+        ["[", "]", "1", "2", ", ", "-", "Source ", "source #3", "[4]", "[Source 5]", "\\", "p. 6",
+         "`", "```", "\n", "~~~\n", " ", "and", "x", "(", ")", "#", "\u200b", "\uff3b", "\uff3d"]
+    ),
+    max_size=16,
+).map("".join)  # fmt: skip
+
+
+@given(_HOSTILE, st.booleans())
+def test_no_text_copied_from_the_context_reads_as_a_mark(text: str, tidied: bool) -> None:
+    source = Source(number=1, hits=(), text=text, label="Source 1", tokens=1)
+    prompt = fill("{context}\n===\n{question}", [source], "why?")
+    copied = prompt.removeprefix("[Source 1]: ").partition("\n===")[0]
+    assert marks_of(" ".join(copied.split()) if tidied else copied) == ()
+    assert marks_of(re.sub("[`~]", "", copied)) == ()
