@@ -24,7 +24,8 @@ from rag_nodes.errors import (
     StoreError,
     StoreLockedError,
 )
-from rag_nodes.store.faults import damaged, shown, translated
+from rag_nodes.store.faults import damaged, shown, translated, was_refused
+from rag_nodes.store.filters import INDEXES
 from rag_nodes.store.local_index import LocalIndex
 from rag_nodes.store.locking import AsyncBridge, LockedClient
 
@@ -57,6 +58,7 @@ class Engine:
         users: open stores that share the connection.
         noted: collections whose size was warned about.
         indexes: what `index` has read, with the number of writes before that.
+        filterable: collections of a server that are known to have the indexes that filters need.
     """
 
     location: str
@@ -67,6 +69,7 @@ class Engine:
     users: int = 1
     noted: set[str] = field(default_factory=set)
     indexes: dict[str, tuple[int, LocalIndex]] = field(default_factory=dict)
+    filterable: set[str] = field(default_factory=set)
 
     @contextmanager
     def calls(self, collection: str = "") -> Iterator[None]:
@@ -104,6 +107,31 @@ class Engine:
             known = writes, LocalIndex.read(self.client, collection, dense, sparse)
             self.indexes[collection] = known
         return known[1]
+
+    def make_filterable(self, collection: str) -> None:
+        """Have a server index what filters ask for; asked once per collection and connection.
+
+        Collections made by an earlier release lack some. A key that may only read cannot add
+        them, and the server decides by itself whether it filters without. Embedded Qdrant has no
+        such indexes. Hold `calls` around it.
+        """
+        if self.embedded or collection in self.filterable:
+            return
+        present = self.client.get_collection(collection).payload_schema
+        try:
+            for key, kind in INDEXES.items():
+                if key not in present:
+                    self.client.create_payload_index(collection, key, field_schema=kind)
+        except Exception as error:
+            if not was_refused(error):
+                raise
+            logger.warning(
+                "%s: collection %s lacks indexes for filters, and this key may not add them; "
+                "ingest once with a key that may write",
+                self.location,
+                collection,
+            )
+        self.filterable.add(collection)
 
     def tune(self, collection: str) -> None:
         """Make writing to a folder fast: one disk flush per checkpoint instead of one per point.

@@ -67,6 +67,11 @@ def shown(location: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
+def was_refused(error: Exception) -> bool:
+    """Whether a server refused the key, or what was asked with it."""
+    return getattr(error, "status_code", None) in _REFUSED
+
+
 def _translation(error: Exception, location: str, collection: str) -> StoreError | None:
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
@@ -88,7 +93,7 @@ def _of_response(error: Exception, location: str, collection: str) -> StoreError
     status = getattr(error, "status_code", None)
     if status == _NOT_FOUND and collection:
         return missing(location, collection)
-    if status in _REFUSED:
+    if was_refused(error):
         return StoreError(
             f"{location}: the Qdrant server refused the key (HTTP {status}); set the right one"
         )

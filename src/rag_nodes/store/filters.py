@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import BREADCRUMB, FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
+from rag_nodes.metadata import (
+    BREADCRUMB,
+    FILE_NAME,
+    HEADING_PATH,
+    PAGE_END,
+    PAGE_START,
+    SOURCE,
+)
 from rag_nodes.store.catalogue import DOCUMENT_ID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from qdrant_client.http import models as rest
+
+HEADING_LEVELS = 6
+"""Headings a path holds at most: Markdown, HTML and our readers know no more levels."""
+
+INDEXES: dict[str, Literal["keyword", "integer", "text"]] = {
+    DOCUMENT_ID: "keyword",
+    SOURCE: "keyword",
+    FILE_NAME: "keyword",
+    PAGE_START: "integer",
+    PAGE_END: "integer",
+    BREADCRUMB: "text",
+    **{f"{HEADING_PATH}[{depth}]": "keyword" for depth in range(HEADING_LEVELS)},
+}
+"""Every payload key that `conditions` may name, and the kind of index it needs.
+
+A server in strict mode, which is what Qdrant Cloud runs, refuses a filter on any other key; and
+without an index words are compared as parts of words.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +53,8 @@ class Filter:
         document_ids: ids of documents; None for all.
 
     Raises:
-        ConfigurationError: the pages are not a range from 1 up, or a text is blank.
+        ConfigurationError: the pages are not a range from 1 up, a text is blank, or the path has
+            more than `HEADING_LEVELS` headings.
 
     Example:
         >>> Filter(file_name="manual.pdf", pages=(3, 9)).pages
@@ -47,6 +73,11 @@ class Filter:
             raise ConfigurationError(
                 f"pages {self.pages[0]} to {self.pages[1]} are no range; pages count from 1 and "
                 "the first must not exceed the last"
+            )
+        if len(self.heading_path) > HEADING_LEVELS:
+            raise ConfigurationError(
+                f"the filter's heading_path has {len(self.heading_path)} headings and no chunk has "
+                f"more than {HEADING_LEVELS} above it; leave the innermost out"
             )
         for name, value in (("file_name", self.file_name), ("heading", self.heading)):
             if value is not None and not value.strip():

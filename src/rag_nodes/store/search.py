@@ -78,21 +78,34 @@ def search(engine: Engine, collection: str, query: Query, limit: int) -> list[Hi
         sparse = searcher.word_scores() if query.mode != "dense" else None
         if dense is not None and sparse is not None:
             searcher.complete(dense, sparse)
-    best = fuse(dense, sparse, query.fusion)[:limit]
-    with engine.calls(collection):
-        nodes = nodes_of(engine, collection, [node_id for node_id, _ in best])
+        best = _read(engine, collection, fuse(dense, sparse, query.fusion), limit)
     return [
         Hit(
-            node=nodes[node_id],
+            node=node,
             rank=rank,
             score=score,
             similarity=dense.get(node_id) if dense is not None else None,
             keyword_score=sparse.get(node_id, 0.0) if sparse is not None else None,
         )
-        for rank, (node_id, score) in enumerate(
-            (pair for pair in best if pair[0] in nodes), start=1
-        )
+        for rank, (node_id, score, node) in enumerate(best, start=1)
     ]
+
+
+def _read(
+    engine: Engine, collection: str, ranked: list[tuple[str, float]], limit: int
+) -> list[tuple[str, float, TextNode]]:
+    """Id, score and node of the best `limit` that are still there.
+
+    Whoever ingests into a server may delete between ranking and reading; the next best follow.
+    """
+    found: list[tuple[str, float, TextNode]] = []
+    place = 0
+    while len(found) < limit and place < len(ranked):
+        page = ranked[place : place + limit - len(found)]
+        place += len(page)
+        nodes = nodes_of(engine, collection, [node_id for node_id, _ in page])
+        found.extend((*pair, nodes[pair[0]]) for pair in page if pair[0] in nodes)
+    return found
 
 
 def documents_filter(document_ids: Sequence[str]) -> rest.Filter | None:
@@ -173,6 +186,8 @@ class _Served(_Searcher):
     def __init__(self, engine: Engine, collection: str, query: Query, limit: int) -> None:
         super().__init__(engine, collection, query)
         self.depth = max(limit, SERVER_DEPTH)
+        if self.scope is not None:
+            engine.make_filterable(collection)
 
     def similarities(self, node_ids: Sequence[str] | None = None) -> dict[str, float]:
         """Cosine similarities of the nearest chunks, or of the given ones."""

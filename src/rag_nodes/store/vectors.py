@@ -58,8 +58,8 @@ class HybridVectorStore(QdrantVectorStore):
                 sparse_query_fn=query_vectors,
                 sparse_config=rest.SparseVectorParams(modifier=rest.Modifier.IDF),
                 hybrid_fusion_fn=_fused,  # type: ignore[arg-type]
-                # Payload indexes do nothing in embedded Qdrant but print a warning.
-                index_doc_id=not engine.embedded,
+                # `Engine.make_filterable` makes this index with all the others.
+                index_doc_id=False,
             )
         self._engine = engine
 
@@ -84,6 +84,8 @@ class HybridVectorStore(QdrantVectorStore):
             if created:
                 self._create_collection(self.collection_name, len(nodes[0].get_embedding()))
                 self._engine.tune(self.collection_name)
+                self._engine.filterable.discard(self.collection_name)
+            self._engine.make_filterable(self.collection_name)
             written = super().add(list(nodes), **kwargs)
             self._engine.note_size(self.collection_name)
             return written
