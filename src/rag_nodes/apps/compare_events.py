@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 
 # At runtime, since Gradio evaluates the annotations of its events.
@@ -25,10 +26,16 @@ if TYPE_CHECKING:
     from rag_nodes.apps.sessions import Sessions
     from rag_nodes.apps.turns import Growing
 
+logger = logging.getLogger(__name__)
+
 PLACEHOLDER = "Type your question here..."
 NOT_YET = "Upload a document first"
 FRAME = 0.15
 """Seconds between two pictures of answers that grow."""
+_FAULT = (
+    "The question could not be answered, by a fault of the app ({}); you can ask on. Whoever runs "
+    "the app finds the reason in its log."
+)
 _STOPPABLE, _NOT_STOPPABLE = gr.Button(visible=True), gr.Button(visible=False)
 
 
@@ -56,6 +63,11 @@ class CompareEvents:
             yield from _pictures(session, session.stream(question, blind=bool(blind)))
         except ConfigurationError as error:
             raise gr.Error(str(error), print_exception=False) from error
+        except Exception as error:
+            # Whatever it was, the visitor can go on: the box is open again, and says what happened.
+            logger.exception("a question could not be answered")
+            yield _page(session), _question_box(session), _NOT_STOPPABLE
+            raise gr.Error(_FAULT.format(type(error).__name__), print_exception=False) from error
 
     def stop(self, request: gr.Request) -> None:
         """End the answers that are being written."""

@@ -22,6 +22,7 @@ from rag_nodes.evaluation import (
     total,
 )
 from rag_nodes.metadata import FILE_NAME, OVERSIZED, TOKEN_COUNT
+from rag_nodes.parsers import leaf_nodes
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokenizers import count_tokens
 
@@ -77,7 +78,7 @@ class Cuts:
         return self.documents[document].text
 
     def nodes(self, strategy: str, document: str) -> tuple[TextNode, ...]:
-        """A document's chunks as stored, in order.
+        """A document's chunks as stored, in order; of families the children, which are found.
 
         Raises:
             StoreError: they cannot be read, for example because the visitor just left.
@@ -85,7 +86,8 @@ class Cuts:
         if (strategy, document) not in self._nodes:
             store, collection = self.comparison.store, self.comparison.collection(strategy)
             found = store.fetch(collection, list(store.stored(collection, document)))
-            nodes = sorted(found.values(), key=lambda node: node.start_char_idx or 0)
+            leaves = leaf_nodes(list(found.values()))
+            nodes = sorted(leaves, key=lambda node: node.start_char_idx or 0)
             self._nodes[strategy, document] = tuple(nodes)
         return self._nodes[strategy, document]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 
 # At runtime, since Gradio evaluates the annotations of its events.
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from rag_nodes.apps.sessions import Sessions
     from rag_nodes.pipeline import IngestReport, Progress
 
+logger = logging.getLogger(__name__)
+
+_FAULT = (
+    "stopped by a fault of the app ({}). You can go on; whoever runs the app finds the reason in "
+    "its log."
+)
 TICK = 0.2
 """Seconds between two looks at a running ingest."""
 _BUSY = (
@@ -104,6 +111,11 @@ class LoadingEvents:
             again = gr.Button("Apply changes", interactive=session.ready, variant="secondary")
         except RagNodesError as error:
             panel = status.failed(str(error), session.report)
+            again = gr.Button("Try again", interactive=True, variant="secondary")
+        except Exception as error:
+            # Whatever it was, the visitor can go on.
+            logger.exception("documents could not be loaded")
+            panel = status.failed(_FAULT.format(type(error).__name__), None)
             again = gr.Button("Try again", interactive=True, variant="secondary")
         yield panel, *after_loading(session, self._example), again, gr.Button(visible=False)
 

@@ -118,4 +118,13 @@ def configuration(options: dict[str, Any]) -> str:
         "include_prev_next_rel",
         "window",
     }
-    return " · ".join(f"{name} {value}" for name, value in options.items() if name not in hidden)
+    return " · ".join(
+        f"{name} {_value(value)}" for name, value in options.items() if name not in hidden
+    )
+
+
+def _value(value: Any) -> str:
+    """An option's value; the options of a level as `chunk_size 250, chunk_overlap 0`."""
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(f"{name} {_value(inner)}".rstrip() for name, inner in value.items())

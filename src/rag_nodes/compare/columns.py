@@ -101,10 +101,10 @@ def _title(name: str) -> str:
 
 
 def _configuration(parser: SpanNodeParser) -> dict[str, Any]:
-    """The parser's plain options; models and callbacks, which could hold a key, are left out."""
+    """The parser's plain options, also those of its levels; what could hold a key is left out."""
     options = {
         field: getattr(parser, field)
         for field in type(parser).model_fields
-        if isinstance(getattr(parser, field), str | int | float | bool)
+        if isinstance(getattr(parser, field), str | int | float | bool | dict)
     }
     return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.render.answers import Shown, answer_text, column
@@ -14,13 +16,16 @@ from rag_nodes.apps.turns import AT_FIRST, MOST_TURNS
 from rag_nodes.compare.evidence import found_also_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rag_nodes.apps.turns import Asking, Growing, Turn
     from rag_nodes.compare import ComparisonReport
 
+logger = logging.getLogger(__name__)
+
 _UNFINISHED = re.compile(r"(?<!\s)\s*\[[^\[\]\n]{0,20}\Z")
 """The beginning of a citation whose end has not arrived."""
+_GO_ON = "You can ask on; whoever runs the app finds the reason in its log."
 _STEPS = (
     ("Upload", "PDF, Word, HTML, Markdown, CSV or text files, or try the example document."),
     ("Choose", "up to four parsers, the ways to cut it; the first four are a good start."),
@@ -43,15 +48,29 @@ def history(
         asking: a question that is being answered.
         shown: how many of the latest turns are drawn.
     """
-    rows = [_turn(turn) for turn in turns[-shown:]]
+    rows = [_drawn(turn.question, "rn-turn", partial(_turn, turn)) for turn in turns[-shown:]]
     if asking is not None:
-        cells = [_grown(asking, position) for position in range(1, len(asking.growing) + 1)]
-        rows.append(_row(asking.question, _columns(cells), "rn-pending"))
+        rows.append(_drawn(asking.question, "rn-pending", partial(_pending, asking)))
     if not rows:
         rows = [_asking() if ready else _welcome()]
     # One line is announced: of everything, growing answers would be read out again and again.
     said = tag("p", _said(turns, asking), cls="rn-said", role="status")
     return tag("div", said, _before(turns, shown), *rows, cls="rn-history")
+
+
+def _drawn(question: str, cls: str, draw: Callable[[], Html]) -> Html:
+    """One question, or why it cannot be shown: a fault of ours takes no other question along."""
+    try:
+        return draw()
+    except Exception as error:
+        logger.exception("a reply could not be drawn")
+        kind = f"This cannot be shown, by a fault of the app ({type(error).__name__}). "
+        return _row(question, notice("error", kind, _GO_ON), cls)
+
+
+def _pending(asking: Asking) -> Html:
+    cells = [_grown(asking, position) for position in range(1, len(asking.growing) + 1)]
+    return _row(asking.question, _columns(cells), "rn-pending")
 
 
 def _said(turns: Sequence[Turn], asking: Asking | None) -> str:

@@ -1,0 +1,60 @@
+"""What Chunks and Evaluate say about sizes: alarms only where chunks break their parser's size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.apps.cuts import AllCuts
+from rag_nodes.apps.options import Choice
+from rag_nodes.apps.sessions import Sessions
+from rag_nodes.parsers import PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rag_nodes.apps.cuts import Cuts
+    from rag_nodes.settings import Settings
+
+TEXT = "# Water\n\n" + "".join(
+    f"## Day {day}\n\nThe water is {day} degrees warm. It is clear. Nobody swims in it.\n\n"
+    for day in range(150)
+)
+
+
+@pytest.fixture
+def cut(settings: Settings, tmp_path: Path) -> Callable[[str], Cuts]:
+    def cut(preset: str) -> Cuts:
+        sessions = Sessions(settings)
+        path = tmp_path / "water.md"
+        path.write_text(TEXT, encoding="utf-8")
+        session = sessions.of("visitor")
+        session.load([path], Choice((preset,)), lambda _: None)
+        found = AllCuts(sessions).of(session)
+        assert found is not None
+        return found
+
+    return cut
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_preset_raises_an_alarm_about_sizes_that_its_chunks_keep(
+    preset: str, cut: Callable[[str], Cuts]
+) -> None:
+    cuts = cut(preset)
+    for tally in (cuts.tally(preset, next(iter(cuts.documents))), cuts.measured(preset)):
+        assert tally.chunks
+        assert tally.of("oversized") == []
+
+
+def test_families_are_drawn_as_the_children_that_are_found_and_share_no_text(
+    cut: Callable[[str], Cuts],
+) -> None:
+    cuts = cut("parent-child")
+    document = next(iter(cuts.documents))
+    assert cuts.tally("parent-child", document).overlap == 0
+    assert " ".join(node.text for node in cuts.nodes("parent-child", document)).split() == (
+        TEXT.split()
+    )
