@@ -28,7 +28,6 @@ from rag_nodes.pipeline import ingest_documents
 from rag_nodes.settings import Settings
 from rag_nodes.store import Hit, Store, open_store, parser_collection
 from rag_nodes.text.spans import Span
-from rag_nodes.text.tokens import count_tokens
 
 RANKINGS: dict[str, dict[str, Any]] = {
     "dense": {"mode": "dense"},
@@ -73,6 +72,7 @@ def recalls(
 ) -> dict[str, list[float]]:
     """Recall of every question by ranking, each the mean over the strategies."""
     asked = labelled(folder)
+    texts = {corpus: _text(folder, corpus) for corpus in {one.corpus for one in asked}}
     vectors = [models.embedding.get_query_embedding(one.question) for one in asked]
     sums = {name: np.zeros(len(asked)) for name in RANKINGS}
     names = list(strategies)
@@ -88,7 +88,7 @@ def recalls(
                         limit=DEPTH,
                         **options,
                     )
-                    sums[name][number] += _recall(one, hits, budget)
+                    sums[name][number] += _recall(one, hits, budget, texts)
     return {name: (values / len(names)).tolist() for name, values in sums.items()}
 
 
@@ -99,7 +99,7 @@ def _ingested(
     parser = get_parser(strategy)
     collections = {}
     for corpus in sorted(corpora):
-        text = (folder / "corpora" / f"{corpus}.md").read_bytes().decode("utf-8")
+        text = _text(folder, corpus)
         metadata = {SOURCE: corpus, SOURCE_HASH: corpus}
         document = Document(text=text, id_=corpus, metadata=metadata)
         report = ingest_documents(
@@ -111,14 +111,18 @@ def _ingested(
     return collections
 
 
-def _recall(asked: Labelled, hits: Sequence[Hit], budget: int) -> float:
-    tokens: dict[Passage, int] = {}
+def _text(folder: Path, corpus: str) -> str:
+    return (folder / "corpora" / f"{corpus}.md").read_bytes().decode("utf-8")
+
+
+def _recall(asked: Labelled, hits: Sequence[Hit], budget: int, texts: Mapping[str, str]) -> float:
+    found = []
     for hit in hits:
         start, end = hit.node.start_char_idx, hit.node.end_char_idx
         if start is None or end is None:
             raise SystemExit(f"{hit.node.node_id}: a chunk without offsets cannot be judged")
-        tokens[Passage(asked.corpus, Span(start, end))] = count_tokens(hit.node.text)
-    return recall(within_budget(list(tokens), budget, tokens.__getitem__), asked.gold)
+        found.append(Passage(asked.corpus, Span(start, end)))
+    return recall(within_budget(found, budget, texts), asked.gold)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

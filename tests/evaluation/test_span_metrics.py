@@ -13,6 +13,7 @@ from rag_nodes.evaluation import (
     within_budget,
 )
 from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens import count_tokens
 
 
 def at(start: int, end: int, document: str = "doc") -> Passage:
@@ -66,10 +67,13 @@ def test_the_first_hit_is_counted_from_one() -> None:
     assert first_hit([at(0, 100)], GOLD) is None
 
 
-def test_a_budget_ends_the_ranking_at_the_first_passage_that_does_not_fit() -> None:
-    ranking = [at(0, 40), at(0, 50), at(0, 30), at(0, 5)]
-    assert within_budget(ranking, 100, lambda passage: passage.span.length) == ranking[:2]
-    assert within_budget(ranking, 0, lambda passage: passage.span.length) == []
+def test_passages_are_read_to_the_last_token_of_the_budget_and_paid_for_once() -> None:
+    text = " ".join(f"word{n}" for n in range(400))
+    ranking = [at(0, 400), at(200, 600), at(900, 2000)]
+    read = within_budget(ranking, 300, {"doc": text})
+    assert read[:2] == [at(0, 400), at(400, 600)]
+    assert read[2].span.start == 900
+    assert 294 <= sum(count_tokens(one.span.of(text)) for one in read) <= 300
 
 
 def test_chunk_statistics() -> None:

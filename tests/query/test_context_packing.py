@@ -1,13 +1,20 @@
 from __future__ import annotations
 
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from rag_nodes.query.packing import merge, pack
-from rag_nodes.query.types import Hit
+from rag_nodes.evaluation import Passage, within_budget
+from rag_nodes.query.packing import pack
+from rag_nodes.query.types import Hit, Source
+from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
 TEXT = " ".join(f"word{n}" for n in range(2000))
+
+
+def sources_of(hits: list[Hit]) -> tuple[Source, ...]:
+    return pack(hits, None).sources
 
 
 def hit(rank: int, start: int, end: int, *, document: str = "doc", **metadata: object) -> Hit:
@@ -22,50 +29,67 @@ def tokens(*hits: Hit) -> int:
     return sum(count_tokens(one.node.text) for one in hits)
 
 
-def test_whole_chunks_go_in_by_rank_until_the_budget_is_full() -> None:
+def test_chunks_are_read_by_rank_and_the_last_one_fills_the_budget() -> None:
     hits = [hit(n + 1, n * 300, n * 300 + 200, page_start=n + 1) for n in range(9)]
-    budget = tokens(*hits[:3])
-    packed = pack(hits, budget)
-    assert [source.hits[0].rank for source in packed.sources] == [1, 2, 3]
-    assert packed.hits == tuple(hits[:3])
+    packed = pack(hits, tokens(*hits[:3]) + 30)
+    assert [source.hits[0].rank for source in packed.sources] == [1, 2, 3, 4]
+    assert packed.hits == tuple(hits[:4])
     assert packed.left_out == 0
-    assert packed.tokens <= budget
+    assert packed.cut is hits[3]
+    assert packed.tokens == tokens(*hits[:3]) + 30
+    assert hits[3].node.text.startswith(packed.sources[3].text)
 
 
-def test_a_chunk_that_does_not_fit_makes_room_for_smaller_ones() -> None:
+def test_a_chunk_that_does_not_fit_is_cut_and_nothing_behind_it_is_read() -> None:
     hits = [
         hit(1, 0, 300, page_start=1),
         hit(2, 400, 4000, page_start=2),
         hit(3, 5000, 5100, page_start=3),
     ]
-    packed = pack(hits, tokens(hits[0], hits[2]) + 20)
-    assert [source.hits[0].rank for source in packed.sources] == [1, 3]
-    assert packed.left_out == 1
-    assert len(packed.hits) == 3
-
-
-def test_the_search_for_small_chunks_ends_after_a_few() -> None:
-    large = [hit(n, n * 1000, n * 1000 + 900, page_start=n) for n in range(1, 10)]
-    packed = pack([*large, hit(10, 0, 50, page_start=99)], tokens(large[0]) + 100)
-    assert [source.hits[0].rank for source in packed.sources] == [1]
-    assert len(packed.hits) == 1
+    packed = pack(hits, 300)
+    assert [source.hits[0].rank for source in packed.sources] == [1, 2]
+    assert 294 <= packed.tokens <= 300
+    assert pack(hits, 300, all_wanted=True).left_out == 1
 
 
 def test_a_first_chunk_larger_than_the_budget_is_cut_at_the_budget() -> None:
     whole = hit(1, 100, 9000, page_start=1)
     packed = pack([whole, hit(2, 0, 50, page_start=1)], 100)
     [source] = packed.sources
-    cut = source.hits[0].node
-    assert 90 <= packed.tokens <= 100
-    assert TEXT[cut.start_char_idx : cut.end_char_idx] == cut.text == source.text
+    [excerpt] = source.excerpts
+    assert 98 <= packed.tokens <= 100
+    assert excerpt.span is not None
+    assert excerpt.span.of(TEXT) == excerpt.text == source.text
     assert whole.node.text == TEXT[100:9000], "the hit itself stays as retrieved"
 
 
-@pytest.mark.parametrize("budget", [50, 200, 500, 1500])
-@pytest.mark.parametrize("size", [100, 700, 3000])
-def test_no_budget_is_ever_exceeded_by_the_chunks(budget: int, size: int) -> None:
-    hits = [hit(n + 1, n * size, (n + 1) * size, page_start=n + 1) for n in range(4)]
-    assert pack(hits, budget).tokens <= budget
+@given(
+    places=st.lists(st.tuples(st.integers(0, 14_000), st.integers(1, 3000)), min_size=1),
+    budget=st.integers(1, 2000),
+)
+def test_every_budget_is_filled_and_none_is_exceeded_and_every_excerpt_slices_its_document(
+    places: list[tuple[int, int]], budget: int
+) -> None:
+    hits = [
+        hit(rank, start, min(len(TEXT), start + size), page_start=start // 900 + 1)
+        for rank, (start, size) in enumerate(places, start=1)
+    ]
+    packed, everything = pack(hits, budget), pack(hits, None)
+    excerpts = [one for source in packed.sources for one in source.excerpts]
+    assert all(one.span and one.span.of(TEXT) == one.text for one in excerpts)
+    assert packed.tokens == sum(count_tokens(one.text) for one in excerpts) <= budget
+    assert packed.tokens == sum(source.tokens for source in packed.sources)
+    assert packed.tokens >= min(0.98 * budget - 1, everything.tokens)
+
+
+def test_answers_and_measures_read_the_same_and_state_the_same_tokens() -> None:
+    hits = [hit(n + 1, n * 250, n * 250 + 400, page_start=1) for n in range(9)]
+    packed = pack(hits, 500)
+    found = [Passage("doc", Span(n * 250, n * 250 + 400)) for n in range(9)]
+    measured = within_budget(found, 500, {"doc": TEXT})
+    [source] = packed.sources
+    assert [excerpt.span for excerpt in source.excerpts] == [one.span for one in measured]
+    assert packed.tokens == sum(count_tokens(one.span.of(TEXT)) for one in measured)
 
 
 def test_without_a_budget_everything_goes_in() -> None:
@@ -75,7 +99,7 @@ def test_without_a_budget_everything_goes_in() -> None:
 
 
 def test_chunks_of_one_page_become_one_source_in_document_order() -> None:
-    sources = merge(
+    sources = sources_of(
         [
             hit(1, 500, 600, page_start=3),
             hit(2, 50, 100, page_start=1),
@@ -85,11 +109,11 @@ def test_chunks_of_one_page_become_one_source_in_document_order() -> None:
     assert [source.label for source in sources] == ["Source 1 - Page 3", "Source 2 - Page 1"]
     assert [one.rank for one in sources[0].hits] == [3, 1]
     assert sources[0].text == f"{TEXT[300:400]}\n[...]\n{TEXT[500:600]}"
-    assert sources[0].tokens == count_tokens(sources[0].text)
+    assert sources[0].tokens == count_tokens(TEXT[300:400]) + count_tokens(TEXT[500:600])
 
 
 def test_text_that_chunks_share_is_there_once() -> None:
-    [source] = merge(
+    [source] = sources_of(
         [
             hit(1, 300, 500, page_start=3),
             hit(2, 400, 600, page_start=3),
@@ -101,12 +125,14 @@ def test_text_that_chunks_share_is_there_once() -> None:
 
 
 def test_the_same_page_of_two_files_stays_apart() -> None:
-    sources = merge([hit(1, 0, 50, page_start=1), hit(2, 0, 50, page_start=1, document="other")])
+    sources = sources_of(
+        [hit(1, 0, 50, page_start=1), hit(2, 0, 50, page_start=1, document="other")]
+    )
     assert len(sources) == 2
 
 
 def test_without_pages_sources_are_sections_or_files() -> None:
-    sources = merge(
+    sources = sources_of(
         [
             hit(1, 0, 50, Heading="Setup > [beta]\nnotes"),
             hit(2, 50, 99, Heading="Setup > [beta]\nnotes"),
@@ -119,9 +145,27 @@ def test_without_pages_sources_are_sections_or_files() -> None:
     ]
 
 
-def test_gaps_between_chunks_of_one_page_count_towards_the_budget() -> None:
+def test_marks_of_gaps_are_no_text_of_the_document_and_are_not_paid_for() -> None:
     scattered = [hit(n + 1, n * 300, n * 300 + 100, page_start=1) for n in range(9)]
-    budget = tokens(*scattered)
-    packed = pack(scattered, budget)
-    assert len(packed.sources) == 1
-    assert packed.tokens == count_tokens(packed.sources[0].text) <= budget
+    packed = pack(scattered, 2000)
+    assert packed.tokens == tokens(*scattered) == packed.sources[0].tokens
+    assert packed.sources[0].text.count("[...]") == 8
+
+
+def test_between_neighbours_no_text_is_missing_and_no_gap_is_marked() -> None:
+    first, second = hit(1, 0, 50, page_start=1), hit(2, 51, 99, page_start=1)
+    info = RelatedNodeInfo(node_id=second.node.node_id)
+    first.node.relationships[NodeRelationship.NEXT] = info
+    [source] = sources_of([first, second])
+    assert source.text == f"{TEXT[:50]}\n{TEXT[51:99]}"
+
+
+def test_text_that_chunks_of_two_pages_share_is_read_once() -> None:
+    sources = sources_of([hit(1, 0, 300, page_start=1), hit(2, 200, 500, page_start=2)])
+    assert [source.text for source in sources] == [TEXT[:300], TEXT[300:500]]
+
+
+def test_a_chunk_whose_text_was_read_already_belongs_to_the_source_that_holds_it() -> None:
+    [source] = sources_of([hit(1, 0, 300, page_start=1), hit(2, 100, 200, page_start=1)])
+    assert [one.rank for one in source.hits] == [1, 2]
+    assert len(source.excerpts) == 1

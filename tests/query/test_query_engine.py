@@ -147,8 +147,9 @@ def test_top_k_limits_the_chunks_and_the_budget_the_tokens(
     assert hits(budget=None, top_k=2) == 2
     assert hits(budget=1500) == everything
     assert hits(budget=1500, top_k=1) == 1
-    tight = engine(store, collection, offline, budget=40).answer(QUESTION)
-    assert 0 < tight.context_tokens <= 40
+    tight = engine(store, collection, offline, budget=20).answer(QUESTION)
+    assert 0 < tight.context_tokens <= 20
+    assert tight.cut
     assert len(tight.hits) < everything
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 class Passage(NamedTuple):
@@ -70,25 +71,30 @@ def first_hit(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> int | No
 
 
 def within_budget(
-    retrieved: Sequence[Passage], budget: int, tokens: Callable[[Passage], int]
+    retrieved: Sequence[Passage], budget: int, documents: Mapping[str, str]
 ) -> list[Passage]:
-    """The passages in rank order up to the first that no longer fits the budget.
+    """What an answer would read of the passages, by the rule of answers (`rag_nodes.text.filling`).
 
-    Comparing parsers at an equal number of tokens, not of chunks, is what makes them comparable.
+    Comparing parsers at an equal number of tokens, not of chunks, is what makes them comparable,
+    and only where each of them fills it.
 
     Args:
         retrieved: in rank order.
-        budget: tokens all of them may have together.
-        tokens: counts those of a passage.
+        budget: tokens of all that is read.
+        documents: text of each document.
+
+    Returns:
+        Disjoint passages in the order they are read; the last one is cut at the budget.
     """
-    kept: list[Passage] = []
-    room = budget
-    for passage in retrieved:
-        room -= tokens(passage)
-        if room < 0:
-            break
-        kept.append(passage)
-    return kept
+    ranked = [
+        Ranked(one.document, one.span, one.span.of(documents[one.document])) for one in retrieved
+    ]
+    parts = fill(ranked, budget).parts
+    return [
+        Passage(passage.document, part)
+        for passage, own in zip(retrieved, parts, strict=False)
+        for part in own
+    ]
 
 
 def _shared(retrieved: list[Passage], gold: list[Passage]) -> int:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ModelResponseError, RagNodesError
 from rag_nodes.models import map_model_error
-from rag_nodes.query.citations import cite_passage, cite_sources, cited_numbers
+from rag_nodes.query.citations import cite_quote, cite_sources, cited_numbers
 from rag_nodes.query.marks import Mark, marks_of
 from rag_nodes.query.usage import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from llama_index.core.base.llms.types import ChatMessage
 
     from rag_nodes.models import Models
@@ -67,8 +69,9 @@ def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
     """
     from rag_nodes.models.extractive import extract
 
-    numbered = _in_rank_order(packed)
-    extracts = extract(question, [hit.node.text for _, hit in numbered], limit=sentences)
+    passages = list(_passages(packed))
+    texts = [hit.read.text[start:end] for hit, start, end in passages]
+    extracts = extract(question, texts, limit=sentences)
     if not extracts:
         return Written((NOTHING_ANSWERS,), "nothing")
     pieces: list[str] = []
@@ -76,14 +79,14 @@ def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
     citations: list[Citation] = []
     marks: list[Mark] = []
     for found in extracts:
-        number, hit = numbered[found.passage]
-        citation = cite_passage(number, hit, found.start, found.end)
+        hit, first, _ = passages[found.passage]
+        citation = cite_quote(hit, first + found.start, first + found.end, packed.sources)
         before = BETWEEN_EXTRACTS if citations else ""
         citations.append(citation)
-        mark = f"[Source {number}]"
+        mark = f"[Source {citation.number}]"
         pieces.append(f"{before}{' '.join(citation.quote.split())} {mark}")
         length += len(pieces[-1])
-        marks.append(Mark(length - len(mark), length, (number,)))
+        marks.append(Mark(length - len(mark), length, (citation.number,)))
     return Written(tuple(pieces), "extract", tuple(citations), marks=tuple(marks))
 
 
@@ -119,7 +122,14 @@ def translated(error: Exception, models: Models) -> RagNodesError:
     return map_model_error(error, model=models.answer_name, api_base=None)
 
 
-def _in_rank_order(packed: Packed) -> list[tuple[int, Hit]]:
-    """Source number and hit of everything that was packed, best hit first."""
-    numbered = [(source.number, hit) for source in packed.sources for hit in source.hits]
-    return sorted(numbered, key=lambda pair: pair[1].rank)
+def _passages(packed: Packed) -> Iterator[tuple[Hit, int, int]]:
+    """Each text that is read, best hit first, as offsets inside `hit.read.text`."""
+    hits = {hit.rank: hit for source in packed.sources for hit in source.hits}
+    seen: set[str] = set()
+    for _, hit in sorted(hits.items()):
+        if hit is packed.cut:
+            excerpts = (one for source in packed.sources for one in source.excerpts)
+            yield from ((hit, one.start, one.end) for one in excerpts if one.hit is hit)
+        elif hit.read.node_id not in seen:
+            seen.add(hit.read.node_id)
+            yield hit, 0, len(hit.read.text)

@@ -15,6 +15,7 @@ from rag_nodes.metadata import (
     SOURCE,
 )
 from rag_nodes.query.types import Citation
+from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,31 +54,27 @@ def cited_numbers(marks: Iterable[Mark], given: Iterable[int]) -> Cited:
 
 
 def cite_sources(numbers: Iterable[int], sources: Sequence[Source]) -> tuple[Citation, ...]:
-    """One citation per cited source: its best hit, whole."""
+    """One citation per cited source: what was found by its best hit, as far as it was read."""
     by_number = {source.number: source for source in sources}
-    citations = []
-    for number in numbers:
-        best = min(by_number[number].hits, key=lambda hit: hit.rank)
-        citations.append(cite_passage(number, best, 0, len(best.node.text)))
-    return tuple(citations)
+    return tuple(_cited(by_number[number]) for number in numbers)
 
 
 def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
-    """The citation of some characters of a hit.
+    """The citation of some characters that were read because of a hit.
 
     Args:
         number: of the source.
-        hit: where the passage is.
-        start: offset of the passage inside the node's text.
+        hit: what was found.
+        start: offset of the passage inside `hit.read.text`.
         end: offset one past it.
     """
-    node = hit.node
+    node = hit.read
     metadata = node.metadata
     base = node.start_char_idx
-    pages = _pages(node, start, end)
+    pages = pages_of(node, start, end)
     return Citation(
         number=number,
-        node_id=node.node_id,
+        node_id=hit.node.node_id,
         file_name=str(metadata.get(FILE_NAME) or ""),
         source=str(metadata.get(SOURCE) or ""),
         page=pages[0],
@@ -87,6 +84,62 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
         end=None if base is None else base + end,
         quote=node.text[start:end],
     )
+
+
+def cite_quote(hit: Hit, start: int, end: int, sources: Sequence[Source]) -> Citation:
+    """The citation of a quote, of the source that holds it and the hit that found it.
+
+    Args:
+        hit: whose text was read.
+        start: offset of the quote inside `hit.read.text`.
+        end: offset one past it.
+        sources: all that is read; one of them holds the hit.
+    """
+    holding = [source for source in sources if any(one is hit for one in source.hits)]
+    base = hit.read.start_char_idx
+    if base is None:
+        return cite_passage(holding[0].number, hit, start, end)
+    quote = Span(base + start, base + end)
+    source = next((one for one in holding if _holds(one, quote.start)), holding[0])
+    finders = (one for one in source.hits if _found(one, quote))
+    finder = min(finders, key=lambda one: one.rank, default=hit)
+    shift = base - (finder.read.start_char_idx or 0)
+    return cite_passage(source.number, finder, start + shift, end + shift)
+
+
+def _holds(source: Source, offset: int) -> bool:
+    spans = (excerpt.span for excerpt in source.excerpts)
+    return any(span and span.start <= offset < span.end for span in spans)
+
+
+def _found(hit: Hit, quote: Span) -> bool:
+    """Whether the quote lies in the node that was found, not only around it."""
+    start, end = hit.node.start_char_idx, hit.node.end_char_idx
+    if start is None or end is None or hit.read.start_char_idx is None:
+        return False
+    return start <= quote.start and quote.end <= end
+
+
+def _cited(source: Source) -> Citation:
+    best = min(source.hits, key=lambda hit: hit.rank)
+    if found := _read_of(best, source):
+        return cite_passage(source.number, best, *found)
+    own = (excerpt for excerpt in source.excerpts if excerpt.hit is best)
+    excerpt = next(own, source.excerpts[0])
+    return cite_passage(source.number, excerpt.hit, excerpt.start, excerpt.end)
+
+
+def _read_of(hit: Hit, source: Source) -> tuple[int, int] | None:
+    """What of the found node a source holds, inside `hit.read.text`; None where nothing."""
+    start, end, base = hit.node.start_char_idx, hit.node.end_char_idx, hit.read.start_char_idx
+    if start is None or end is None or base is None:
+        return None
+    found = Span(start, end)
+    read = [one.span for one in source.excerpts if one.span and one.span.overlap(found)]
+    if not read:
+        return None
+    first, last = min(span.start for span in read), max(span.end for span in read)
+    return max(start, first) - base, min(end, last) - base
 
 
 def _heading_path(node: TextNode, start: int) -> tuple[str, ...]:
@@ -99,7 +152,7 @@ def _heading_path(node: TextNode, start: int) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _pages(node: TextNode, start: int, end: int) -> tuple[int | None, int | None]:
+def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | None]:
     """First and last page of some characters of a node."""
     first = node.metadata.get(PAGE_START)
     if first is None:

@@ -235,6 +235,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
             sources=packed.sources,
             left_out=packed.left_out,
             left_out_tokens=packed.left_out_tokens,
+            cut=packed.cut is not None,
             context_tokens=packed.tokens,
             budget=prepared.budget,
             seconds=dict(prepared.clock.seconds),

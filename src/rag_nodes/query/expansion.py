@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.query.options import Expand
     from rag_nodes.store import Store
-    from rag_nodes.store.hit import Origin
 
     Fetch = Callable[[Sequence[str]], dict[str, TextNode]]
 
@@ -35,7 +34,7 @@ def expanded(
         store: where they were found.
         collection: which of its collections.
         expand: "none"; "neighbours" puts the chunk before and the one after behind each hit;
-            "parent" puts the parent in the place of its children, or, where it is not stored,
+            "parent" has the parent read in the place of its children, or, where it is not stored,
             adds all children of the same parent.
         limit: hits at most that were found themselves.
     """
@@ -58,7 +57,7 @@ def _with_neighbours(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
         yield hit
         for node_id in _beside(hit.node):
             if node_id in nodes:
-                yield _brought(hit, nodes[node_id], "neighbour")
+                yield _brought(hit, nodes[node_id])
 
 
 def _with_parents(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
@@ -66,12 +65,12 @@ def _with_parents(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
     parents = read(list(dict.fromkeys(one for one in parent_ids if one)))
     for hit, parent_id in zip(hits, parent_ids, strict=True):
         if parent_id in parents:
-            yield _brought(hit, parents[parent_id], "parent")
+            yield replace(hit, surroundings=parents[parent_id])
             continue
         yield hit
         if parent_id:
             for node in _siblings(hit.node, parent_id, read):
-                yield _brought(hit, node, "neighbour")
+                yield _brought(hit, node)
 
 
 def _siblings(node: TextNode, parent_id: str, read: Fetch) -> Iterator[TextNode]:
@@ -98,9 +97,9 @@ def _related(node: TextNode, relationship: NodeRelationship) -> str | None:
     return info.node_id if isinstance(info, RelatedNodeInfo) else None
 
 
-def _brought(hit: Hit, node: TextNode, origin: Origin) -> Hit:
+def _brought(hit: Hit, node: TextNode) -> Hit:
     """A node that came with a hit: it shares the score, but was not compared with the question."""
-    return replace(hit, node=node, origin=origin, similarity=None, keyword_score=None)
+    return replace(hit, node=node, origin="neighbour", similarity=None, keyword_score=None)
 
 
 def _ranked(hits: Iterable[Hit]) -> list[Hit]:

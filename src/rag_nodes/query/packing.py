@@ -1,35 +1,33 @@
-"""Hits to sources: which chunks fit the context, merged per page for the model only.
+"""Hits to sources: what is read of them, grouped per page for the model only.
 
 The hits themselves stay as retrieved, so a comparison still shows which chunk matched (C24).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.metadata import (
-    BREADCRUMB,
-    FILE_NAME,
-    PAGE_START,
-    SOURCE,
-    TITLE,
-)
-from rag_nodes.query.types import Hit, Source
-from rag_nodes.text.tokens import TokenIndex, count_tokens
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
+
+from rag_nodes.metadata import BREADCRUMB, FILE_NAME, SOURCE, TITLE
+from rag_nodes.query.citations import pages_of
+from rag_nodes.query.types import Excerpt, Hit, Source
+from rag_nodes.text.filling import Ranked, fill
+from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from llama_index.core.schema import TextNode
 
 _GAP = "\n[...]\n"
-"""Stands for text between two chunks of a page that was not retrieved."""
-_LEAST_ROOM = 16
-"""Tokens below which the budget counts as full: no sentence fits any more."""
-_MOST_SKIPPED = 3
-"""Chunks that may be too large before the budget counts as full: far down the ranking there is
-always something small, and it does not help."""
+"""Stands for text between two excerpts of a page that is not read."""
+_BLANK = "\n"
+"""Between two chunks that are neighbours: what their parser left out there is blank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +36,11 @@ class Packed:
 
     Attributes:
         hits: everything considered, in rank order.
-        sources: numbered blocks made of the hits that fit.
-        left_out: hits that did not fit.
+        sources: numbered blocks of what is read.
+        left_out: hits of which nothing is read.
         tokens: tokens of all sources together.
-        left_out_tokens: tokens of the hits that did not fit.
+        left_out_tokens: tokens of the hits of which nothing is read.
+        cut: the hit of which only a part is read, always the last; None where all are whole.
     """
 
     hits: tuple[Hit, ...]
@@ -49,14 +48,14 @@ class Packed:
     left_out: int
     tokens: int
     left_out_tokens: int = 0
+    cut: Hit | None = None
 
 
 def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -> Packed:
-    """Choose whole chunks in rank order until the budget is full, and merge them per page.
+    """Read the hits in rank order until the budget is full, each character once (S4-14, S4-20).
 
-    A chunk that does not fit is skipped for the next ones, a few times, so that every parser
-    comes close to the same budget. If not even the best chunk fits, it is cut at the budget.
-    Hits ranked behind the last one that fitted were never candidates and are dropped.
+    `rag_nodes.text.filling` says how; the budget counts the documents' own text. Hits behind the
+    one that filled it were never candidates and are dropped.
 
     Args:
         hits: in rank order.
@@ -64,90 +63,100 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
         all_wanted: a number of chunks was asked for, so those that do not fit are left out and
             not just beyond the budget.
     """
-    chosen = list(hits) if budget is None else _fitting(hits, budget)
-    last = max((hit.rank for hit in chosen), default=0)
-    considered = tuple(hit for hit in hits if all_wanted or hit.rank <= last)
-    sources = merge(chosen)
-    # Gaps between merged chunks take tokens too.
-    while budget is not None and len(chosen) > 1 and _tokens(sources) > budget:
-        chosen.pop()
-        sources = merge(chosen)
-    used = {hit.rank for hit in chosen}
-    left_out = [hit for hit in considered if hit.rank not in used]
+    ranked = [_ranked(hit) for hit in hits]
+    filled = fill(ranked, budget)
+    read = [
+        _Read(hit, passage, parts)
+        for hit, passage, parts in zip(hits, ranked, filled.parts, strict=False)
+    ]
+    cut = hits[len(read) - 1] if filled.cut else None
+    if cut and not read[-1].parts:
+        del read[-1]
+        cut = None
+    left_out = hits[len(read) :] if all_wanted else []
     return Packed(
-        hits=considered,
-        sources=sources,
+        hits=tuple(hits) if all_wanted else tuple(one.hit for one in read),
+        sources=_sources(read),
         left_out=len(left_out),
-        tokens=_tokens(sources),
-        left_out_tokens=sum(count_tokens(hit.node.text) for hit in left_out),
+        tokens=filled.tokens,
+        left_out_tokens=sum(count_tokens(hit.read.text) for hit in left_out),
+        cut=cut,
     )
 
 
-def merge(hits: Iterable[Hit]) -> tuple[Source, ...]:
+class _Read(NamedTuple):
+    """A hit and what is read because of it; no parts where hits before it hold its text."""
+
+    hit: Hit
+    passage: Ranked
+    parts: tuple[Span, ...]
+
+    def excerpts(self) -> list[Excerpt]:
+        base = self.passage.span.start
+        inside = [(part.start - base, part.end - base) for part in self.parts]
+        text = self.passage.text
+        return [Excerpt(self.hit, a, b, count_tokens(text[a:b])) for a, b in inside]
+
+
+def _ranked(hit: Hit) -> Ranked:
+    """The hit as a passage of its document; of a document of its own where offsets are missing."""
+    node = hit.read
+    start, end = node.start_char_idx, node.end_char_idx
+    if start is None or end is None or end - start != len(node.text):
+        return Ranked(f"node {node.node_id}", Span(0, len(node.text)), node.text)
+    core = Span(hit.node.start_char_idx or start, hit.node.end_char_idx or end)
+    return Ranked(_document(node), Span(start, end), node.text, core)
+
+
+def _document(node: TextNode) -> str:
+    return node.ref_doc_id or str(node.metadata.get(SOURCE) or node.node_id)
+
+
+def _sources(read: Sequence[_Read]) -> tuple[Source, ...]:
     """Numbered sources: one per page of a file, or per section where there are no pages (S4-14).
 
-    Sources are numbered by their best hit; the text inside one is in document order, and what
-    overlapping chunks share is there once.
+    They are numbered by their best hit; the text inside one is in document order.
     """
-    groups: dict[tuple[str, str], list[Hit]] = {}
-    for hit in hits:
-        groups.setdefault(_group(hit.node), []).append(hit)
-    return tuple(_source(number, group) for number, group in enumerate(groups.values(), start=1))
-
-
-def _tokens(sources: Sequence[Source]) -> int:
-    return sum(source.tokens for source in sources)
-
-
-def _fitting(hits: Sequence[Hit], budget: int) -> list[Hit]:
-    room, skipped = budget, 0
-    chosen: list[Hit] = []
-    for hit in hits:
-        tokens = count_tokens(hit.node.text)
-        if tokens <= room:
-            chosen.append(hit)
-            room -= tokens
-        elif not chosen:
-            return [_cut(hit, budget)]
-        else:
-            skipped += 1
-        if room < _LEAST_ROOM or skipped >= _MOST_SKIPPED:
-            break
-    return chosen
-
-
-def _cut(hit: Hit, budget: int) -> Hit:
-    """The hit with only as much text as the budget holds; offsets still slice the document."""
-    text = hit.node.text[: TokenIndex(hit.node.text).fit(0, budget)]
-    node = hit.node.model_copy(deep=True)
-    node.text = text
-    if node.start_char_idx is not None:
-        node.end_char_idx = node.start_char_idx + len(text)
-    return replace(hit, node=node)
-
-
-def _group(node: TextNode) -> tuple[str, str]:
-    document = node.ref_doc_id or str(node.metadata.get(SOURCE) or node.node_id)
-    page = node.metadata.get(PAGE_START)
-    return document, f"page {page}" if page else str(node.metadata.get(BREADCRUMB) or "")
-
-
-def _source(number: int, hits: list[Hit]) -> Source:
-    ordered = sorted(hits, key=lambda hit: (hit.node.start_char_idx or 0, hit.rank))
-    text = _joined([hit.node for hit in ordered])
-    return Source(
-        number=number,
-        hits=tuple(ordered),
-        text=text,
-        label=f"Source {number}{_place(ordered[0].node)}",
-        tokens=count_tokens(text),
+    groups: dict[tuple[str, str], list[Excerpt]] = defaultdict(list)
+    held: dict[tuple[str, str], list[Hit]] = defaultdict(list)
+    places: dict[str, list[tuple[Span, tuple[str, str]]]] = defaultdict(list)
+    for one in read:
+        document = one.passage.document
+        for excerpt, part in zip(one.excerpts(), one.parts, strict=True):
+            group = _document(one.hit.read), _section(excerpt)
+            groups[group].append(excerpt)
+            places[document].append((part, group))
+        touched = (group for part, group in places[document] if part.overlap(one.passage.span))
+        for group in dict.fromkeys(touched):
+            held[group].append(one.hit)
+    return tuple(
+        _source(number, excerpts, held[group])
+        for number, (group, excerpts) in enumerate(groups.items(), start=1)
     )
 
 
-def _place(node: TextNode) -> str:
-    metadata = node.metadata
-    if metadata.get(PAGE_START):
-        return f" - Page {metadata[PAGE_START]}"
+def _section(excerpt: Excerpt) -> str:
+    page, _ = pages_of(excerpt.hit.read, excerpt.start, excerpt.end)
+    return f"page {page}" if page else str(excerpt.hit.read.metadata.get(BREADCRUMB) or "")
+
+
+def _source(number: int, excerpts: list[Excerpt], hits: list[Hit]) -> Source:
+    ordered = sorted(excerpts, key=lambda one: (one.span or (0, 0), one.hit.rank))
+    return Source(
+        number=number,
+        hits=tuple(sorted(hits, key=lambda hit: (hit.node.start_char_idx or 0, hit.rank))),
+        text=_joined(ordered),
+        label=f"Source {number}{_place(ordered[0])}",
+        tokens=sum(excerpt.tokens for excerpt in ordered),
+        excerpts=tuple(ordered),
+    )
+
+
+def _place(excerpt: Excerpt) -> str:
+    page, _ = pages_of(excerpt.hit.read, excerpt.start, excerpt.end)
+    if page:
+        return f" - Page {page}"
+    metadata = excerpt.hit.read.metadata
     name = metadata.get(BREADCRUMB) or metadata.get(TITLE) or metadata.get(FILE_NAME)
     return f" - {_one_line(str(name))}" if name else ""
 
@@ -157,17 +166,19 @@ def _one_line(name: str) -> str:
     return " ".join(name.translate({ord("["): "(", ord("]"): ")"}).split())
 
 
-def _joined(nodes: list[TextNode]) -> str:
-    """The texts in document order, shared text once, gaps marked."""
-    joined, reached = "", None
-    for node in nodes:
-        start, end = node.start_char_idx, node.end_char_idx
-        if start is None or end is None or reached is None:
-            joined = f"{joined}{_GAP}{node.text}" if joined else node.text
-        elif start <= reached:
-            joined += node.text[reached - start :]
-        else:
-            joined += f"{_GAP}{node.text}"
-        if end is not None:
-            reached = max(end, reached or 0)
-    return joined
+def _joined(excerpts: Sequence[Excerpt]) -> str:
+    """The texts in document order, gaps marked."""
+    between = [_between(before, after) for before, after in pairwise(excerpts)]
+    texts = [excerpt.text for excerpt in excerpts]
+    return texts[0] + "".join(gap + text for gap, text in zip(between, texts[1:], strict=True))
+
+
+def _between(before: Excerpt, after: Excerpt) -> str:
+    """What stands for the text between two excerpts."""
+    if before.span and after.span and before.span.end == after.span.start:
+        return ""
+    following = before.hit.read.relationships.get(NodeRelationship.NEXT)
+    whole = before.end == len(before.hit.read.text) and after.start == 0
+    if whole and isinstance(following, RelatedNodeInfo):
+        return _BLANK if following.node_id == after.hit.read.node_id else _GAP
+    return _GAP

@@ -106,7 +106,8 @@ class Preparation:
             hits = self.retriever.hits(
                 question, embedded.vector, limit=options.chunks(widened=widened)
             )
-            packed, prompt = pack(hits, budget), ""
+            all_wanted = options.top_k is not None or options.budget is None
+            packed, prompt = pack(hits, budget, all_wanted=all_wanted), ""
             models = self.retriever.models
             if models.llm is not None and packed.sources and not options.retrieval_only:
                 room = _room(models, options)
@@ -115,7 +116,7 @@ class Preparation:
                     budget = packed.tokens - over
                     if budget < 1:
                         raise _no_room(models, room)
-                    packed = pack(hits, budget, all_wanted=options.budget is None)
+                    packed = pack(hits, budget, all_wanted=all_wanted)
                     prompt = fill(self.template, packed.sources, question)
         return Prepared(question, packed, prompt, budget, widened, embedded.cached, clock)
 

@@ -7,20 +7,55 @@ from typing import Any
 
 from rag_nodes.query.marks import Mark
 from rag_nodes.store.hit import Hit
+from rag_nodes.text.spans import Span
 
-__all__ = ["Answer", "Citation", "Hit", "Mark", "Source"]
+__all__ = ["Answer", "Citation", "Excerpt", "Hit", "Mark", "Source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Characters that the model reads because of a hit; no two excerpts share any.
+
+    Attributes:
+        hit: what was found; the characters are those of `hit.read`.
+        start: offset of the first one inside `hit.read.text`.
+        end: offset one past the last.
+        tokens: their tokens.
+    """
+
+    hit: Hit
+    start: int
+    end: int
+    tokens: int
+
+    @property
+    def text(self) -> str:
+        """The characters themselves."""
+        return self.hit.read.text[self.start : self.end]
+
+    @property
+    def span(self) -> Span | None:
+        """Their offsets in the document; None where these are unknown."""
+        base = self.hit.read.start_char_idx
+        return None if base is None else Span(base + self.start, base + self.end)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for `--json`, REST and exports."""
+        start, end = self.span or (None, None)
+        return {"rank": self.hit.rank, "start": start, "end": end, "tokens": self.tokens}
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One numbered block of the prompt: chunks of the same page of the same file.
+    """One numbered block of the prompt: what is read of the same page of the same file.
 
     Attributes:
         number: the n of `[Source n - Page p]`, counted from 1.
-        hits: the hits in it, in document order.
-        text: what the model reads.
+        hits: the hits whose text is in it, in document order.
+        text: what the model reads: the excerpts, with marks where text between them is left out.
         label: `Source n - Page p`, or `Source n - <heading or file>` where there are no pages.
-        tokens: tokens of `text`.
+        tokens: tokens of the excerpts.
+        excerpts: the document's own characters in it, in document order.
     """
 
     number: int
@@ -28,6 +63,17 @@ class Source:
     text: str
     label: str
     tokens: int
+    excerpts: tuple[Excerpt, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for `--json`, REST and exports."""
+        return {
+            "number": self.number,
+            "label": self.label,
+            "text": self.text,
+            "tokens": self.tokens,
+            "excerpts": [excerpt.as_dict() for excerpt in self.excerpts],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +122,15 @@ class Answer:
         unknown_sources: numbers the text cites that were never given to the model.
         hits: everything retrieved, in rank order.
         sources: the numbered blocks that were given to the model.
-        left_out: hits that did not fit the token budget.
-        context_tokens: tokens of all sources together.
+        left_out: hits that were asked for and did not fit the token budget.
+        context_tokens: tokens of the documents' text in all sources together, never more than the
+            budget; labels of sources and marks of gaps belong to the prompt and are not counted.
         seconds: wall-clock time per stage: "embed", "retrieve", "answer", and "first_token" from
             asking the model to its first text, where the answer was streamed.
         embedding_model: name of the model that embedded the question.
         answer_model: name of the LLM, or "extractive".
         left_out_tokens: tokens of those hits.
+        cut: the last hit that is read is cut at the budget.
         budget: context tokens that were allowed in the end, after widening and fitting to the
             model's window; None for no limit.
         widened: the question asks for steps, so more was retrieved (S4-11).
@@ -108,6 +156,7 @@ class Answer:
     embedding_model: str = ""
     answer_model: str = ""
     left_out_tokens: int = 0
+    cut: bool = False
     budget: int | None = None
     widened: bool = False
     cached: bool = False
@@ -126,12 +175,14 @@ class Answer:
             "citations": [citation.as_dict() for citation in self.citations],
             "unknown_sources": list(self.unknown_sources),
             "hits": [hit.as_dict() for hit in self.hits],
+            "sources": [source.as_dict() for source in self.sources],
             "left_out": self.left_out,
             "context_tokens": self.context_tokens,
             "seconds": dict(self.seconds),
             "embedding_model": self.embedding_model,
             "answer_model": self.answer_model,
             "left_out_tokens": self.left_out_tokens,
+            "cut": self.cut,
             "budget": self.budget,
             "widened": self.widened,
             "cached": self.cached,

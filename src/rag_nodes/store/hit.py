@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
-Origin = Literal["search", "neighbour", "parent"]
-"""Found itself, or read from the store because it stands next to or above one that was."""
+Origin = Literal["search", "neighbour"]
+"""Found itself, or read from the store because it stands next to one that was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +17,15 @@ class Hit:
     """One retrieved node.
 
     Attributes:
-        node: the node as stored, without its embedding.
+        node: the node that was found, as stored, without its embedding.
         rank: position in this result, counted from 1.
         score: what the ranking used; only comparable within one result.
         similarity: cosine similarity of question and node in [-1, 1]; None without a dense search.
         keyword_score: BM25 score, 0 or more; None without a sparse search.
         origin: how it came into the result; what was not searched for has the score of the hit
             that brought it along.
+        surroundings: what is read in its place: its window of sentences, or its parent; None
+            where the node itself is read.
     """
 
     node: TextNode
@@ -32,6 +34,12 @@ class Hit:
     similarity: float | None = None
     keyword_score: float | None = None
     origin: Origin = "search"
+    surroundings: TextNode | None = None
+
+    @property
+    def read(self) -> TextNode:
+        """What an answer is made from: the surroundings, else the node itself."""
+        return self.surroundings or self.node
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
@@ -46,4 +54,14 @@ class Hit:
             "start": self.node.start_char_idx,
             "end": self.node.end_char_idx,
             "metadata": dict(self.node.metadata),
+            "read": _place(self.surroundings) if self.surroundings else None,
         }
+
+
+def _place(node: TextNode) -> dict[str, Any]:
+    return {
+        "node_id": node.node_id,
+        "text": node.text,
+        "start": node.start_char_idx,
+        "end": node.end_char_idx,
+    }

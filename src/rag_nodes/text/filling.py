@@ -1,0 +1,151 @@
+"""Ranked passages to what is read of them: each character once, the budget of tokens filled.
+
+The one rule for the context of an answer and for measures at an equal number of tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rag_nodes.text.encodings import DEFAULT_ENCODING
+from rag_nodes.text.graphemes import boundary_at_or_after
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.spans import Span, merge
+from rag_nodes.text.tokenizers import count_tokens
+
+MOST_LOST = 0.02
+"""Share of the budget that may stay empty: for the end of a sentence, and before it counts as full;
+30 of 1500 tokens hold most sentences, and two columns never differ by more."""
+_WORD = re.compile(r"(?<!\S)\S")
+
+
+class Ranked(NamedTuple):
+    """A passage that was found.
+
+    Attributes:
+        document: where it is; passages of the same document share characters.
+        span: which characters of that.
+        text: the characters themselves.
+        core: those of them that matched, which are kept where not all of it fits.
+    """
+
+    document: str
+    span: Span
+    text: str
+    core: Span | None = None
+
+
+class Filled(NamedTuple):
+    """What is read.
+
+    Attributes:
+        parts: for each passage in rank order what is read because of it: disjoint from all other
+            parts, empty where passages before it hold it. Passages that came too late have none.
+        tokens: tokens of the parts, each counted on its own.
+        cut: the last of these passages is read in part only.
+    """
+
+    parts: tuple[tuple[Span, ...], ...]
+    tokens: int
+    cut: bool = False
+
+
+def fill(
+    ranked: Iterable[Ranked], budget: int | None, *, encoding: str = DEFAULT_ENCODING
+) -> Filled:
+    """Read passages in rank order until the budget is full; characters are paid for once.
+
+    The passage that does not fit is the last one and is cut: after a sentence (or a line of a
+    table, list or code) where that leaves at most `MOST_LOST` of the budget empty, else after a
+    word, else after a token, never inside what a reader sees as one character. It is cut at its
+    end; at its beginning only where its core would be lost.
+
+    Args:
+        ranked: best first.
+        budget: tokens of all parts together, at least 1; None for everything.
+        encoding: tokenizer that measures them.
+    """
+    read: dict[str, list[Span]] = {}
+    parts: list[tuple[Span, ...]] = []
+    used = 0
+    lost = int((budget or 0) * MOST_LOST)
+    for passage in ranked:
+        if budget is not None and budget - used <= lost:
+            break
+        taken: list[Span] = []
+        for span in _unread(passage, read.get(passage.document, ())):
+            tokens = count_tokens(_text(passage, span), encoding)
+            part = span
+            if budget is not None and tokens > budget - used:
+                part = _cut(passage, span, budget - used, lost, encoding)
+                tokens = count_tokens(_text(passage, part), encoding)
+            if part.length:
+                taken.append(part)
+                used += tokens
+            if part != span:
+                return Filled((*parts, tuple(sorted(taken))), used, cut=True)
+        read[passage.document] = merge([*read.get(passage.document, ()), *taken])
+        parts.append(tuple(sorted(taken)))
+    return Filled(tuple(parts), used)
+
+
+def _unread(passage: Ranked, read: Sequence[Span]) -> list[Span]:
+    """What of a passage is not read yet, that with its core first; blank space is left out."""
+    found: list[Span] = []
+    reached, end = passage.span
+    for known in (*read, Span(end, end)):
+        if known.start > reached and reached < end:
+            found.append(Span(reached, min(known.start, end)))
+        reached = max(reached, known.end)
+    visible = [span for span in found if not _text(passage, span).isspace()]
+    core = passage.core or passage.span
+    return sorted(visible, key=lambda span: not span.overlap(core))
+
+
+def _text(passage: Ranked, span: Span) -> str:
+    return passage.text[span.start - passage.span.start : span.end - passage.span.start]
+
+
+def _cut(passage: Ranked, span: Span, limit: int, lost: int, encoding: str) -> Span:
+    """The best part of a span with at most `limit` tokens; empty where no character fits."""
+    packer = Packer(_text(passage, span), encoding=encoding)
+    length, core = span.length, passage.core
+    start, end = 0, _end(packer, 0, limit, lost)
+    if core is not None and span.start + end < min(core.end, span.end):
+        start = max(0, core.start - span.start)
+        if packer.count(start, length) <= limit:
+            start, end = _start(packer, limit, lost), length
+        else:
+            end = _end(packer, start, limit, lost)
+    return Span(span.start + start, span.start + end)
+
+
+def _end(packer: Packer, start: int, limit: int, lost: int) -> int:
+    """Where a part from `start` ends: each kind of boundary is tried until little is lost."""
+    end, stop = start, len(packer.text)
+    while packer.count(start, end) < limit - lost:
+        further = packer.end_of_piece(start, end, stop, limit)
+        if further <= end:
+            return end
+        end = further
+    return end
+
+
+def _start(packer: Packer, limit: int, lost: int) -> int:
+    """Where a part that goes on to the end of the text starts, in the same order of preference."""
+    stop = len(packer.text)
+    low = packer.tokens.back(stop, limit)
+    start = stop
+    for starts in _starts(packer, low, stop):
+        start = next((at for at in starts if packer.count(at, stop) <= limit), stop)
+        if packer.count(start, stop) >= limit - lost:
+            return start
+    return start
+
+
+def _starts(packer: Packer, low: int, stop: int) -> Iterator[Iterable[int]]:
+    yield packer.unit_starts(low, stop)
+    yield (word.start() for word in _WORD.finditer(packer.text, low, stop))
+    yield (boundary_at_or_after(packer.text, at, 0) for at in range(low, stop))

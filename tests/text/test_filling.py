@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_nodes.text.filling import MOST_LOST, Ranked, fill
+from rag_nodes.text.spans import Span, merge
+from rag_nodes.text.tokens import count_tokens
+
+SENTENCES = [f"Pump number {n} is checked on day {n * 3} of the month." for n in range(400)]
+TEXT = " ".join(SENTENCES)
+WORDS = st.sampled_from(
+    [
+        "pump",
+        "Wasser.",
+        "ポンプ。",
+        "👩🏽‍🚀",
+        "e\u0301e\u0301",
+        "\r\n",
+        "\n\n",
+        "| a | b |\n",
+        "# A\n",
+        "क्षि",
+    ]
+)
+MOST_TOKENS_OF_A_CHARACTER = 24
+
+
+def ranked(*spans: tuple[int, int], text: str = TEXT, document: str = "a") -> list[Ranked]:
+    return [Ranked(document, Span(*one), text[slice(*one)]) for one in spans]
+
+
+def tokens(spans: list[Span], text: str = TEXT) -> int:
+    return sum(count_tokens(text[span.start : span.end]) for span in spans)
+
+
+@st.composite
+def rankings(draw: st.DrawFn) -> tuple[str, list[Ranked]]:
+    text = " ".join(draw(st.lists(WORDS, min_size=1, max_size=120)))
+    offsets = st.integers(0, len(text))
+    spans = draw(st.lists(st.tuples(offsets, offsets), min_size=1, max_size=12))
+    found = []
+    for left, right in spans:
+        start, end = sorted((left, right))
+        core = Span(start, (start + end) // 2) if draw(st.booleans()) else None
+        if draw(st.booleans()):
+            core = Span((start + end) // 2, end)
+        found.append(Ranked("a", Span(start, end), text[start:end], core))
+    return text, found
+
+
+@given(rankings(), st.integers(1, 400))
+def test_the_budget_is_filled_and_never_exceeded_and_nothing_is_paid_twice(
+    made: tuple[str, list[Ranked]], budget: int
+) -> None:
+    text, found = made
+    filled = fill(found, budget)
+    parts = [part for own in filled.parts for part in own]
+    assert filled.tokens == tokens(parts, text) <= budget
+    assert sum(part.length for part in parts) == sum(span.length for span in merge(parts))
+    for passage, own in zip(found, filled.parts, strict=False):
+        assert all(passage.span.start <= p.start < p.end <= passage.span.end for p in own)
+    everything = fill(found, None)
+    if everything.tokens > budget:
+        # What is left is at most the loss that is allowed, or too small for the next character.
+        assert budget - filled.tokens <= budget * MOST_LOST + MOST_TOKENS_OF_A_CHARACTER
+    else:
+        assert budget - filled.tokens <= budget * MOST_LOST or filled == everything
+
+
+@given(rankings(), st.integers(1, 100))
+def test_no_cut_falls_inside_what_a_reader_sees_as_one_character(
+    made: tuple[str, list[Ranked]], budget: int
+) -> None:
+    _, found = made
+    for passage, own in zip(found, fill(found, budget).parts, strict=False):
+        inner = {passage.span.start + one.end() for one in regex.finditer(r"\X", passage.text)}
+        known = {edge for other in found for edge in other.span}
+        for part in own:
+            assert part.end in inner | known
+            assert part.start in inner | known
+
+
+def test_the_last_passage_is_cut_after_a_sentence_where_that_loses_little() -> None:
+    [[part]] = fill(ranked((0, len(TEXT))), 1500).parts
+    assert TEXT[: part.end].endswith("of the month.")
+    assert 1500 * (1 - MOST_LOST) <= tokens([part]) <= 1500
+
+
+def test_the_last_passage_is_cut_after_a_word_where_a_sentence_would_lose_much() -> None:
+    filled = fill(ranked((0, len(TEXT))), 107)
+    [[part]] = filled.parts
+    assert filled.tokens >= 105
+    assert TEXT[part.end] == " "
+    assert not TEXT[: part.end].endswith(".")
+
+
+def test_a_text_without_words_is_cut_at_a_token() -> None:
+    text = "水" * 500
+    filled = fill(ranked((0, 500), text=text), 100)
+    assert filled.tokens >= 98
+    assert filled.parts[0][0].start == 0
+
+
+def test_every_ranking_fills_the_same_budget_whatever_the_size_of_its_passages() -> None:
+    starts = list(range(0, len(TEXT), 10))
+    for size in (40, 400, 4000):
+        spans = [
+            (start, start + size) for start in starts[:: size // 10] if start + size < len(TEXT)
+        ]
+        assert 980 <= fill(ranked(*spans), 1000).tokens <= 1000
+
+
+def test_what_overlapping_passages_share_is_read_and_paid_for_once() -> None:
+    filled = fill(ranked((0, 600), (300, 900), (100, 200)), None)
+    assert filled.parts == ((Span(0, 600),), (Span(600, 900),), ())
+    assert filled.tokens == tokens([Span(0, 600), Span(600, 900)])
+
+
+def test_a_passage_around_one_that_was_read_adds_what_stands_on_either_side() -> None:
+    assert fill(ranked((300, 600), (0, 900)), None).parts[1] == (Span(0, 300), Span(600, 900))
+
+
+def test_passages_of_two_documents_share_nothing() -> None:
+    both = [*ranked((0, 300)), *ranked((0, 300), document="b")]
+    assert fill(both, None).parts == ((Span(0, 300),), (Span(0, 300),))
+
+
+@pytest.mark.parametrize("core", [Span(0, 55), Span(9000, 9055), Span(19000, 19055)])
+def test_what_matched_is_kept_where_the_text_around_it_does_not_fit(core: Span) -> None:
+    passage = Ranked("a", Span(0, 20_000), TEXT[:20_000], core)
+    filled = fill([passage], 300)
+    [[part]] = filled.parts
+    assert part.start <= core.start
+    assert core.end <= part.end
+    assert filled.tokens >= 294
+
+
+def test_parts_of_one_passage_are_in_order() -> None:
+    parts = fill(ranked((300, 600), (700, 800), (0, 900)), None).parts[2]
+    assert all(a.end <= b.start for a, b in pairwise(parts))
+    assert len(parts) == 3
