@@ -69,13 +69,11 @@ class LexicalEmbedding(BaseEmbedding):
         return "offline"
 
     def _get_text_embedding(self, text: str) -> list[float]:
-        vector = _summed(Counter(words(text)), self.dimension)
-        length = float(np.linalg.norm(vector))
-        if length == 0.0:
-            # Blank text, or hashes that cancel out: any fixed direction, so cosines stay defined.
-            vector[0] = length = 1.0
-        unit: list[float] = (vector / length).tolist()
-        return unit
+        return _embedded(text, self.dimension)
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        # LlamaIndex traces every call of the method for a single text, which takes longer than it.
+        return [_embedded(text, self.dimension) for text in texts]
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)
@@ -85,6 +83,17 @@ class LexicalEmbedding(BaseEmbedding):
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)
+
+
+def _embedded(text: str, dimension: int) -> list[float]:
+    """The vector of a text, of length 1."""
+    vector = _summed(Counter(words(text)), dimension)
+    length = float(np.linalg.norm(vector))
+    if length == 0.0:
+        # Blank text, or hashes that cancel out: any fixed direction, so cosines stay defined.
+        vector[0] = length = 1.0
+    unit: list[float] = (vector / length).tolist()
+    return unit
 
 
 def _summed(counts: Counter[str], dimension: int) -> NDArray[np.float64]:

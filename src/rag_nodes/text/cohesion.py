@@ -23,7 +23,10 @@ _SHORT = 1_500_000_000
 _MOST = 2_000_000_000
 """Most steps a run is credited with: 20,000 vectors that all point one way."""
 _ROWS = 32
-"""Vectors multiplied at once: more compute products that no run needs, and start threads."""
+"""Vectors compared at once: more compute products that no run needs."""
+_PRODUCT = 1 << 18
+"""Multiplications of one product: for more, numpy's library starts threads, and they cost more
+time in waiting for each other than they save."""
 
 
 def unit_rows(vectors: Sequence[Sequence[float]], expected: int) -> NDArray[np.float64]:
@@ -169,7 +172,7 @@ class RunScores:
             self._tail = np.zeros((self._reach - 1, rows.shape[1]))
         known = np.vstack([self._tail, rows])
         nearby = known[self._reach - reach :]
-        band = (rows @ nearby.T)[np.arange(len(rows))[:, None], _band(len(rows), reach)]
+        band = _products(rows, nearby)[np.arange(len(rows))[:, None], _band(len(rows), reach)]
         self._store(items, self._squares_of_sums(band))
         self._tail = known[len(rows) :]
         self._done += len(rows)
@@ -218,6 +221,16 @@ class RunScores:
             total[item + 1] = found[at] - toll
             opened.append(first + at)
         return _walk_back(opened)
+
+
+def _products(rows: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each row times each of the others, a few at a time."""
+    found = np.empty((len(rows), len(others)))
+    step = max(1, _PRODUCT // max(1, rows.size))
+    for first in range(0, len(others), step):
+        some = slice(first, first + step)
+        np.matmul(rows, others[some].T, out=found[:, some])
+    return found
 
 
 def _band(rows: int, reach: int) -> NDArray[np.int64]:

@@ -1,0 +1,83 @@
+"""Twice the text costs twice the steps (L12), on texts on which careless parsers take the square.
+
+Steps are counted, never seconds: see `steps`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from llama_index.core.schema import Document
+from steps import steps_of
+
+from rag_nodes.parsers import PRESETS, get_parser
+
+LENGTH = 6_000
+MOST = 2.5
+"""Times the steps of a text that one of twice its length may take; the square would be 4."""
+WARM_UP = Document(text="# A heading\n\nOne sentence. Another one.\n\n- an item\n")
+CUT_EITHER_WAY = {"web": {"chunk_size": 1000, "split_only_if_over": 500}}
+"""Sizes of presets that would leave the shorter text whole."""
+EVERY_PRESET = pytest.mark.parametrize("preset", PRESETS)
+
+RUNS = {
+    "flags": "\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7",
+    "joined emoji": "\U0001f469\u200d",
+    "marks": "\u0301",
+    "letters with marks": "e\u0301\u0323",
+    "letters that come before all others": "\u0600",
+    "Hangul parts": "\u1100",
+}
+TINY_BLOCKS = {
+    "items": "- x\n",
+    "fences": "```\n",
+    "headings": "# x\n",
+    "paragraphs": "x\n\n",
+    "quotes": "> x\n\n",
+}
+
+
+def growth(preset: str, pattern: str, patch: pytest.MonkeyPatch) -> float:
+    """Steps of a text, in times of those of its first half."""
+    parser = get_parser(preset, **CUT_EITHER_WAY.get(preset, {}))
+    parser([WARM_UP])
+    texts = [(pattern * length)[:length] for length in (LENGTH, 2 * LENGTH)]
+    once, twice = (
+        steps_of(lambda text=text: parser([Document(text=text)]), patch) for text in texts
+    )
+    return twice / once
+
+
+@EVERY_PRESET
+@pytest.mark.parametrize("run", RUNS)
+def test_steps_grow_with_the_length_of_a_run_of_clusters(
+    preset: str, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert growth(preset, RUNS[run], monkeypatch) < MOST
+
+
+@EVERY_PRESET
+@pytest.mark.parametrize("block", TINY_BLOCKS)
+def test_steps_grow_with_the_number_of_tiny_blocks(
+    preset: str, block: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert growth(preset, TINY_BLOCKS[block], monkeypatch) < MOST
+
+
+@pytest.mark.parametrize("block", TINY_BLOCKS)
+def test_no_product_of_vectors_is_so_large_that_threads_are_started_to_wait_for_each_other(
+    block: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    least_for_threads = 1 << 18  # multiplications, in OpenBLAS
+    multiply, sizes = np.matmul, []
+
+    def recorded(left: Any, right: Any, **options: Any) -> Any:
+        sizes.append(left.shape[0] * left.shape[1] * right.shape[1])
+        return multiply(left, right, **options)
+
+    monkeypatch.setattr(np, "matmul", recorded)
+    get_parser("semantic-optimal")([Document(text=TINY_BLOCKS[block] * LENGTH)])
+    assert sizes
+    assert max(sizes) <= least_for_threads

@@ -1,0 +1,55 @@
+"""What a piece of work costs, counted in steps, which are the same on every machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from rag_nodes.parsers import recursive
+from rag_nodes.text import graphemes
+
+
+class CountingPattern:
+    """A pattern that remembers how many characters it was let loose on."""
+
+    def __init__(self, pattern: Any) -> None:
+        self._pattern = pattern
+        self.characters = 0
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._pattern, name)
+
+        def counted(text: str, *places: int) -> Any:
+            self.characters += len(text)
+            return method(text, *places)
+
+        return counted
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Functions called, Python's own and those written in C."""
+    calls = 0
+
+    def seen(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(seen)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def steps_of(work: Callable[[], object], patch: pytest.MonkeyPatch) -> int:
+    """Functions called, and characters in which clusters were looked for."""
+    with patch.context() as during:
+        pattern = CountingPattern(graphemes._CLUSTER)
+        for module in (graphemes, recursive):
+            during.setattr(module, "_CLUSTER", pattern)
+        return calls_of(work) + pattern.characters
