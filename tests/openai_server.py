@@ -74,7 +74,7 @@ class OpenAIServer:
     def __init__(self) -> None:
         self.requests: list[Recorded] = []
         self._arrived = threading.Condition()
-        self.faults: deque[Fault] = deque()
+        self.faults: deque[Fault]
         self._released = threading.Event()
         self.reset()
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -87,7 +87,7 @@ class OpenAIServer:
     def reset(self) -> None:
         """Forget everything and let held requests go; for the next test."""
         self.requests.clear()
-        self.faults.clear()
+        self.faults = deque()
         self.dimension = DIMENSION
         self.answer: str | Callable[[str], str] = ANSWER
         self.release()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from crawls import LONG, PAGES, SHORT, SITE, page, write_crawl
@@ -15,6 +15,7 @@ from rag_nodes.cli.docs import FORMAT_NAMES, MEASURE_NAMES
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.render_docs import StepLines
 from rag_nodes.documentation import FORMATS, MEASURES, Step
+from rag_nodes.models import connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,6 +214,35 @@ def test_missing_summaries_are_reported_and_resumed(
     assert again.code == ExitCode.DONE
     assert "of them from the journal" in again.stdout
     assert len(openai_server.asked("chat/completions")) - before == 2  # the check and the failed
+
+
+def test_summaries_that_failed_give_code_3_and_a_page_that_did_not_is_written(
+    served: Callable[..., Ended], openai_server: OpenAIServer, output: Path
+) -> None:
+    openai_server.fail(Fault(), times=2)
+    openai_server.fail(FAILING)
+    ended = served("--concurrency", 1, "--retry-seconds", 0)
+    assert ended.code == ExitCode.PARTIAL == 3
+    assert "1 failed" in ended.stdout
+    assert output.exists()
+
+
+def test_summaries_are_given_two_minutes_unless_the_flag_says_otherwise(
+    served: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowed: list[float] = []
+    tried = connection.retried
+
+    def noted(request: Callable[[], object], *, seconds: float, **options: Any) -> object:
+        allowed.append(seconds)
+        return tried(request, seconds=seconds, **options)
+
+    monkeypatch.setattr(connection, "retried", noted)
+    served("--json")
+    assert (allowed[0], set(allowed[1:])) == (10, {120})  # the first asks whether it is there
+    allowed.clear()
+    served("--retry-seconds", 3, "--json")
+    assert set(allowed) == {3}
 
 
 def test_a_refused_key_is_found_before_any_work(

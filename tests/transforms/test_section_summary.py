@@ -3,17 +3,21 @@ from __future__ import annotations
 import asyncio
 import pickle
 import threading
+from collections import deque
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fake_time import FakeTime
 from llama_index.core import Document
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.schema import MetadataMode, TextNode
-from openai_server import FAILING, LIMITED, UNAUTHORIZED, Fault, OpenAIServer
+from openai_server import FAILING, LIMITED, UNAUTHORIZED, Fault, OpenAIServer, Recorded
 from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import pacing, retries
 from rag_nodes.models.openai_llm import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.tokens import count_tokens
@@ -49,6 +53,17 @@ def llm(openai_server: OpenAIServer, no_configuration: Path) -> OpenAIServerLLM:
         api_key=SecretStr("sk-canary"),
         retry_seconds=0,
     )
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+    """Pauses that take no time, those of a model and those of the limit of an account."""
+    fake = FakeTime()
+    asynchronous = SimpleNamespace(sleep=fake.async_sleep)
+    for module in (retries, pacing):
+        monkeypatch.setattr(module, "time", fake)
+    monkeypatch.setattr(pacing, "asyncio", asynchronous)
+    return fake
 
 
 def prompts(server: OpenAIServer) -> list[str]:
@@ -149,17 +164,40 @@ def test_a_summary_that_succeeds_later_replaces_the_error(
     assert node.excluded_llm_metadata_keys.count("summary") == 1
 
 
-def test_requests_are_repeated_by_the_model_alone(openai_server: OpenAIServer) -> None:
+def test_requests_are_repeated_by_the_model_alone_until_its_time_is_up(
+    openai_server: OpenAIServer, clock: FakeTime
+) -> None:
     patient = OpenAIServerLLM(model_name="tea-1", api_base=openai_server.base, retry_seconds=30)
-    limited = Fault(LIMITED.status, LIMITED.code, LIMITED.message, headers={"retry-after": "0"})
-    openai_server.fail(limited, times=2)
+    openai_server.fail(LIMITED, times=5)
     [node] = SectionSummary(llm=patient)(chunks(1))
     assert node.metadata["summary_kind"] == "generated"
     openai_server.reset()
-    openai_server.fail(limited, times=9)
+    clock.pauses.clear()
+    openai_server.fail(LIMITED, times=99)
     [node] = SectionSummary(llm=patient)(chunks(1))
     assert "too many requests" in node.metadata["summary_error"]
-    assert len(prompts(openai_server)) == 3
+    assert sum(clock.pauses) == 30
+
+
+def test_a_server_that_is_away_for_eight_seconds_costs_no_summary(
+    openai_server: OpenAIServer, clock: FakeTime
+) -> None:
+    class Away(deque[Fault]):
+        """Faults until the clock says that the server is back."""
+
+        back = clock.now + 8
+
+        def __bool__(self) -> bool:
+            return clock.now < self.back
+
+        def popleft(self) -> Fault:
+            return FAILING
+
+    openai_server.faults = Away()
+    openai_server.answer = "It holds nine litres."
+    patient = OpenAIServerLLM(model_name="tea-1", api_base=openai_server.base, retry_seconds=10)
+    nodes = SectionSummary(llm=patient, concurrency=1)(chunks(37))
+    assert [node.metadata.get("summary_error") for node in nodes] == [None] * 37
 
 
 def test_a_server_that_keeps_failing_is_not_asked_for_every_chunk(
@@ -200,17 +238,23 @@ def test_as_many_requests_wait_in_threads_as_are_allowed() -> None:
     assert {node.metadata.get("summary") for node in nodes} == {"They met."}
 
 
-def test_requests_draw_from_a_token_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
-    from llama_index.core.rate_limiter import TokenBucketRateLimiter
+def test_no_minute_has_more_requests_than_allowed_repeated_ones_included(
+    openai_server: OpenAIServer, clock: FakeTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived: list[float] = []
+    record = openai_server.record
 
-    drawn: list[float | None] = []
+    def note(seen: Recorded) -> None:
+        arrived.append(clock.now)
+        record(seen)
 
-    async def draw(bucket: TokenBucketRateLimiter, _tokens: int = 0) -> None:
-        drawn.append(bucket.requests_per_minute)
-
-    monkeypatch.setattr(TokenBucketRateLimiter, "async_acquire", draw)
-    SectionSummary(llm=Counting(), requests_per_minute=90)(chunks(4))
-    assert drawn == [90, 90, 90, 90]
+    monkeypatch.setattr(openai_server, "record", note)
+    openai_server.fail(FAILING, times=6)
+    patient = OpenAIServerLLM(model_name="tea-1", api_base=openai_server.base, retry_seconds=900)
+    nodes = SectionSummary(llm=patient, requests_per_minute=5, concurrency=1)(chunks(14))
+    assert {node.metadata["summary_kind"] for node in nodes} == {"generated"}
+    assert len(arrived) == 14 + 6
+    assert max(sum(at <= other <= at + 60 for other in arrived) for at in arrived) == 5
 
 
 def test_a_summary_cut_off_by_the_limit_ends_with_a_whole_sentence() -> None:

@@ -34,10 +34,10 @@ MEASURE_NAMES = (
 
 _SUMMARIES = "Summaries"
 _RETRY_SECONDS = 120.0
-"""Nobody waits in front of a screen here, so a busy server gets the time it asks for."""
+"""Nobody waits in front of a screen here, so a server that is busy or away gets more time."""
 
 
-@takes("llm", "llm_model", "api_base")
+@takes("llm", "llm_model", "api_base", "retry_seconds")
 def docs(  # noqa: PLR0913 -- one parameter per option of the command
     session: Session,
     crawl: Annotated[Path, typer.Argument(metavar="INPUT", help="JSON of a Firecrawl crawl.")],
@@ -73,7 +73,11 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
     ] = 4,
     requests_per_minute: Annotated[
         int | None,
-        typer.Option(min=1, help="Requests to start at most.", rich_help_panel=_SUMMARIES),
+        typer.Option(
+            min=1,
+            help="Requests in any minute at most, repeated ones included.",
+            rich_help_panel=_SUMMARIES,
+        ),
     ] = None,
     summaries: Annotated[
         bool,
@@ -131,18 +135,21 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
         session.show(*docs_view(report))
     if report.crossed:
         raise typer.Exit(ExitCode.GATE)
-    raise typer.Exit(ExitCode.PARTIAL if report.failed_pages else ExitCode.DONE)
+    raise typer.Exit(ExitCode.DONE if report.complete else ExitCode.PARTIAL)
 
 
 def _llm(session: Session, settings: "Settings", options: "Options") -> "LLM | None":
     """The model that summarises, tried out; None for extracts."""
-    changed: dict[str, Any] = {
+    from rag_nodes.models import choose_models
+
+    own: dict[str, Any] = {
         "embedding": "lexical",  # nothing is embedded, so nothing need answer for it
         "max_output_tokens": options.summary_tokens,
         "temperature": 0.0,  # S1-09
     }
-    if "retry_seconds" not in settings.model_fields_set:
-        changed["retry_seconds"] = _RETRY_SECONDS
-    models = session.models(settings.model_copy(update=changed))
+    # Tried with the usual patience: a wrong address shows at once.
+    models = session.models(settings.model_copy(update=own))
     session.note(f"summaries: {models.answer_name} ({'offline' if models.offline else 'server'})")
-    return models.llm
+    if "retry_seconds" not in settings.model_fields_set:
+        own["retry_seconds"] = _RETRY_SECONDS
+    return choose_models(settings.model_copy(update=own)).llm

@@ -32,7 +32,14 @@ PARSER_NAMES = (
     "auto",
 )
 """Presets for help texts; importing the registry itself takes seconds."""
-MODEL_SETTINGS = ("embedding", "embedding_model", "llm", "llm_model", "api_base")
+MODEL_SETTINGS = (
+    "embedding",
+    "embedding_model",
+    "llm",
+    "llm_model",
+    "api_base",
+    "retry_seconds",
+)
 """Settings that choose the models."""
 
 _MODELS = "Models"
@@ -77,6 +84,12 @@ _SETTINGS: dict[str, Any] = {
     "api_base": Annotated[
         str | None,
         typer.Option(help="Address of a compatible server.", rich_help_panel=_MODELS),
+    ],
+    "retry_seconds": Annotated[
+        float | None,
+        typer.Option(
+            help="Seconds for which a failing request is repeated.", rich_help_panel=_MODELS
+        ),
     ],
 }
 

@@ -44,7 +44,7 @@ class Options:
         summary_tokens: tokens of a summary (S1-09).
         knowledge_base: what the documentation is about, for the prompt (S1-08).
         concurrency: requests for summaries under way at the same time.
-        requests_per_minute: requests started per minute at most; None for no limit.
+        requests_per_minute: requests started in any minute at most; None for no limit.
         resume: use the summaries that an interrupted run left beside the output.
         format: key of `FORMATS`.
         workers: processes that cut; None for one, or all cores where the crawl is large.
@@ -125,6 +125,11 @@ class DocsReport:
     crossed: tuple[str, ...]
     journal: str | None
     seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether no page failed and no summary is missing that a model was to write."""
+        return not self.failed_pages and not self.statistics.summaries.get("failed")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json` and the report beside the output."""

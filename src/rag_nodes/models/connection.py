@@ -10,13 +10,16 @@ import logging
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import finalize
 
 from rag_nodes.errors import ConfigurationError, CredentialsError, MissingExtraError
 from rag_nodes.models.faults import map_model_error, out_of_quota, retry_after
+from rag_nodes.models.pacing import before_repeating
 from rag_nodes.models.public_servers import PublicTransport
+from rag_nodes.models.retries import retried
 from rag_nodes.settings import OPENAI_API_BASE, Settings
 
 if TYPE_CHECKING:
@@ -24,14 +27,9 @@ if TYPE_CHECKING:
 
     import openai
     from pydantic import SecretStr
-    from tenacity import RetryCallState
 
 Response = TypeVar("Response")
 
-ATTEMPTS = 3
-"""Requests at most for one answer (S0-30)."""
-FIRST_WAIT = 0.5
-"""Seconds before the second attempt where the server names none; doubles after that."""
 _LONGEST_CONNECT = 5.0
 """Seconds to reach a server before it counts as unreachable."""
 _NO_KEY = "none"
@@ -54,7 +52,7 @@ class Connection:
         model: name of the model, for messages.
         api_base: None for OpenAI itself.
         timeout: seconds without a sign of life.
-        retry_seconds: seconds after which a request is not tried again.
+        retry_seconds: seconds for which a failing request is repeated, see `retried`.
         public_only: refuse a server that is not on the public internet, whenever it is connected
             to; for addresses that strangers type in.
         api_key: None for the configured one, or for a compatible server without keys.
@@ -105,18 +103,20 @@ class Connection:
             MissingExtraError: the client is not installed.
         """
         require_openai()
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt, stop_before_delay
+        client, attempts = self._connected(), count()
 
-        retrying = Retrying(
-            retry=retry_if_exception(_may_pass),
-            wait=_seconds_to_wait,
-            stop=stop_after_attempt(ATTEMPTS) | stop_before_delay(self.retry_seconds),
-            before_sleep=self._log_retry,
-            reraise=True,
-        )
-        client = self._connected()
+        def request() -> Response:
+            if next(attempts):
+                before_repeating()
+            return send(client)
+
         try:
-            return retrying(send, client)
+            return retried(
+                request,
+                seconds=self.retry_seconds,
+                asked_to_wait=_asked_to_wait,
+                on_wait=self._log_retry,
+            )
         except client_faults() as error:
             raise self.mapped(error) from None
 
@@ -169,14 +169,8 @@ class Connection:
             )
         return _NO_KEY
 
-    def _log_retry(self, state: RetryCallState) -> None:
-        reason = state.outcome.exception() if state.outcome else None
-        logger.warning(
-            "%s: %s; next attempt in %.1f s",
-            self.model,
-            type(reason).__name__,
-            state.next_action.sleep if state.next_action else 0.0,
-        )
+    def _log_retry(self, error: Exception, wait: float) -> None:
+        logger.warning("%s: %s; next attempt in %.1f s", self.model, type(error).__name__, wait)
 
 
 def require_openai() -> None:
@@ -215,17 +209,10 @@ def _configured_key(api_base: str | None) -> SecretStr | None:
     return settings.api_key if settings.api_base == api_base else None
 
 
-def _may_pass(error: BaseException) -> bool:
-    """True where the same request may succeed a moment later."""
+def _asked_to_wait(error: Exception) -> float | None:
+    """Seconds after which the same request may succeed, 0 for soon; None where it never will."""
     if getattr(error, "status_code", None) in _TRANSIENT_STATUS:
-        return not out_of_quota(error)
+        return None if out_of_quota(error) else retry_after(error) or 0.0
     if isinstance(error.__cause__, ConfigurationError):
-        return False
-    return type(error).__name__ in {"APIConnectionError", "APITimeoutError"}
-
-
-def _seconds_to_wait(state: RetryCallState) -> float:
-    """What the server asks for, else a doubling pause."""
-    error = state.outcome.exception() if state.outcome else None
-    asked = retry_after(error) if error else None
-    return FIRST_WAIT * 2.0 ** (state.attempt_number - 1) if asked is None else asked
+        return None
+    return 0.0 if type(error).__name__ in {"APIConnectionError", "APITimeoutError"} else None

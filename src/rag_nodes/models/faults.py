@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import (
@@ -81,11 +83,16 @@ def server_words(error: Exception) -> str:
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Seconds the server asks to wait; None where it does not say."""
+    """Seconds the server asks to wait, which it may say as a date; None where it does not."""
     headers = getattr(getattr(error, "response", None), "headers", {})
+    asked = headers.get("retry-after", "")
     try:
-        return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:  # absent, or a date, which nobody sends with this header in practice
+        return max(0.0, float(asked))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):  # absent, nonsense, or a date without a zone
         return None
 
 

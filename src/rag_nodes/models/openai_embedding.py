@@ -46,7 +46,7 @@ class OpenAIServerEmbedding(BaseEmbedding):
         api_key: None for the configured one, or for a server without keys.
         api_base: None for OpenAI itself.
         timeout: seconds without a sign of life.
-        retry_seconds: seconds after which a failing request is not tried again.
+        retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
         public_only: refuse a server that is not on the public internet.
 
     Example:

@@ -24,6 +24,7 @@ from pydantic import Field, PrivateAttr, SecretStr
 from rag_nodes.errors import ModelResponseError
 from rag_nodes.models.chat_facts import billed, known_window
 from rag_nodes.models.connection import Connection, client_faults
+from rag_nodes.models.pacing import before_repeating
 from rag_nodes.settings import OPENAI_API_BASE
 from rag_nodes.text.tokens import encodable
 
@@ -53,7 +54,7 @@ class OpenAIServerLLM(CustomLLM):
         context_window: tokens of prompt and answer together, prompts are packed by it (S4-20);
             None for what is known of the model, or a cautious guess.
         timeout: seconds without a sign of life.
-        retry_seconds: seconds after which a failing request is not tried again.
+        retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
         public_only: refuse a server that is not on the public internet.
 
     Example:
@@ -232,6 +233,7 @@ class OpenAIServerLLM(CustomLLM):
             except openai.BadRequestError as error:
                 if not self._adapt(error):
                     raise
+                before_repeating()
                 return send(client)
 
         return send

@@ -125,7 +125,7 @@ class Settings(BaseSettings):
     request_timeout: float = Field(60.0, gt=0)
     """Seconds without a sign of life before a request to a model counts as failed."""
     retry_seconds: float = Field(10.0, ge=0)
-    """Seconds after which a failing request is not tried again."""
+    """Seconds for which a failing request to a model is repeated; `docs` takes 120 by default."""
     store: str = Field("./rag_nodes_data", min_length=1)
     """`:memory:`, a folder, or the address of a Qdrant server (C6)."""
     store_api_key: _Key = None

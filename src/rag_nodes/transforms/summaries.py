@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 
 from llama_index.core.base.llms.types import CompletionResponse
 from llama_index.core.llms import LLM
-from llama_index.core.rate_limiter import TokenBucketRateLimiter
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND, TITLE
 from rag_nodes.models import map_model_error
+from rag_nodes.models.pacing import RequestWindow, repeats_counted
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.transforms.summary_extract import extractive_summary
 from rag_nodes.transforms.summary_journal import SummaryJournal, SummaryKey
@@ -63,8 +63,9 @@ class SectionSummary(TransformComponent):
     and says why in `summary_error`. Without one, the summary is made of the chunk's own sentences
     and labelled `extract`. Nodes are changed in place, as LlamaIndex's extractors do.
 
-    Requests are repeated by the model alone: `OpenAIServerLLM` waits as long as the server asks.
-    After eight failures in a row, or a refused key, the other nodes of the call are not asked.
+    Requests are repeated by the model alone: `OpenAIServerLLM` does so for its `retry_seconds`.
+    After eight failures in a row, or a refused key, the other nodes of the call are not asked, and
+    later calls ask only until the first failure.
 
     Args:
         llm: any LlamaIndex model; None for extracts. Its own limit on the length of an answer
@@ -74,7 +75,8 @@ class SectionSummary(TransformComponent):
         embed: put the summary in front of the text that is embedded (S1-06). The LLM that answers
             never sees it.
         concurrency: requests under way at the same time.
-        requests_per_minute: requests started per minute, from a token bucket; None for no limit.
+        requests_per_minute: requests started in any minute at most, those included that our own
+            models repeat; None for no limit.
         journal: where summaries are kept as they arrive and looked up before asking.
         on_done: called after every node.
 
@@ -98,12 +100,14 @@ class SectionSummary(TransformComponent):
     requests_per_minute: float | None = Field(default=None, gt=0, exclude=True)
     journal: SummaryJournal | None = Field(default=None, exclude=True, repr=False)
     on_done: Callable[[], None] | None = Field(default=None, exclude=True, repr=False)
-    _limiter: TokenBucketRateLimiter = PrivateAttr()
+    _window: RequestWindow | None = PrivateAttr(default=None)
+    _failures: int = PrivateAttr(default=0)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Fill the bucket once; all calls draw from it."""
+        """Open one window for all calls."""
         super().model_post_init(context)
-        self._limiter = TokenBucketRateLimiter(requests_per_minute=self.requests_per_minute)
+        if self.requests_per_minute is not None:
+            self._window = RequestWindow(self.requests_per_minute)
 
     @classmethod
     def class_name(cls) -> str:
@@ -136,9 +140,11 @@ class SectionSummary(TransformComponent):
                 text = extractive_summary(node.text, _heading_of(node), self.max_tokens)
                 self._note(node, {SUMMARY: text, SUMMARY_KIND: EXTRACT})
         else:
-            streak = _Streak()
+            # Whoever failed to the end of the last call is asked again, but once.
+            streak = _Streak(min(self._failures, GIVE_UP_AFTER - 1))
             workers = (self._work(self.llm, with_text, streak) for _ in range(self.concurrency))
             await asyncio.gather(*workers)
+            self._failures = streak.failures
         return list(nodes)
 
     async def _with_threads(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
@@ -166,9 +172,11 @@ class SectionSummary(TransformComponent):
 
     async def _ask(self, llm: LLM, prompt: str, streak: _Streak) -> str:
         streak.check()
-        await self._limiter.async_acquire()
+        if self._window:
+            await self._window.async_acquire()
         try:
-            answer = await llm.acomplete(prompt)
+            with repeats_counted(self._window):
+                answer = await llm.acomplete(prompt)
         except Exception as error:
             # A model handed in by the user may raise anything; the chunk is valid all the same.
             if not isinstance(error, RagNodesError):
