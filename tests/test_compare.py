@@ -11,7 +11,7 @@ from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, PRESETS, SpanNodeParser, get_parser
-from rag_nodes.query import RagNodesQueryEngine
+from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -196,3 +196,20 @@ def test_no_key_reaches_the_report(manual: Path, store: Store, models: Models) -
     report = compare([manual], QUESTION, parsers=parsers, store=store, models=models)
     assert "sk-canary" not in json.dumps(report.as_dict())
     assert "sk-canary" not in repr(report)
+
+
+def test_a_comparison_gives_every_question_the_same_room_unless_told_otherwise(
+    store: Store, models: Models, manual: Path
+) -> None:
+    steps = "How do I start the generator?"
+    for options, widening in (
+        (QueryOptions(budget=40), ""),
+        (QueryOptions(budget=40, step_factor=3.0), "budget 120 instead of 40: asks for steps"),
+    ):
+        compared = Comparison(store=store, models=models, parsers=four(), options=options)
+        compared.ingest([manual])
+        answers = [column.answer for column in compared.ask(steps).columns]
+        assert [answer.widening for answer in answers if answer] == [widening] * 4
+    with Comparison(store=store, models=models, parsers=four(), budget=40) as plain:
+        plain.ingest([manual])
+        assert not any(one.answer and one.answer.widened for one in plain.ask(steps).columns)

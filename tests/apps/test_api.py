@@ -89,6 +89,16 @@ def test_a_question_is_answered_with_its_page_and_no_path_of_the_server(
     assert "rag_nodes_" not in reply.text
 
 
+def test_only_one_parser_alone_reads_more_for_steps_and_says_so(client: httpx.Client) -> None:
+    steps, session = {"question": "How do I rinse the sand filter?"}, _uploaded(client)
+    answer = client.post("/ask", json=steps, headers=session).json()
+    assert answer["widening"] == "budget 3000 instead of 1500: asks for steps"
+    limited = client.post("/ask", json={**steps, "budget": 1500}, headers=session).json()
+    assert (limited["widened"], limited["widening"]) == (False, "")
+    columns = client.post("/compare", json=steps, headers=session).json()["columns"]
+    assert not any(column["answer"]["widened"] for column in columns)
+
+
 def test_several_parsers_answer_side_by_side(client: httpx.Client) -> None:
     options = {"fixed": {"chunk_size": 300, "chunk_overlap": 0}}
     body = {**QUESTION, "parsers": ["heading", "fixed"], "options": options}

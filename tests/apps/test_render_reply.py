@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.render import status
@@ -87,6 +88,17 @@ def test_a_chunk_that_did_not_fit_the_budget_says_so(
     html = _page(make_report(make_column(packed=False)))
     assert "no room" in html
     assert "1 left out" in html
+
+
+def test_a_column_that_read_more_for_steps_says_how_much(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    one = make_column()
+    assert one.answer
+    said = "budget 3000 instead of 1500: asks for steps"
+    wide = replace(one, answer=replace(one.answer, widening=said))
+    assert said in _page(make_report(wide))
+    assert "instead of" not in _page(make_report(one))
 
 
 def test_a_source_the_model_made_up_is_pointed_out(

@@ -72,4 +72,4 @@ def test_impossible_options_are_refused() -> None:
     ):
         with pytest.raises(ConfigurationError, match=words):
             QueryOptions(**options)
-    assert "schritte" in STEP_WORDS
+    assert "how do i" in STEP_WORDS

@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError
 from rag_nodes.apps.api.clients import Client, cut, text_document
 from rag_nodes.apps.api.failures import ApiError, public
 from rag_nodes.apps.api.models import (
+    BUDGET,
     MOST_TEXT,
     AskBody,
     ChunkBody,
@@ -122,12 +123,12 @@ class _Tools:
         text: _Text = None,
         parser: _Parser = "heading",
         options: _Options = None,
-        budget: _Budget = 1500,
+        budget: _Budget = BUDGET,
     ) -> AnswerReply:
         """Answer a question, citing the passages it rests on."""
 
         def work() -> AnswerReply:
-            body = AskBody(question=question, parser=parser, options=options, budget=budget)
+            body = AskBody(question=question, parser=parser, options=options, **_limit(budget))
             (column,) = self._answers(body, text).columns
             if column.answer is None:
                 raise RagNodesError(column.error or "there is no answer")
@@ -142,12 +143,12 @@ class _Tools:
         parsers: Annotated[
             list[ParserName], Field(min_length=1, max_length=4, description="Which to compare.")
         ] = ["fixed", "heading", "token-overlap", "semantic"],  # noqa: B006 - only read
-        budget: _Budget = 1500,
+        budget: _Budget = BUDGET,
     ) -> Compared:
         """Answer a question with several parsers, to see which finds the better passages."""
 
         def work() -> Compared:
-            body = CompareBody(question=question, parsers=parsers, budget=budget)
+            body = CompareBody(question=question, parsers=parsers, **_limit(budget))
             return Compared.of(self._answers(body, text))
 
         return await self._run(work)
@@ -184,6 +185,11 @@ class _Tools:
             raise ToolError("; ".join(lines)) from None
         except RagNodesError as error:
             raise ToolError("; ".join(public(error)[1:])) from None
+
+
+def _limit(budget: int | None) -> dict[str, Any]:
+    """The budget where an agent chose one: it holds as it is, also for questions about steps."""
+    return {} if budget == BUDGET else {"budget": budget}
 
 
 @contextmanager

@@ -92,8 +92,8 @@ def evidence_view(answer: Answer, width: int, *, shown: int) -> Iterator[Rendera
 
 def remarks(answer: Answer) -> Iterator[RenderableType]:
     """What a reader should know: more was searched, something did not fit, what it cost."""
-    if answer.widened:
-        yield plain("asks for steps, so more was retrieved", "dim")
+    if answer.widening:
+        yield plain(answer.widening, "dim")
     if answer.left_out:
         tokens = counted(answer.left_out_tokens, "token")
         yield plain(f"{counted(answer.left_out, 'chunk')} ({tokens}) did not fit", "dim")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from rag_nodes.compare.columns import as_failure, column_of, engine_of
@@ -44,6 +45,7 @@ class Comparison:
         top_k: chunks per parser; None for as many as fit the budget.
         prompt: template with `{context}` and `{question}`; None for the default.
         options: more to choose, the same for every parser; wins over `budget` and `top_k`.
+            Questions that ask for steps get no more than others unless `step_factor` says so.
 
     Raises:
         ConfigurationError: no parser, or two parsers of equal configuration.
@@ -67,7 +69,8 @@ class Comparison:
         self.models = models
         self.parsers = dict(parsers)
         self.corpus = corpus
-        self.options = options or QueryOptions(budget=budget, top_k=top_k)
+        chosen = options or QueryOptions(budget=budget, top_k=top_k)
+        self.options = chosen if chosen.step_factor else replace(chosen, step_factor=1.0)
         self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
         self.budget = self.options.budget
         self.top_k = self.options.top_k

@@ -241,7 +241,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
             seconds=dict(prepared.clock.seconds),
             embedding_model=self.models.embedding_name,
             answer_model=self.models.answer_name,
-            widened=prepared.widened,
+            widening=prepared.widening,
             cached=prepared.cached,
             marks=written.marks,
             **written.usage._asdict(),

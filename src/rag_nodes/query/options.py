@@ -21,6 +21,8 @@ Expand = Literal["none", "neighbours", "parent"]
 
 CANDIDATES = 50
 """Chunks retrieved where a token budget decides how many are used."""
+STEP_FACTOR = 2.0
+"""By how much more is read for questions that ask for steps, unless it is said (S4-11)."""
 DEFAULT_TOP_K = 5
 """Chunks per question where neither a budget nor a number is given (S0-27)."""
 
@@ -40,8 +42,9 @@ class QueryOptions:
             "parent" takes a child's parent instead, where the parser makes families.
         rerank: puts the candidates into a better order: called with question and hits, or a
             LlamaIndex postprocessor; None to keep the order of the search.
-        step_words: words that ask for steps, whole and in any language; () for none (S4-12).
-        step_factor: budget and `top_k` are multiplied by it for such questions (S4-11).
+        step_words: phrases that ask for steps, see `STEP_WORDS`; () for none (S4-12).
+        step_factor: budget and `top_k` are multiplied by it for such questions (S4-11); None for
+            `STEP_FACTOR`, and in a `Comparison`, where every question gets the same, for 1.
         context_window: tokens of prompt and answer together; None for what the model says.
         prices: US dollars per million tokens read and written, by model name; they win over
             the built-in table.
@@ -65,7 +68,7 @@ class QueryOptions:
     expand: Expand = "none"
     rerank: Callable[[str, Sequence[Hit]], Sequence[Hit]] | BaseNodePostprocessor | None = None
     step_words: tuple[str, ...] = STEP_WORDS
-    step_factor: float = 2.0
+    step_factor: float | None = None
     context_window: int | None = None
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     cache_ttl_hours: float = 24.0
@@ -77,7 +80,7 @@ class QueryOptions:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigurationError(f"{name} must be at least 1, not {value}")
-        if self.step_factor < 1:
+        if self.step_factor is not None and self.step_factor < 1:
             raise ConfigurationError(f"step_factor must be at least 1, not {self.step_factor}")
         if self.cache_ttl_hours < 0:
             raise ConfigurationError(f"cache_ttl_hours must not be below 0: {self.cache_ttl_hours}")
@@ -89,13 +92,18 @@ class QueryOptions:
     def chunks(self, *, widened: bool) -> int:
         """Chunks to retrieve at most; a budget alone takes as many candidates as may fit it."""
         wanted = self.top_k or (CANDIDATES if self.budget is not None else DEFAULT_TOP_K)
-        return round(wanted * self.step_factor) if widened else wanted
+        return round(wanted * self.factor) if widened else wanted
+
+    @property
+    def factor(self) -> float:
+        """By how much more is retrieved for questions that ask for steps."""
+        return STEP_FACTOR if self.step_factor is None else self.step_factor
 
     def tokens(self, *, widened: bool) -> int | None:
         """Context tokens; None for no limit."""
         if self.budget is None or not widened:
             return self.budget
-        return round(self.budget * self.step_factor)
+        return round(self.budget * self.factor)
 
 
 QUERY_PRESETS: dict[str, QueryOptions] = {

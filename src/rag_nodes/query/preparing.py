@@ -52,7 +52,7 @@ class Prepared:
         packed: what fits.
         prompt: what the LLM will read; "" where none is asked.
         budget: context tokens in the end; None for no limit.
-        widened: the question asks for steps.
+        widening: how much more was retrieved because the question asks for steps; "" for no more.
         cached: the question's embedding was known.
         clock: has timed the stages so far.
     """
@@ -61,7 +61,7 @@ class Prepared:
     packed: Packed
     prompt: str
     budget: int | None
-    widened: bool
+    widening: str
     cached: bool
     clock: Clock
 
@@ -100,7 +100,7 @@ class Preparation:
 
     def _read(self, question: str, embedded: QuestionVector, clock: Clock) -> Prepared:
         options = self._options
-        widened = asks_for_steps(question, options.step_words)
+        widened = options.factor > 1 and asks_for_steps(question, options.step_words)
         budget = options.tokens(widened=widened)
         with clock("retrieve"):
             hits = self.retriever.hits(
@@ -118,7 +118,8 @@ class Preparation:
                         raise _no_room(models, room)
                     packed = pack(hits, budget, all_wanted=all_wanted)
                     prompt = fill(self.template, packed.sources, question)
-        return Prepared(question, packed, prompt, budget, widened, embedded.cached, clock)
+        widening = _widening(options, budget) if widened else ""
+        return Prepared(question, packed, prompt, budget, widening, embedded.cached, clock)
 
 
 def check_question(question: str) -> None:
@@ -135,6 +136,17 @@ def _given(vector: Sequence[float] | QuestionVector | None) -> QuestionVector | 
     if isinstance(vector, QuestionVector):
         return vector
     return QuestionVector(list(vector)) if vector else None
+
+
+def _widening(options: QueryOptions, budget: int | None) -> str:
+    """How much more a question that asks for steps gets, in words; "" where it is no more."""
+    said = []
+    if options.budget is not None and budget is not None and budget > options.budget:
+        said.append(f"budget {budget} instead of {options.budget}")
+    if options.budget is None or options.top_k is not None:
+        usual, more = (options.chunks(widened=widened) for widened in (False, True))
+        said += [f"{more} chunks instead of {usual}"] if more > usual else []
+    return f"{' and '.join(said)}: asks for steps" if said else ""
 
 
 def _room(models: Models, options: QueryOptions) -> int:

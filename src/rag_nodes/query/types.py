@@ -133,7 +133,8 @@ class Answer:
         cut: the last hit that is read is cut at the budget.
         budget: context tokens that were allowed in the end, after widening and fitting to the
             model's window; None for no limit.
-        widened: the question asks for steps, so more was retrieved (S4-11).
+        widening: how much more was retrieved than usual, and why, such as "budget 3000 instead of
+            1500: asks for steps" (S4-11); "" for no more.
         cached: the question's embedding came from the cache (S3-13).
         tokens_in: tokens of the prompt; 0 where no LLM was asked.
         tokens_out: tokens of the LLM's answer.
@@ -158,13 +159,18 @@ class Answer:
     left_out_tokens: int = 0
     cut: bool = False
     budget: int | None = None
-    widened: bool = False
+    widening: str = ""
     cached: bool = False
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_estimated: bool = False
     cost: float | None = 0.0
     marks: tuple[Mark, ...] = ()
+
+    @property
+    def widened(self) -> bool:
+        """More was retrieved than usual, since the question asks for steps."""
+        return bool(self.widening)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
@@ -185,6 +191,7 @@ class Answer:
             "cut": self.cut,
             "budget": self.budget,
             "widened": self.widened,
+            "widening": self.widening,
             "cached": self.cached,
             "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out,

@@ -21,7 +21,7 @@ class AnswerSettings(BaseModel):
     Example of `rag_nodes.toml`::
 
         [answers]
-        step_words = ["step", "schritt"]
+        step_words = ["how do i", "steps to"]
 
         [answers.prices]
         "gpt-4o-mini" = [0.15, 0.60]
@@ -38,9 +38,9 @@ class AnswerSettings(BaseModel):
     fusion: Literal["score", "distribution", "rank"] = "score"
     """How a hybrid search joins its two rankings."""
     step_words: tuple[str, ...] | None = None
-    """Words that ask for steps (S4-12); None for the built-in lists of ten languages."""
-    step_factor: float = Field(2.0, ge=1, allow_inf_nan=False)
-    """By how much more is retrieved for such questions (S4-11)."""
+    """Phrases that ask for steps (S4-12); None for the built-in lists of ten languages."""
+    step_factor: float | None = Field(None, ge=1, allow_inf_nan=False)
+    """By how much more is retrieved for such questions (S4-11); None for 2, in comparisons 1."""
     context_window: int | None = Field(None, ge=1)
     """Tokens of prompt and answer together (S4-20); None for what is known of the model."""
     prices: dict[str, tuple[_Dollars, _Dollars]] = Field(default_factory=dict)

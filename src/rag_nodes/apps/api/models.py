@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from rag_nodes.apps.options import MOST_COLUMNS, MOST_QUESTION, Choice
 from rag_nodes.query import Filter, QueryOptions
+from rag_nodes.query.options import STEP_FACTOR
 
 ParserName = Literal[
     "fixed",
@@ -27,6 +28,8 @@ ParserName = Literal[
 """The presets; a test compares them with the registry."""
 MOST_TEXT = 500_000
 """Characters of a text that is sent to be cut."""
+BUDGET = 1500
+"""Tokens of context where a request names no limit."""
 _LARGEST = 100_000
 Size = Annotated[int, Field(ge=1, le=_LARGEST)]
 Name = Annotated[str, Field(max_length=200, pattern=r"\S")]
@@ -107,11 +110,14 @@ class SearchFilter(_Body):
 class Question(_Body):
     """What every question has."""
 
+    step_factor: ClassVar[float | None] = None
+    """By how much more is read for steps where neither request nor server says it."""
     question: Annotated[str, Field(min_length=1, max_length=MOST_QUESTION, pattern=r"\S")] = Field(
         description="In your own words.", examples=["When must the filter be rinsed?"]
     )
     budget: Size | None = Field(
-        default=1500, description="Tokens of context, the same for every parser; null for no limit."
+        default=BUDGET,
+        description="Tokens of context for each parser; null for no limit.",
     )
     top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(
         default=None, description="Chunks; null for as many as fit the budget."
@@ -126,11 +132,13 @@ class Question(_Body):
     )
 
     def query_options(self, configured: dict[str, Any]) -> QueryOptions:
-        """As the library takes them.
+        """As the library takes them; a limit that was sent holds as it is, for steps too (S4-11).
 
         Args:
             configured: what the server's settings say.
         """
+        limited = self.model_fields_set & {"budget", "top_k"}
+        factor = 1.0 if limited else configured.get("step_factor") or self.step_factor
         return QueryOptions(
             **{
                 **configured,
@@ -139,6 +147,7 @@ class Question(_Body):
                 "mode": self.mode,
                 "filter": self.filter.condition() if self.filter else None,
                 "retrieval_only": self.retrieval_only,
+                "step_factor": factor,
             }
         )
 
@@ -152,8 +161,9 @@ class Question(_Body):
 
 
 class AskBody(Question):
-    """A question for one parser."""
+    """A question for one parser; where it asks for steps, more is read."""
 
+    step_factor: ClassVar[float | None] = STEP_FACTOR
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"question": "Who approves a change?"}]}
     )

@@ -146,6 +146,7 @@ class AnswerReply(BaseModel):
     context_tokens: int = Field(description="Tokens the answer was made from.")
     left_out: int = Field(description="Chunks that did not fit the budget.")
     widened: bool = Field(description="The question asks for steps, so more was read.")
+    widening: str = Field(description="How much more, and why; empty for no more.")
     tokens_in: int = Field(description="Tokens of the prompt.")
     tokens_out: int = Field(description="Tokens of the answer.")
     tokens_estimated: bool = Field(description="Both were counted here.")

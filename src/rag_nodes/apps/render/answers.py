@@ -173,7 +173,8 @@ def _reply(one: Column, scale: Scale | None, shown: Shown) -> tuple[Html | None,
 def _effort(one: Column, answer: Answer) -> str:
     left = f" ({answer.left_out} left out)" if answer.left_out else ""
     context = count(answer.context_tokens, "context token")
-    spent = [f"{context}{left}", seconds(one.seconds.get("total", 0.0))]
+    spent = [f"{context}{left}", *([answer.widening] if answer.widening else [])]
+    spent.append(seconds(one.seconds.get("total", 0.0)))
     if answer.tokens_out:
         about = "about " if answer.tokens_estimated else ""
         spent.append(f"{about}{answer.tokens_in} tokens read, {answer.tokens_out} written")
