@@ -26,6 +26,9 @@ STATUS_CODE = "status_code"
 """HTTP status a web page was answered with (int)."""
 TOTAL_PAGES = "total_pages"
 """Pages of the document; absent for formats without pages (int)."""
+TEXT_FORMAT = "text_format"
+"""What marks the structure of the text: `markdown`, or `plain`, in which only underlined titles
+and blank lines do (str). Where a document does not say it, its parser judges and its nodes say."""
 PAGE_STARTS = "page_starts"
 """On documents only: character offset at which each page starts (sorted list of int)."""
 READ_WARNINGS = "read_warnings"
@@ -101,6 +104,7 @@ BOOKKEEPING: tuple[str, ...] = (
     STATUS_CODE,
     FRONT_MATTER,
     TOTAL_PAGES,
+    TEXT_FORMAT,
     PAGE_STARTS,
     READ_WARNINGS,
     PAGE_START,

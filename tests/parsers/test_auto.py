@@ -190,7 +190,7 @@ def test_other_candidates_or_versions_give_other_cache_keys_and_ids(
 ) -> None:
     nodes = [Document(text="x")]
     parsers = [auto(), auto(candidates={"heading": {}}), auto(candidates={"sentence": {}})]
-    monkeypatch.setattr(HeadingHierarchyNodeParser, "output_version", 2)
+    monkeypatch.setattr(HeadingHierarchyNodeParser, "output_version", 98)
     parsers.append(auto())
     assert len({parser.fingerprint for parser in parsers}) == 4
     monkeypatch.undo()

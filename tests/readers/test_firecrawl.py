@@ -75,6 +75,7 @@ def test_a_crawl_of_version_0_is_read_with_its_facts(crawl: Path) -> None:
     [reading] = good(read(crawl, content))
     assert reading == Reading(
         text="# Tea\n\nHot.",
+        text_format="markdown",
         title="Tea | Docs",
         description="About tea",
         source=f"{SITE}/tea",

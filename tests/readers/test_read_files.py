@@ -49,6 +49,7 @@ def test_a_document_knows_its_file_and_hides_that_from_the_models(tmp_path: Path
         keys.SOURCE: str(path.resolve()),
         keys.FILE_NAME: "note.txt",
         keys.SOURCE_HASH: hashlib.sha256(b"The kettle is on.").hexdigest(),
+        keys.TEXT_FORMAT: "plain",
     }
     assert document.get_content(MetadataMode.EMBED) == "The kettle is on."
     assert document.get_content(MetadataMode.LLM) == "The kettle is on."
@@ -360,6 +361,7 @@ def test_a_crawl_is_a_row_per_page_and_pages_go_by_their_url(
         keys.SOURCE: "https://example.org/1",
         keys.FILE_NAME: "crawl.json",
         keys.SOURCE_HASH: hashlib.sha256(b"one").hexdigest(),
+        keys.TEXT_FORMAT: "plain",
         keys.ALSO_AT: ["https://example.org/one"],
     }
     assert first.document.get_content(MetadataMode.EMBED) == "one"

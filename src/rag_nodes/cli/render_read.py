@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.cli.render_text import clean, counted, facts, one_line, plain, seconds
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import FILE_NAME, PAGE_STARTS, READ_WARNINGS, SOURCE, TITLE, TOTAL_PAGES
+from rag_nodes.metadata import (
+    FILE_NAME,
+    PAGE_STARTS,
+    READ_WARNINGS,
+    SOURCE,
+    TEXT_FORMAT,
+    TITLE,
+    TOTAL_PAGES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,10 +164,11 @@ def _outline_row(shown: Shown, heading: Heading) -> str:
 
 def _structure(shown: Shown) -> tuple[list[Heading], int]:
     """Headings and number of tables of what is shown; scanned in the whole document."""
-    from rag_nodes.text.blocks import Kind, scan_blocks
+    from rag_nodes.text.blocks import Kind
+    from rag_nodes.text.formats import Format, blocks_of
     from rag_nodes.text.headings import HeadingTree
 
-    blocks = scan_blocks(shown.document.text)
+    blocks = blocks_of(shown.document.text, Format(shown.document.metadata[TEXT_FORMAT]))
     headings = HeadingTree(shown.document.text, blocks).headings
     starts = [heading.block.start for heading in headings]
     inside = slice(bisect_left(starts, shown.start), bisect_left(starts, shown.end))

@@ -98,7 +98,13 @@ def sample_of(source: SourceText, *, encoding: str, language: str) -> SourceText
     step = (length - _STRETCH) // (_STRETCHES - 1)
     stretches = [_stretch(packer, visible.start + step * number) for number in range(_STRETCHES)]
     sample = "\n\n".join(stretches)
-    return SourceText(sample, title=source.title, encoding=encoding, language=language)
+    return SourceText(
+        sample,
+        title=source.title,
+        encoding=encoding,
+        language=language,
+        text_format=source.text_format,
+    )
 
 
 def _stretch(packer: Packer, start: int) -> str:

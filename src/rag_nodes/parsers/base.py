@@ -28,6 +28,7 @@ from rag_nodes.parsers.nodes import Origin, build_nodes, link_neighbours, origin
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.encodings import DEFAULT_ENCODING
+from rag_nodes.text.formats import Format, format_of
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokenizers import check_tokenizer
 
@@ -59,7 +60,7 @@ class SpanNodeParser(NodeParser):
         arbitrary_types_allowed=True, extra="forbid", frozen=True
     )
 
-    output_version: ClassVar[int] = 1
+    output_version: ClassVar[int] = 2
     """Raised when the same configuration starts to cut differently: ids and caches follow."""
     _cosmetic: ClassVar[frozenset[str]] = frozenset({"include_prev_next_rel", "include_metadata"})
 
@@ -185,8 +186,14 @@ class SpanNodeParser(NodeParser):
         """The chunks of a bare text, for components that ask for a `TextSplitter`."""
         return [text[cut.start : cut.end] for cut in self.spans(self._source(text))]
 
-    def _source(self, text: str, title: str = "") -> SourceText:
-        return SourceText(text, title=title, encoding=self.tokenizer, language=self.language)
+    def _source(self, text: str, title: str = "", text_format: Format | None = None) -> SourceText:
+        return SourceText(
+            text,
+            title=title,
+            encoding=self.tokenizer,
+            language=self.language,
+            text_format=text_format,
+        )
 
     def _parse_nodes(
         self,
@@ -219,7 +226,7 @@ class SpanNodeParser(NodeParser):
 
     def _source_of(self, node: BaseNode) -> SourceText:
         text = node.get_content(metadata_mode=MetadataMode.NONE)
-        return self._source(text, str(node.metadata.get(keys.TITLE) or ""))
+        return self._source(text, str(node.metadata.get(keys.TITLE) or ""), _format_of(node, text))
 
     def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:
         return build_nodes(
@@ -241,6 +248,14 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         """Nothing is left to do: LlamaIndex would search for offsets we already know."""
         return nodes
+
+
+def _format_of(node: BaseNode, text: str) -> Format:
+    """What its reader says about a node's text, else what its text and file name show."""
+    stated = node.metadata.get(keys.TEXT_FORMAT)
+    if stated in set(Format):
+        return Format(stated)
+    return format_of(text, str(node.metadata.get(keys.FILE_NAME) or ""))
 
 
 def _explain(parser: type[SpanNodeParser], error: ValidationError) -> str:

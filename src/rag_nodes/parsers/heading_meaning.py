@@ -95,7 +95,12 @@ class Meaning:
 
 def _view(packer: Packer, stretch: Stretch, encoding: str) -> Packer:
     """The blocks of a stretch, counted in the text they are part of."""
-    view = Packer(packer.text, encoding=encoding, language=packer.language)
+    view = Packer(
+        packer.text,
+        encoding=encoding,
+        language=packer.language,
+        text_format=packer.text_format,
+    )
     blocks = packer.blocks_between(stretch.start, stretch.end)
     vars(view).update(tokens=packer.tokens, blocks=blocks)
     return view

@@ -137,6 +137,7 @@ def build_nodes(
     """One node per cut, with everything but its neighbours."""
     shared = _inherited(origin.node) if inherit else {}
     shared[keys.PARSER] = parser
+    shared[keys.TEXT_FORMAT] = source.text_format.value
     if is_estimate(source.encoding):
         shared[keys.TOKEN_COUNT_ESTIMATED] = True
     maker = _NodeMaker(origin, source, parser, shared)

@@ -7,6 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rag_nodes.text.formats import Format, format_of
 from rag_nodes.text.packing import Packer
 
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
@@ -34,6 +35,7 @@ class SourceText:
         title: the document's title, "" when unknown.
         encoding: name of the tokenizer.
         language: ISO 639-1 code for sentence rules, or "auto".
+        text_format: what marks its structure; None to judge by the text.
     """
 
     def __init__(
@@ -43,8 +45,10 @@ class SourceText:
         title: str,
         encoding: str,
         language: str,
+        text_format: Format | None = None,
     ) -> None:
         self.text = text
+        self.text_format = text_format or format_of(text)
         self.title = title
         self.encoding = encoding
         self._language = language
@@ -52,7 +56,12 @@ class SourceText:
     @cached_property
     def packer(self) -> Packer:
         """Tokens, blocks and sentences of the text."""
-        return Packer(self.text, encoding=self.encoding, language=self._language)
+        return Packer(
+            self.text,
+            encoding=self.encoding,
+            language=self._language,
+            text_format=self.text_format,
+        )
 
     def count(self, start: int, end: int) -> int:
         """Tokens of a span, exact."""

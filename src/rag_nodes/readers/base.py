@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import FileTooLargeError, ReadError
+from rag_nodes.text.formats import Format, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +82,7 @@ class Reading:
         title: title the file states, if any.
         description: description the file states, if any.
         page_starts: offset at which each page starts; None for formats without pages.
+        text_format: what marks the structure of the text; None to judge by it and the file name.
         warnings: what could not be taken over, or was guessed.
         source: URL of the text, where it is a web page that the file holds a copy of; None where
             the text is that of the file itself.
@@ -93,6 +95,7 @@ class Reading:
     title: str | None = None
     description: str | None = None
     page_starts: tuple[int, ...] | None = None
+    text_format: str | None = None
     warnings: tuple[str, ...] = ()
     source: str | None = None
     also_at: tuple[str, ...] = ()
@@ -161,6 +164,7 @@ def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:
         keys.SOURCE: safe_text(reading.source or str(path)),
         keys.FILE_NAME: safe_text(path.name),
         keys.SOURCE_HASH: hashlib.sha256(text.encode()).hexdigest(),
+        keys.TEXT_FORMAT: Format(reading.text_format or format_of(text, path.name)).value,
     }
     if title := _one_line(reading.title):
         facts[keys.TITLE] = title

@@ -18,6 +18,7 @@ from rag_nodes.errors import (
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.firecrawl_json import RawPage, raw_pages
 from rag_nodes.readers.html import reading_of_html
+from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,7 +215,7 @@ def _wrong(path: Path, where: str, wanted: str, found: object) -> ReadError:
 
 def _reading(path: Path, page: _Page, further: dict[str, None]) -> Reading | ReadError:
     try:
-        read = _from_html(path, page) if page.is_html else Reading(text=page.text)
+        read = _from_html(path, page) if page.is_html else _markdown(page)
     except ReadError as error:
         return error
     facts: dict[str, Any] = {}
@@ -230,6 +231,10 @@ def _reading(path: Path, page: _Page, further: dict[str, None]) -> Reading | Rea
         also_at=tuple(url for url in further if url != page.url),
         facts=facts,
     )
+
+
+def _markdown(page: _Page) -> Reading:
+    return Reading(text=page.text, text_format=Format.MARKDOWN)
 
 
 def _from_html(path: Path, page: _Page) -> Reading:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError, MissingExtraError
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.plain import decode_file
+from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +64,7 @@ def read_html(path: Path, limits: Limits, *, main_content: bool = True) -> Readi
         raise EmptyFileError(path, "no text on the page outside scripts, menus and hidden parts")
     return Reading(
         text=reading.text,
+        text_format=reading.text_format,
         title=reading.title,
         description=reading.description,
         warnings=(*warnings, *reading.warnings),
@@ -89,6 +91,7 @@ def reading_of_html(html: str, *, main_content: bool = True) -> Reading:
     content = html_tree.main_content(soup) if main_content else soup
     return Reading(
         text=html_markdown.markdown_of(content),
+        text_format=Format.MARKDOWN,
         title=title,
         description=description,
         warnings=warnings,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.readers.base import Limits, Reading
 
-OWN_PARSERS = frozenset({".csv", ".markdown", ".md", ".text", ".tsv", ".txt"})
+OWN_PARSERS = frozenset({".csv", ".markdown", ".md", ".rst", ".text", ".tsv", ".txt"})
 """Suffixes whose readers are our own linear code, which may run in this process."""
 LARGE = 16 * 1024 * 1024
 """Bytes from which even these go to the child, for its limits of time and memory."""

@@ -9,6 +9,7 @@ from rag_nodes.metadata import FRONT_MATTER
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.front_matter import plain_values
 from rag_nodes.readers.plain import decode_file
+from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,6 +52,7 @@ def read_markdown(path: Path, limits: Limits) -> Reading:
     body = text[matter.end() :] if matter else text
     return Reading(
         text=text,
+        text_format=Format.MARKDOWN,
         title=fields.get("title") or _first_h1(body),
         description=fields.get("description"),
         warnings=(*warnings, problem) if problem else warnings,

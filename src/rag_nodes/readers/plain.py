@@ -48,7 +48,8 @@ def read_plain(path: Path, limits: Limits) -> Reading:
         limits: `characters` is checked.
 
     Returns:
-        The text; `warnings` says which encoding was guessed where the file is not Unicode.
+        The text, whose format is left to be judged by it; `warnings` says which encoding was
+        guessed where the file is not Unicode.
 
     Raises:
         EmptyFileError: nothing but blank space.

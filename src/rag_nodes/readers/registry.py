@@ -53,6 +53,7 @@ SUFFIXES: dict[str, Reader] = {
     ".markdown": read_markdown,
     ".md": read_markdown,
     ".pdf": read_pdf,
+    ".rst": read_plain,
     ".text": read_plain,
     ".tsv": read_tabular,
     ".txt": read_plain,

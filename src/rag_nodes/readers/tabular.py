@@ -17,6 +17,7 @@ from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.escape import plain_line
 from rag_nodes.readers.plain import open_text
 from rag_nodes.readers.tabular_form import Form, form_of, is_blank
+from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +59,7 @@ def read_tabular(path: Path, limits: Limits) -> Reading:
         text = _joined(path, table.blocks(_rows(handle, form, path)), limits)
     if not text:
         raise EmptyFileError(path, "no cell of the table holds anything")
-    return Reading(text=text, warnings=(*warnings, *table.warnings()))
+    return Reading(text=text, text_format=Format.MARKDOWN, warnings=(*warnings, *table.warnings()))
 
 
 def _allow_cells_of(characters: int) -> None:

@@ -52,6 +52,9 @@ class Kind(StrEnum):
     FRONT_MATTER = "front_matter"
 
 
+LONGEST_HEADING = 250
+"""Characters; what is longer heads nothing, whatever stands below it or in front of it."""
+
 _NOWHERE = Span(0, 0)
 
 

@@ -7,8 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from rag_nodes.text.blocks import Block, Kind, scan_blocks
+from rag_nodes.text.blocks import Block, Kind
 from rag_nodes.text.encodings import DEFAULT_ENCODING
+from rag_nodes.text.formats import Format, blocks_of, format_of
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.headings import HeadingTree
 from rag_nodes.text.sentences import AUTO, Bounds, guess_language, sentence_bounds
@@ -33,6 +34,10 @@ class Packer:
         text: the text to cut.
         encoding: tokenizer that measures it.
         language: ISO 639-1 code for sentence rules, or "auto".
+        text_format: what marks its structure; None to judge by the text.
+
+    Attributes:
+        text_format: what is taken to mark its structure.
     """
 
     def __init__(
@@ -41,8 +46,10 @@ class Packer:
         *,
         encoding: str = DEFAULT_ENCODING,
         language: str = AUTO,
+        text_format: Format | None = None,
     ) -> None:
         self.text = text
+        self.text_format = text_format or format_of(text)
         self._encoding = encoding
         self._language = language
         self._bounds: dict[int, Bounds] = {}
@@ -54,8 +61,8 @@ class Packer:
 
     @cached_property
     def blocks(self) -> Sequence[Block]:
-        """Markdown blocks."""
-        return scan_blocks(self.text)
+        """Blocks, as the format marks them."""
+        return blocks_of(self.text, self.text_format)
 
     @cached_property
     def language(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import FileTooLargeError, MissingExtraError, NoTextLayerError
 from rag_nodes.readers.base import Reading
 from rag_nodes.readers.pdf.opening import opened
+from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +57,12 @@ def read_with_layout_model(path: Path, limits: Limits) -> Reading:
         raise NoTextLayerError(path)
     limits.check_characters(path, len(text))
     heading = _HEADING.search(text)
-    return Reading(text=text, title=title or (heading[2] if heading else None), page_starts=starts)
+    return Reading(
+        text=text,
+        text_format=Format.MARKDOWN,
+        title=title or (heading[2] if heading else None),
+        page_starts=starts,
+    )
 
 
 def _joined(pages: Iterable[str]) -> tuple[str, tuple[int, ...]]:

@@ -18,6 +18,7 @@ from rag_nodes.readers.pdf.outline import outline_headings
 from rag_nodes.readers.pdf.paragraphs import Composer
 from rag_nodes.readers.pdf.rows import merge_rows
 from rag_nodes.readers.sniff import is_html, is_pdf, is_readable_text, kind_of
+from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +84,7 @@ def compose(extracted: Extracted) -> Reading:
     text, starts = assemble(blocks, vocabulary)
     return Reading(
         text=text,
+        text_format=Format.MARKDOWN,
         title=_title(extracted.title, blocks, pages[0].lines, measures),
         page_starts=starts,
         warnings=extracted.warnings,

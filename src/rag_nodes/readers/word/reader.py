@@ -13,6 +13,7 @@ from rag_nodes.readers.word.names import W
 from rag_nodes.readers.word.numbering import Numbering
 from rag_nodes.readers.word.package import Package, open_package
 from rag_nodes.readers.word.styles import Styles
+from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,7 @@ def _reading(package: Package, limits: Limits) -> Reading:
         raise EmptyFileError(package.path, "no text in the document")
     return Reading(
         text=text.getvalue(),
+        text_format=Format.MARKDOWN,
         title=document.property("title") or document.body.title,
         description=document.property("subject"),
         warnings=document.warnings(),

@@ -1,0 +1,63 @@
+"""What the characters of a text are: Markdown, or plain text in which no mark opens a block."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import PurePath
+
+from rag_nodes.text.blocks import Block, scan_blocks
+from rag_nodes.text.patterns import compiled
+from rag_nodes.text.plain import scan_plain_blocks
+
+
+class Format(StrEnum):
+    """How a text marks its structure."""
+
+    MARKDOWN = "markdown"
+    """Headings, fences, lists and tables as in CommonMark and GFM."""
+    PLAIN = "plain"
+    """Paragraphs, and titles underlined as in reStructuredText; nothing else is a mark."""
+
+
+_BY_SUFFIX = {
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mdx", ".mkd"), Format.MARKDOWN),
+    **dict.fromkeys((".rest", ".rst"), Format.PLAIN),
+}
+_SAMPLE = 32_000
+"""Characters the format is judged from."""
+_MARKDOWN = ("\n\n# ", "\n## ", "\n### ", "\n```", "](")
+_TABLE = ("|---", "| ---", "|:-", "| :-")
+_OTHER = ("\n.. ", "::\n", ":`")
+"""What begins a directive or comment, announces literal text, and names a role, in RST."""
+_UNDERLINED = compiled(
+    r"\n(?:[^\s][^\n]*+\n([~^\"'+*#.])\1{3,}+|([=*#-])\2{3,}+[ \t]*+\n[^\n]++\n\2{4,}+)[ \t]*+\n"
+)
+"""A title underlined with what underlines nothing in Markdown, or with a line above it too."""
+
+
+def format_of(text: str, file_name: str = "") -> Format:
+    """The format of a text of which nobody says it.
+
+    The suffix decides where it can. Else the marks of Markdown are counted against those of
+    reStructuredText; where neither prevail, a file is plain text, and a text without a file is
+    Markdown, in which what has no mark is read the same.
+
+    Args:
+        text: the text; no more than its beginning is looked at.
+        file_name: name of the file it came from; "" where there is none.
+    """
+    suffix = PurePath(file_name).suffix.lower()
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    sample = "\n\n" + text[:_SAMPLE]
+    if "\r" in sample:
+        sample = sample.replace("\r\n", "\n").replace("\r", "\n")
+    marks = _MARKDOWN + _TABLE if "|" in sample else _MARKDOWN
+    balance = sum(map(sample.count, marks)) - sum(map(sample.count, _OTHER))
+    balance -= len(_UNDERLINED.findall(sample))
+    return Format.MARKDOWN if balance > 0 or (balance == 0 and not suffix) else Format.PLAIN
+
+
+def blocks_of(text: str, text_format: Format) -> list[Block]:
+    """The blocks of a text, in order, disjoint; together they hold every visible character."""
+    return scan_blocks(text) if text_format is Format.MARKDOWN else scan_plain_blocks(text)
