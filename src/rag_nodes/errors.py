@@ -21,7 +21,8 @@
     ├── ModelError                    an embedding model or LLM failed
     │   ├── ModelConnectionError
     │   ├── RateLimitedError
-    │   ├── ModelRequestError         the server refused the request (too long, unknown model)
+    │   ├── ModelRequestError         the server refused the request (too long, bad option)
+    │   │   └── UnknownModelError     the server knows no such model, or the address is another's
     │   ├── ModelResponseError        the server answered with something unusable
     │   └── DimensionError            vectors of an unexpected length
     └── StoreError
@@ -190,6 +191,10 @@ class RateLimitedError(ModelError):
 
 class ModelRequestError(ModelError):
     """The model's server refused the request: too long, unknown model, bad parameter."""
+
+
+class UnknownModelError(ModelRequestError):
+    """The server knows no such model, or there is none at the address: no request will succeed."""
 
 
 class ModelResponseError(ModelError):

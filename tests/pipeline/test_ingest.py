@@ -263,7 +263,8 @@ def test_one_failing_parser_never_stops_the_others(
     assert fixed.error == "manual.md: ZeroDivisionError: a bug in a parser"
     assert fixed.chunks == 1, "the other document went through"
     assert heading.error is None
-    assert [file.status for file in report.files] == ["read", "read"]
+    assert [file.status for file in report.files] == ["incomplete", "read"]
+    assert report.files[0].error == "fixed: nothing stored"
 
 
 def test_a_hopeless_failure_is_not_repeated_for_every_document(

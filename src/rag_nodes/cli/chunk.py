@@ -69,5 +69,5 @@ def _built(session: Session, selection: Selection) -> "dict[str, SpanNodeParser]
     """The parser; models are only loaded for one that embeds."""
     settings = session.settings()
     if selection.embeds:
-        return selection.build(session.models(settings))
+        return selection.build(session.models(settings, answers=False))
     return selection.build()

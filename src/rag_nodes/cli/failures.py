@@ -57,7 +57,11 @@ def exit_code_of(error: BaseException) -> ExitCode:
 
 
 def conclude(
-    session: Session, files: Sequence[FileOutcome], parsers: Mapping[str, str | None]
+    session: Session,
+    files: Sequence[FileOutcome],
+    parsers: Mapping[str, str | None],
+    *,
+    some_done: bool = False,
 ) -> ExitCode:
     """The exit code of work on many files with many parsers; what failed is named on stderr.
 
@@ -65,8 +69,10 @@ def conclude(
         session: where to say it.
         files: how each file ended.
         parsers: error of each parser by label; None where it did well.
+        some_done: whether parsers with an error have done a part of their work all the same.
     """
     lost = [file for file in files if file.status == "failed"]
+    incomplete = [file for file in files if file.status == "incomplete"]
     errors = {name: error for name, error in parsers.items() if error}
     if not lost and not errors:
         return ExitCode.DONE
@@ -76,7 +82,13 @@ def conclude(
             session.complain(one_line(message or "unknown reason"))
     counts = (_share(len(lost), len(files), "file"), _share(len(errors), len(parsers), "parser"))
     session.complain("Failed: " + ", ".join(count for count in counts if count))
-    nothing_left = (lost and len(lost) == len(files)) or len(errors) == len(parsers)
+    if incomplete:
+        session.complain(
+            f"Not stored whole: {_share(len(incomplete), len(files), 'file')}; what was stored "
+            "before is kept, and running this again completes it"
+        )
+    all_parsers = len(errors) == len(parsers) and not some_done
+    nothing_left = (lost and len(lost) == len(files)) or all_parsers
     if nothing_left and any(file.missing_extra for file in lost):
         return ExitCode.UNAVAILABLE
     return ExitCode.FAILURE if nothing_left else ExitCode.PARTIAL

@@ -32,7 +32,7 @@ def ingest(
         from rag_nodes.pipeline import ingest as ingest_files
         from rag_nodes.readers import Limits
 
-        models = session.models(settings)
+        models = session.models(settings, answers=False)
         parsers = selection.build(models)
     session.note(models.describe())
     with (
@@ -53,4 +53,5 @@ def ingest(
     else:
         session.show(*ingest_view(report))
     errors = {column.parser: column.error for column in report.columns}
-    raise typer.Exit(conclude(session, report.files, errors))
+    stored = any(column.stored for file in report.files for column in file.columns.values())
+    raise typer.Exit(conclude(session, report.files, errors, some_done=stored))

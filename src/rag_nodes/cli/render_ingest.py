@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from rag_nodes.pipeline import FileOutcome, IngestReport
+    from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport
 
 MOST_FILES = 30
 """Rows of files; beyond it, only those with something to say."""
 
-_STYLES = {"failed": "red", "partial": "yellow", "unchanged": "dim", "read": ""}
+_STYLES = {
+    "failed": "red",
+    "incomplete": "red",
+    "partial": "yellow",
+    "unchanged": "dim",
+    "read": "",
+}
 
 
 def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
@@ -31,10 +37,20 @@ def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
 
 
 def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
-    """A row per file, of many only those that need attention; then what was wrong with them."""
+    """A row per file, of many only those that need attention; then what was wrong with them.
+
+    "Stored" counts the chunks of the file in the collection of each parser, in the order of the
+    parsers, and says of how many where some are missing.
+    """
     shown = files if len(files) <= MOST_FILES else tuple(file for file in files if file.error)
     made = table(
-        "Document", "Status", "Pages", "Characters", "Time", right=("Pages", "Characters", "Time")
+        "Document",
+        "Status",
+        "Pages",
+        "Characters",
+        "Time",
+        "Stored",
+        right=("Pages", "Characters", "Time", "Stored"),
     )
     for file in shown:
         made.add_row(
@@ -43,6 +59,7 @@ def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
             "-" if file.pages is None else f"{file.pages:,}",
             f"{file.characters:,}" if file.characters else "-",
             seconds(file.seconds),
+            " · ".join(_stored(column) for column in file.columns.values()) or "-",
         )
     yield made
     if rest := len(files) - len(shown):
@@ -51,6 +68,11 @@ def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
         if file.error:
             named = "" if file.status == "failed" else f"{_name(file)}: "
             yield plain(f"{named}{one_line(file.error)}", _STYLES.get(file.status, ""))
+
+
+def _stored(column: FileColumn) -> str:
+    missing = f" of {column.chunks:,}" if column.stored < column.chunks else ""
+    return f"{column.stored:,}{missing}"
 
 
 def _name(file: FileOutcome) -> str:

@@ -73,8 +73,12 @@ class Session:
         unset = {k: v for k, v in self.defaults.items() if k not in settings.model_fields_set}
         return Settings(**{**given, **unset}) if unset else settings
 
-    def models(self, settings: Settings) -> Models:
+    def models(self, settings: Settings, *, answers: bool = True) -> Models:
         """The models that will run, tried out before any work starts.
+
+        Args:
+            settings: names, address and key.
+            answers: whether the LLM will be asked anything.
 
         Raises:
             CredentialsError: a key is missing or was refused.
@@ -84,7 +88,7 @@ class Session:
         from rag_nodes.models import check_models, choose_models
 
         models = choose_models(settings)
-        check_models(models)
+        check_models(models, answers=answers)
         return models
 
     def store(self, settings: Settings) -> Store:

@@ -84,8 +84,12 @@ def choose_models(settings: Settings, *, public_only: bool = False) -> Models:
     )
 
 
-def check_models(models: Models) -> None:
+def check_models(models: Models, *, answers: bool = True) -> None:
     """One tiny real request to each model that is not offline, so work starts only if both answer.
+
+    Args:
+        models: what will run.
+        answers: ask the LLM too; for work that answers nothing, its server may have none.
 
     Raises:
         CredentialsError: the key was refused.
@@ -97,7 +101,7 @@ def check_models(models: Models) -> None:
     if models.offline:
         return
     _try(lambda: models.embedding.get_text_embedding("ready?"), models.embedding)
-    if (llm := models.llm) is not None:
+    if answers and (llm := models.llm) is not None:
         _try(lambda: llm.complete("Reply with the single word: ready"), llm)
 
 

@@ -14,6 +14,7 @@ from rag_nodes.errors import (
     ModelRequestError,
     ModelResponseError,
     RateLimitedError,
+    UnknownModelError,
 )
 from rag_nodes.settings import OPENAI_API_BASE
 
@@ -25,8 +26,8 @@ _KEY_LIKE = re.compile(r"(?:sk-|[Bb]earer\s+)[\w*.\-]{4,}")
 _LONGEST_DETAIL = 300
 """Characters of a server's own words that a message quotes."""
 _TOO_LONG = ("context_length", "context length", "maximum context", "too long", "too many tokens")
-
-
+_UNKNOWN_MODEL = "model_not_found"
+"""Code of the error that some servers send with 400 instead of 404."""
 _BROKEN_OFF = {"ReadError", "RemoteProtocolError"}
 """What the transport raises when a connection ends in the middle of an answer."""
 
@@ -120,8 +121,8 @@ def _refused(error: Exception, place: str) -> CredentialsError:
     )
 
 
-def _unknown(error: Exception, place: str) -> ModelRequestError:
-    return ModelRequestError(
+def _unknown(error: Exception, place: str) -> UnknownModelError:
+    return UnknownModelError(
         f"{place}: unknown model or address ({server_words(error)}); check the model's name and "
         "api_base, which usually ends in /v1"
     )
@@ -139,6 +140,8 @@ def _limited(error: Exception, place: str) -> RateLimitedError:
 
 
 def _bad_request(error: Exception, place: str) -> ModelRequestError:
+    if getattr(error, "code", None) == _UNKNOWN_MODEL:
+        return _unknown(error, place)
     words = server_words(error)
     facts = f"{getattr(error, 'code', '')} {words}".lower()
     remedy = (

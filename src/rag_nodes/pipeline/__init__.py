@@ -2,6 +2,8 @@
 
 from rag_nodes.pipeline.ingest import ingest, ingest_documents
 from rag_nodes.pipeline.report import (
+    ColumnStatus,
+    FileColumn,
     FileOutcome,
     FileStatus,
     IngestReport,
@@ -11,6 +13,8 @@ from rag_nodes.pipeline.report import (
 )
 
 __all__ = [
+    "ColumnStatus",
+    "FileColumn",
     "FileOutcome",
     "FileStatus",
     "IngestReport",

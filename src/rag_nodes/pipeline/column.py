@@ -8,6 +8,8 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from llama_index.core.schema import MetadataMode
+
 from rag_nodes.errors import (
     CredentialsError,
     DimensionError,
@@ -16,8 +18,10 @@ from rag_nodes.errors import (
     RagNodesError,
     RateLimitedError,
     StoreError,
+    UnknownModelError,
 )
 from rag_nodes.metadata import FILE_NAME, SOURCE, SOURCE_HASH, TOKEN_COUNT
+from rag_nodes.pipeline.deposit import Deposit
 from rag_nodes.pipeline.report import ParserOutcome, Progress
 from rag_nodes.store import is_complete
 from rag_nodes.text.tokens import count_tokens
@@ -41,7 +45,17 @@ BATCH = 200
 _IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
 """Metadata of the document that every node needs."""
 
-_HOPELESS = (CredentialsError, DimensionError, ModelConnectionError, RateLimitedError, StoreError)
+_Waiting = list[tuple["BaseNode", Deposit]]
+"""Chunks that are to be stored, each with the document it belongs to."""
+
+_HOPELESS = (
+    CredentialsError,
+    DimensionError,
+    ModelConnectionError,
+    RateLimitedError,
+    StoreError,
+    UnknownModelError,
+)
 """Errors after which the next document would only fail the same way, slowly."""
 
 
@@ -74,32 +88,38 @@ class ColumnRun:
         self._models = models
         self._report = report
         self._catalogue: Catalogue | None = None
-        self._seen: dict[str, str] = {}
-        self._waiting: list[BaseNode] = []
-        self._stale: list[str] = []
+        self._seen: dict[tuple[str, str], Deposit] = {}
+        self._waiting: _Waiting = []
+        self._emptied: list[Deposit] = []
         self._counts = _Counts()
         self._wanted = self._written = self._unchanged = self._deleted = 0
         self._seconds: dict[str, float] = defaultdict(float)
         self._errors: list[str] = []
         self._guard = EmbeddingGuard()
-        self._stopped = False
+        self._stopped: str | None = None
 
-    def add(self, document: Document) -> bool:
+    def add(self, document: Document) -> Deposit:
         """Take one document through all stages, as far as batches are full.
 
         Returns:
-            True when all of it was stored already.
+            What is stored of it; changes until `finish`.
         """
+        source_hash = str(document.metadata[SOURCE_HASH])
+        key = document.id_, source_hash
+        if key in self._seen:
+            return self._seen[key]
+        deposit = self._seen[key] = Deposit(_label(document))
         if self._stopped:
-            return False
-        with self._failures_noted(_label(document)):
-            return self._add(document)
-        return False
+            deposit.fail(self._stopped)
+            return deposit
+        with self._failures_noted(deposit):
+            self._add(document, source_hash, deposit)
+        return deposit
 
     def finish(self) -> ParserOutcome:
         """Write what still waits for a full batch, and say what happened."""
         if not self._stopped:
-            with self._failures_noted("the last chunks"):
+            with self._failures_noted():
                 self._flush()
         counts = self._counts
         return ParserOutcome(
@@ -116,27 +136,21 @@ class ColumnRun:
             error=_summary(self._errors),
         )
 
-    def _add(self, document: Document) -> bool:
-        source_hash = str(document.metadata[SOURCE_HASH])
-        if self._seen.get(document.id_) == source_hash:
-            return True
-        self._seen[document.id_] = source_hash
+    def _add(self, document: Document, source_hash: str, deposit: Deposit) -> None:
         stored = self._known().of(document.id_)
         if is_complete(stored, source_hash):
             self._counts.add(node.tokens for node in stored.values())
             self._unchanged += len(stored)
-            return True
+            deposit.expect(len(stored), present=len(stored))
+            return
         nodes = self._parse(document)
-        kept = {
-            node.node_id
-            for node in nodes
-            if node.node_id in stored and stored[node.node_id].source_hash == source_hash
-        }
+        ids = {node.node_id for node in nodes}
+        kept = {one for one in ids & stored.keys() if stored[one].source_hash == source_hash}
         self._unchanged += len(kept)
-        self._enqueue([node for node in nodes if node.node_id not in kept])
-        # Queued behind the new chunks, so a batch deletes only what it has replaced.
-        self._stale.extend(stored.keys() - {node.node_id for node in nodes})
-        return False
+        deposit.expect(len(nodes), present=len(kept), stale=stored.keys() - ids)
+        if deposit.is_stored:
+            self._emptied.append(deposit)
+        self._enqueue([node for node in nodes if node.node_id not in kept], deposit)
 
     def _known(self) -> Catalogue:
         if self._catalogue is None:
@@ -151,51 +165,82 @@ class ColumnRun:
         self._report(Progress("parse", self.name, self._counts.chunks))
         return nodes
 
-    def _enqueue(self, nodes: Sequence[BaseNode]) -> None:
+    def _enqueue(self, nodes: Sequence[BaseNode], deposit: Deposit) -> None:
         self._wanted += len(nodes)
         for node in nodes:
-            self._waiting.append(node)
+            self._waiting.append((node, deposit))
             if len(self._waiting) >= BATCH:
                 self._flush()
 
     def _flush(self) -> None:
-        """Embed and write what waits, then delete what that replaced."""
-        nodes, self._waiting = self._waiting, []
-        stale, self._stale = self._stale, []
-        if nodes:
-            with self._timed("embed"):
-                nodes = self._embedded(nodes)
-            self._report(Progress("embed", self.name, self._written + len(nodes), self._wanted))
-            with self._timed("store"):
-                self._store.vector_store(self._collection).add(nodes)
-            self._written += len(nodes)
-            self._report(Progress("store", self.name, self._written, self._wanted))
-        if stale:
+        """Embed and write what waits, and delete what that replaced."""
+        waiting, self._waiting = self._waiting, []
+        emptied, self._emptied = self._emptied, []
+        for part in requests_of(waiting, self._models):
+            try:
+                self._take(part)
+            except _HOPELESS as error:
+                for _, deposit in waiting:
+                    deposit.fail(_said(error))
+                raise
+            except Exception as error:  # noqa: BLE001 - models are other people's code
+                for _, deposit in part:
+                    deposit.fail(_said(error))
+                self._note(part[0][1].label, error)
+        self._delete_replaced(emptied)
+
+    def _take(self, part: _Waiting) -> None:
+        """Store the chunks of one request, so that no later failure costs their vectors."""
+        with self._timed("embed"):
+            embedded = self._embedded(part)
+        self._report(Progress("embed", self.name, self._written + len(embedded), self._wanted))
+        with self._timed("store"):
+            self._store.vector_store(self._collection).add([node for node, _ in embedded])
+        for _, deposit in embedded:
+            deposit.count_stored()
+        self._written += len(embedded)
+        self._report(Progress("store", self.name, self._written, self._wanted))
+        self._delete_replaced(dict.fromkeys(deposit for _, deposit in embedded))
+
+    def _delete_replaced(self, deposits: Iterable[Deposit]) -> None:
+        """Delete the former chunks of the documents whose new ones are all stored."""
+        done = [deposit for deposit in deposits if deposit.is_stored and deposit.stale]
+        stale = [node_id for deposit in done for node_id in deposit.stale]
+        if not stale:
+            return
+        try:
             with self._timed("store"):
                 self._store.delete(self._collection, stale)
-            self._deleted += len(stale)
+        except Exception as error:
+            for deposit in done:
+                deposit.fail(_said(error))
+            raise
+        self._deleted += len(stale)
+        for deposit in done:
+            deposit.stale.clear()
 
-    def _embedded(self, nodes: list[BaseNode]) -> list[BaseNode]:
-        """The nodes with their vectors; where a batch is refused, each one alone (S3-19)."""
+    def _embedded(self, part: _Waiting) -> _Waiting:
+        """What has its vectors now; where a request is refused, each chunk goes alone (S3-19)."""
         try:
-            return self._embed(nodes)
-        except ModelRequestError:
-            if len(nodes) == 1:
-                raise
-            logger.info("%s: a batch was refused, embedding its chunks one by one", self.name)
-        done: list[BaseNode] = []
-        for node in nodes:
-            try:
-                done.extend(self._embed([node]))
-            except ModelRequestError as error:
-                self._note(f"chunk {node.node_id}", error)
-        return done
+            self._embed([node for node, _ in part])
+        except UnknownModelError:
+            raise
+        except ModelRequestError as error:
+            if len(part) > 1:
+                logger.info("%s: refused, embedding its chunks one by one", self.name)
+                return [one for alone in part for one in self._embedded([alone])]
+            [(node, deposit)] = part
+            deposit.fail(_said(error))
+            self._note(f"{deposit.label}, chunk {node.node_id}", error)
+            return []
+        return part
 
-    def _embed(self, nodes: list[BaseNode]) -> list[BaseNode]:
+    def _embed(self, nodes: list[BaseNode]) -> None:
+        """Give the nodes their vectors, in place."""
         from rag_nodes.models import map_model_error
 
         try:
-            return list(self._models.embedding(nodes))
+            self._models.embedding(nodes)
         except RagNodesError:
             raise
         except Exception as error:
@@ -213,20 +258,46 @@ class ColumnRun:
             self._seconds[stage] += time.perf_counter() - started
 
     @contextmanager
-    def _failures_noted(self, what: str) -> Iterator[None]:
+    def _failures_noted(self, deposit: Deposit | None = None) -> Iterator[None]:
         """Turn failures into the column's error: one parser never stops the others."""
+        label = deposit.label if deposit else "the last chunks"
+        deposit = deposit or Deposit(label)
         try:
             yield
         except _HOPELESS as error:
-            self._stopped = True
-            self._note(what, error)
+            self._stopped = _said(error)
+            deposit.fail(self._stopped)
+            for _, other in self._waiting:
+                other.fail(self._stopped)
+            self._note(label, error)
         except Exception as error:  # noqa: BLE001 - parsers and models are other people's code
-            self._note(what, error)
+            deposit.fail(_said(error))
+            self._note(label, error)
 
     def _note(self, what: str, error: Exception) -> None:
         logger.warning("%s: %s: %s", self.name, what, error, exc_info=error)
-        kind = "" if isinstance(error, RagNodesError) else f"{type(error).__name__}: "
-        self._errors.append(f"{what}: {kind}{error}")
+        self._errors.append(f"{what}: {_said(error)}")
+
+
+def requests_of(waiting: _Waiting, models: Models) -> Iterator[_Waiting]:
+    """The chunks in runs that a server's model embeds with one request; offline all at once."""
+    if models.offline:
+        if waiting:
+            yield waiting
+        return
+    from rag_nodes.models.openai_embedding import BATCH_BYTES
+
+    part: _Waiting = []
+    size = 0
+    for node, deposit in waiting:
+        length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
+        if part and (len(part) == models.embedding.embed_batch_size or size + length > BATCH_BYTES):
+            yield part
+            part, size = [], 0
+        part.append((node, deposit))
+        size += length
+    if part:
+        yield part
 
 
 class _Counts:
@@ -262,6 +333,11 @@ def _identify(nodes: list[BaseNode], document: Document) -> None:
 
 def _label(document: Document) -> str:
     return str(document.metadata.get(FILE_NAME) or document.id_)
+
+
+def _said(error: Exception) -> str:
+    kind = "" if isinstance(error, RagNodesError) else f"{type(error).__name__}: "
+    return f"{kind}{error}"
 
 
 def _summary(errors: list[str]) -> str | None:

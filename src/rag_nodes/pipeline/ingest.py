@@ -11,13 +11,14 @@ import hashlib
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES
 from rag_nodes.pipeline.column import ColumnRun
-from rag_nodes.pipeline.report import FileOutcome, FileStatus, IngestReport, Progress
+from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.deposit import Deposit
     from rag_nodes.readers import Limits
     from rag_nodes.store import Store
 
@@ -42,6 +44,19 @@ class _Read(NamedTuple):
     document: Document | None
     error: Exception | None
     seconds: float
+
+    def success(self, document: Document) -> FileOutcome:
+        """The row of a file that became this document, before anything of it is stored."""
+        warnings: list[str] = document.metadata.get(READ_WARNINGS) or []
+        return FileOutcome(
+            path=self.path,
+            status="partial" if warnings else "read",
+            pages=document.metadata.get(TOTAL_PAGES),
+            characters=len(document.text),
+            error="; ".join(warnings) or None,
+            seconds=self.seconds,
+            document_id=document.id_,
+        )
 
     def failure(self) -> FileOutcome:
         """The row of a file that became no document."""
@@ -83,7 +98,8 @@ def ingest(
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
-        is a row with its error and stops nothing else.
+        is a row with its error and stops nothing else. The row of a file says what each parser's
+        collection holds of it; former chunks go only when all new ones are stored.
 
     Raises:
         ConfigurationError: no parser, or two parsers of equal configuration.
@@ -159,10 +175,14 @@ def _run(
     # other wait and every stage look slow. Waiting for a server is what they are good for.
     threads = 1 if models.offline else min(len(columns.runs), MOST_THREADS)
     with ThreadPoolExecutor(threads, thread_name_prefix="ingest") as pool:
-        files = tuple(_outcomes(reads, total, columns, pool))
+        taken = list(_taken(reads, total, columns, pool))
         outcomes = tuple(pool.map(ColumnRun.finish, columns.runs))
+    names = [run.name for run in columns.runs]
     return IngestReport(
-        files=files,
+        files=tuple(
+            _with_columns(file, {n: one.outcome() for n, one in zip(names, deposits, strict=False)})
+            for file, deposits in taken
+        ),
         columns=outcomes,
         seconds=time.perf_counter() - started,
         models=models.describe(),
@@ -176,32 +196,45 @@ def _warm_up(parsers: Iterable[SpanNodeParser]) -> None:
         Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
 
 
-def _outcomes(
+def _taken(
     reads: Iterable[_Read], total: int | None, columns: _Columns, pool: ThreadPoolExecutor
-) -> Iterator[FileOutcome]:
+) -> Iterator[tuple[FileOutcome, list[Deposit]]]:
+    """The row of each file as read, and what its parsers store of it, none where it failed."""
     for position, read in enumerate(reads, start=1):
         columns.report(Progress("read", Path(read.path).name, position, total))
         if read.document is None:
-            yield read.failure()
+            yield read.failure(), []
             continue
         document = _hashed(read.document)
         # The next document is read only when every parser took this one: memory stays bounded.
-        unchanged = list(pool.map(ColumnRun.add, columns.runs, [document] * len(columns.runs)))
-        yield _outcome(read, document, unchanged=all(unchanged))
+        deposits = list(pool.map(ColumnRun.add, columns.runs, [document] * len(columns.runs)))
+        yield read.success(document), deposits
 
 
-def _outcome(read: _Read, document: Document, *, unchanged: bool) -> FileOutcome:
-    warnings: list[str] = document.metadata.get(READ_WARNINGS) or []
-    status: FileStatus = "unchanged" if unchanged else "partial" if warnings else "read"
-    return FileOutcome(
-        path=read.path,
-        status=status,
-        pages=document.metadata.get(TOTAL_PAGES),
-        characters=len(document.text),
-        error="; ".join(warnings) or None,
-        seconds=read.seconds,
-        document_id=document.id_,
-    )
+def _with_columns(file: FileOutcome, columns: dict[str, FileColumn]) -> FileOutcome:
+    """The row of a file with what is stored of it, which is known when the run is over."""
+    if not columns:
+        return file
+    status: FileStatus = file.status
+    lacking = {name: one for name, one in columns.items() if one.status == "incomplete"}
+    if lacking:
+        status = "incomplete"
+    elif all(one.status == "unchanged" for one in columns.values()):
+        status = "unchanged"
+    said = [file.error, *(f"{name}: {_lack(one)}" for name, one in lacking.items())]
+    error = "; ".join(one for one in said if one) or None
+    return replace(file, status=status, columns=columns, error=error)
+
+
+def _lack(column: FileColumn) -> str:
+    """In words what a collection lacks of a file; why is the column's business."""
+    if column.stored == column.chunks and column.former:
+        return f"stored, but {column.former} former chunks could not be deleted"
+    if column.stored:
+        lack = f"{column.stored} of {column.chunks} chunks stored"
+    else:
+        lack = "nothing stored"
+    return f"{lack}, the {column.former} former ones are kept" if column.former else lack
 
 
 def _hashed(document: Document) -> Document:

@@ -8,8 +8,12 @@ from typing import Any, Literal
 Stage = Literal["read", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them."""
 
-FileStatus = Literal["read", "partial", "failed", "unchanged"]
-"""How a file ended; "partial" means read, but with parts the reader could not take over."""
+FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
+"""How a file ended; "partial" means read, but with parts the reader could not take over, and
+"incomplete" read, but not stored whole by every parser."""
+
+ColumnStatus = Literal["stored", "unchanged", "incomplete"]
+"""How a file ended with one parser: stored by this run, stored before, or not stored whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +34,40 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class FileColumn:
+    """What one parser's collection holds of one file.
+
+    Attributes:
+        status: "stored", "unchanged" or "incomplete".
+        chunks: chunks the parser made of it; 0 where it did not come to that.
+        stored: how many of them are stored now.
+        former: chunks of the file's former version that are still there. They are deleted when
+            all new ones are stored.
+        error: why it is incomplete; None otherwise.
+    """
+
+    status: ColumnStatus
+    chunks: int
+    stored: int
+    former: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FileOutcome:
     """How one file ended.
 
     Attributes:
         path: the file as its reader names it, or the document's source.
-        status: "read", "partial", "failed" or "unchanged" (every parser had it stored already).
+        status: "read", "partial", "incomplete" (a parser's collection lacks chunks of it), "failed"
+            or "unchanged" (every parser had it stored already).
         pages: pages of the document; None for formats without pages and for failed files.
         characters: characters of its text; 0 for failed files.
-        error: why it failed, or what a partial read left out; None otherwise.
+        error: why it failed, what a partial read left out, or what is not stored; None otherwise.
         seconds: wall-clock time of reading.
         document_id: id of the document it became; None for failed files.
         missing_extra: the extra of rag-nodes that would read it, where that is all it lacks.
+        columns: what is stored of it, by parser; empty for files that could not be read.
     """
 
     path: str
@@ -52,6 +78,7 @@ class FileOutcome:
     seconds: float
     document_id: str | None = None
     missing_extra: str | None = None
+    columns: dict[str, FileColumn] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

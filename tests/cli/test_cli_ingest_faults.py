@@ -1,0 +1,98 @@
+"""A model refuses while files are ingested: nothing is lost, and the run says what happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from openai_server import TOO_LONG, UNKNOWN_MODEL, Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Ended
+    from openai_server import OpenAIServer
+
+PROBE = Fault()
+"""The request before any work starts succeeds."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "docs"
+    made.mkdir()
+    write(made, "former")
+    return made
+
+
+def write(folder: Path, version: str) -> None:
+    for n in range(6):
+        sections = [f"## Part {k}\n\nFile {n}, part {k}, {version} version." for k in range(9)]
+        (folder / f"{n}.md").write_text(f"# File {n}\n\n" + "\n\n".join(sections) + "\n")
+
+
+@pytest.fixture
+def ingest(
+    command: Callable[..., Ended], folder: Path, openai_server: OpenAIServer
+) -> Callable[..., Ended]:
+    def run(*more: str) -> Ended:
+        arguments = (
+            *("ingest", folder, "--store", "kept", "-p", "heading:chunk_size=30,min_chunk_size=5"),
+            *("--embedding", "openai", "--embedding-model", "small"),
+            *("--llm", "openai", "--llm-model", "big", "--api-base", openai_server.base),
+        )
+        return command(*arguments, *more)
+
+    return run
+
+
+@pytest.mark.parametrize("fault", [UNKNOWN_MODEL, TOO_LONG], ids=["404 to all", "400 to chunks"])
+def test_six_changed_files_keep_their_chunks_when_the_model_refuses(
+    ingest: Callable[..., Ended], folder: Path, openai_server: OpenAIServer, fault: Fault
+) -> None:
+    [before] = ingest("--json").json["columns"]
+    write(folder, "latter")
+    openai_server.requests.clear()
+    openai_server.faults.extend([PROBE, *[fault] * 999])
+    ended = ingest("--json")
+    assert ended.code == 1
+    [column] = ended.json["columns"]
+    assert (column["written"], column["deleted"]) == (0, 0)
+    for file in ended.json["files"]:
+        row = file["columns"]["heading:chunk_size=30,min_chunk_size=5"]
+        assert (file["status"], row["status"]) == ("incomplete", "incomplete")
+        assert row["former"] == before["chunks"] // 6
+        assert row["stored"] == 0
+        assert row["error"]
+    assert "Not stored whole: 6 of 6 files; what was stored before is kept" in ended.stderr
+    if fault is UNKNOWN_MODEL:
+        assert len(openai_server.asked("embeddings")) == 2, "the probe and one more"
+
+    openai_server.faults.clear()
+    completed = ingest("--json")
+    assert completed.code == 0
+    assert [file["status"] for file in completed.json["files"]] == ["read"] * 6
+    assert completed.json["columns"][0]["deleted"] == before["chunks"]
+    assert [file["status"] for file in ingest("--json").json["files"]] == ["unchanged"] * 6
+
+
+def test_one_refused_chunk_is_a_partial_success_that_the_table_shows(
+    ingest: Callable[..., Ended], folder: Path, openai_server: OpenAIServer
+) -> None:
+    chunks = ingest("--json").json["files"][0]["columns"].popitem()[1]["chunks"]
+    write(folder, "latter")
+    openai_server.faults.extend([PROBE, TOO_LONG, TOO_LONG])
+    ended = ingest()
+    assert ended.code == 3
+    assert f"{chunks - 1} of {chunks}" in ended.stdout
+    assert f"chunks stored, the {chunks} former ones are kept" in " ".join(ended.stdout.split())
+    assert "Not stored whole: 1 of 6 files" in ended.stderr
+
+
+def test_ingesting_asks_no_chat_model_whether_it_is_there(
+    ingest: Callable[..., Ended], openai_server: OpenAIServer
+) -> None:
+    assert ingest().code == 0
+    assert openai_server.asked("embeddings")
+    assert not openai_server.asked("completions")

@@ -1,0 +1,254 @@
+"""What was stored stays until what replaces it is stored whole, and the rows say what is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core import Document
+from openai_server import FAILING, TOO_LONG, UNAUTHORIZED, UNKNOWN_MODEL, Fault, OpenAIServer
+
+from rag_nodes.errors import ModelRequestError, StoreError
+from rag_nodes.models import Models, choose_models
+from rag_nodes.models.openai_embedding import BATCH_BYTES
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import FileColumn, IngestReport, ingest_documents
+from rag_nodes.settings import Settings
+from rag_nodes.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = get_parser("fixed", chunk_size=40, chunk_overlap=0)
+
+
+def text(version: str, sentences: int = 6) -> str:
+    return " ".join(f"Sentence {n} of the {version} version of it." for n in range(sentences))
+
+
+def taken(
+    store: Store, models: Models, documents: dict[str, str], **parsers: Any
+) -> tuple[IngestReport, list[FileColumn]]:
+    """The report, and the only column of each document."""
+    made = [Document(text=content, id_=name) for name, content in documents.items()]
+    report = ingest_documents(made, parsers or {"fixed": WORDS}, store, models=models)
+    return report, [next(iter(file.columns.values())) for file in report.files]
+
+
+def versions(store: Store, report: IngestReport, name: str) -> set[str]:
+    """Which versions of a document are stored."""
+    hits = store.search(
+        report.columns[0].collection, vector=None, text="version", limit=999, mode="sparse"
+    )
+    texts = " ".join(hit.node.text for hit in hits if hit.node.ref_doc_id == name)
+    return {version for version in ("former", "latter", "poison") if version in texts}
+
+
+def test_a_model_that_refuses_every_chunk_costs_none_of_the_former_ones(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    names = [f"file-{n}" for n in range(6)]
+    before, _ = taken(store, models, {name: text("former") for name in names})
+    count = store.count(before.columns[0].collection)
+
+    def refuse(_texts: list[str]) -> None:
+        raise ModelRequestError("no chunk is good enough")
+
+    embedding.fail(refuse)
+    report, rows = taken(store, models, {name: text("latter") for name in names})
+    [column] = report.columns
+    assert (column.written, column.deleted) == (0, 0)
+    assert store.count(column.collection) == count
+    assert [file.status for file in report.files] == ["incomplete"] * 6
+    for file, row in zip(report.files, rows, strict=True):
+        assert (row.status, row.stored, row.former) == ("incomplete", 0, count // 6)
+        assert row.chunks > 0
+        assert row.error == "no chunk is good enough"
+        assert file.error == f"fixed: nothing stored, the {row.former} former ones are kept"
+        assert versions(store, report, str(file.document_id)) == {"former"}
+
+
+def test_the_run_after_a_refusal_completes_what_was_left(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    taken(store, models, {"one": text("former")})
+
+    def refuse(_texts: list[str]) -> None:
+        raise ModelRequestError("not today")
+
+    embedding.fail(refuse)
+    taken(store, models, {"one": text("latter")})
+    embedding.fail(lambda _: None)
+    report, [row] = taken(store, models, {"one": text("latter")})
+    assert report.columns[0].error is None
+    assert row == FileColumn("stored", row.chunks, row.chunks)
+    assert report.columns[0].deleted > 0
+    assert versions(store, report, "one") == {"latter"}
+    again, [row] = taken(store, models, {"one": text("latter")})
+    assert (again.files[0].status, row.status) == ("unchanged", "unchanged")
+
+
+def test_one_refused_chunk_keeps_the_former_chunks_of_its_document_alone(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    taken(store, models, {name: text("former") for name in ("good", "bad", "other")})
+
+    def refuse(texts: list[str]) -> None:
+        if any("poison" in one for one in texts):
+            raise ModelRequestError("this is poison")
+
+    embedding.fail(refuse)
+    spoiled = f"{text('latter')} A poison."
+    report, [good, bad, other] = taken(
+        store, models, {"good": text("latter"), "bad": spoiled, "other": text("latter")}
+    )
+    assert [file.status for file in report.files] == ["read", "incomplete", "read"]
+    assert (good.status, other.status) == ("stored", "stored")
+    assert bad.stored == bad.chunks - 1
+    assert bad.former > 0
+    assert bad.error == "this is poison"
+    assert report.files[1].error == (
+        f"fixed: {bad.stored} of {bad.chunks} chunks stored, the {bad.former} former ones are kept"
+    )
+    assert "bad, chunk" in (report.columns[0].error or "")
+    assert versions(store, report, "good") == {"latter"}
+    assert versions(store, report, "bad") == {"former", "latter"}
+
+
+def test_each_parser_says_what_it_stored_of_a_file(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    def refuse(texts: list[str]) -> None:
+        if any(len(one) > 60 for one in texts):
+            raise ModelRequestError("too long")
+
+    embedding.fail(refuse)
+    report, _ = taken(store, models, {"one": text("former")}, fixed=WORDS, wide=get_parser("fixed"))
+    columns = report.files[0].columns
+    assert list(columns) == ["fixed", "wide"]
+    assert columns["fixed"].status == "stored"
+    assert columns["wide"] == FileColumn("incomplete", 1, 0, 0, "too long")
+    assert report.files[0].error == "wide: nothing stored"
+    assert report.as_dict()["files"][0]["columns"]["wide"]["error"] == "too long"
+
+
+def test_a_document_given_twice_says_the_same_in_both_rows(store: Store, models: Models) -> None:
+    made = Document(text=text("former"), id_="one")
+    report = ingest_documents([made, made], {"fixed": WORDS}, store, models=models)
+    first, second = report.files
+    assert first.columns == second.columns
+    assert first.columns["fixed"].status == "stored"
+
+
+def test_former_chunks_that_cannot_be_deleted_are_reported(
+    store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken(store, models, {"one": text("former")})
+
+    def refuse(*_: object) -> None:
+        raise StoreError("the disk is read-only")
+
+    monkeypatch.setattr(Store, "delete", refuse)
+    report, [row] = taken(store, models, {"one": text("latter")})
+    assert report.columns[0].error == "the last chunks: the disk is read-only"
+    assert row.stored == row.chunks
+    assert (row.status, row.error) == ("incomplete", "the disk is read-only")
+    assert report.files[0].error == (
+        f"fixed: stored, but {row.former} former chunks could not be deleted"
+    )
+
+
+# --- behind a server ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def served(openai_server: OpenAIServer, no_configuration: Path) -> Models:
+    del no_configuration
+    return models_at(openai_server)
+
+
+def models_at(server: OpenAIServer) -> Models:
+    return choose_models(
+        Settings(
+            embedding="openai",
+            llm="extractive",
+            embedding_model="small",
+            api_base=server.base,
+            retry_seconds=0,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        UNKNOWN_MODEL,
+        Fault(400, "model_not_found", "there is no such model"),
+        UNAUTHORIZED,
+        Fault(body="dimension"),
+    ],
+    ids=["unknown model", "unknown model with 400", "refused key", "wrong dimension"],
+)
+def test_what_would_refuse_every_request_ends_the_parser_after_one(
+    store: Store, served: Models, openai_server: OpenAIServer, fault: Fault
+) -> None:
+    long = text("former", 400)
+    openai_server.fail(fault, times=999)
+    report, rows = taken(store, served, {"one": long, "two": long + "!", "three": long + "?"})
+    assert len(openai_server.asked("embeddings")) == 1
+    assert report.columns[0].written == 0
+    assert [row.status for row in rows] == ["incomplete"] * 3
+    assert len({row.error for row in rows}) == 1
+    assert rows[0].error in (report.columns[0].error or "")
+
+
+def test_vectors_of_another_length_than_the_stored_ones_end_the_parser_after_one_request(
+    store: Store, served: Models, openai_server: OpenAIServer
+) -> None:
+    before, _ = taken(store, served, {"one": text("former")})
+    openai_server.dimension = 32
+    fresh = models_at(openai_server)
+    asked = len(openai_server.asked("embeddings"))
+    report, rows = taken(store, fresh, {"one": text("latter", 300), "two": text("latter", 301)})
+    assert len(openai_server.asked("embeddings")) == asked + 1
+    assert "holds vectors of length 64" in (report.columns[0].error or "")
+    assert [row.status for row in rows] == ["incomplete"] * 2
+    assert store.count(before.columns[0].collection) == before.columns[0].written
+
+
+def test_vectors_that_were_paid_for_are_kept_when_the_next_request_fails(
+    store: Store, served: Models, openai_server: OpenAIServer
+) -> None:
+    openai_server.faults.extend([Fault(), FAILING])
+    long = {"one": text("former", 150)}
+    broken, [row] = taken(store, served, long)
+    assert "HTTP 500" in (broken.columns[0].error or "")
+    assert broken.columns[0].written == row.stored == 100
+    paid = {one for body in openai_server.asked("embeddings")[:1] for one in body["input"]}
+    openai_server.requests.clear()
+    report, [row] = taken(store, served, long)
+    assert (report.columns[0].error, row.status) == (None, "stored")
+    again = [one for body in openai_server.asked("embeddings") for one in body["input"]]
+    assert len(again) == row.chunks - 100
+    assert not paid & set(again)
+
+
+def test_long_chunks_are_stored_request_by_request_as_well(
+    store: Store, served: Models, openai_server: OpenAIServer
+) -> None:
+    long = {"one": "word " * (BATCH_BYTES // 2)}
+    parser = get_parser("fixed", chunk_size=BATCH_BYTES // 50, chunk_overlap=0)
+    openai_server.faults.extend([Fault(), FAILING])
+    report, _ = taken(store, served, long, fixed=parser)
+    first = openai_server.asked("embeddings")[0]["input"]
+    assert 1 < len(first) < 100
+    assert report.columns[0].written >= len(first)
+
+
+def test_a_refused_request_is_tried_chunk_by_chunk_and_the_others_are_stored(
+    store: Store, served: Models, openai_server: OpenAIServer
+) -> None:
+    openai_server.faults.extend([TOO_LONG, Fault(), TOO_LONG])
+    report, [row] = taken(store, served, {"one": text("former")})
+    assert (row.stored, row.chunks) == (row.chunks - 1, report.columns[0].chunks)
+    assert len(openai_server.asked("embeddings")) == row.chunks + 1
