@@ -57,7 +57,9 @@ HEADING_PATH = "heading_path"
 HEADING = "heading"
 """Innermost heading (str)."""
 HEADINGS_INSIDE = "headings_inside"
-"""Headings that start further down in the node: `[offset, path]` pairs in order (list)."""
+"""Headings that start further down in the node: `[document offset, path]` pairs in order (list).
+
+The first is the node's own start where the node is named after a later section of it."""
 BREADCRUMB = "Heading"
 """`A > B`: the one key that is embedded. LlamaIndex renders metadata as `key: value`, so this
 spelling yields the `Heading: A > B` line of S1-06."""

@@ -133,8 +133,10 @@ def test_nodes_of_every_parser_know_the_headings_above_and_inside_them(name: str
 def test_headings_found_by_a_parser_survive_the_next_one() -> None:
     first = get_parser("heading", min_chunk_size=0)
     document = Document(text=f"# A\n\n## B\n\n{BODY * 3}", id_="doc")
-    for node in get_parser("fixed", chunk_size=200, chunk_overlap=0)(first([document])):
-        assert node.metadata[keys.HEADING_PATH] == ["A", "B"]
+    nodes = get_parser("fixed", chunk_size=200, chunk_overlap=0)(first([document]))
+    assert [node.metadata[keys.HEADING_PATH] for node in nodes] == (
+        [["A"]] + [["A", "B"]] * (len(nodes) - 1)
+    )
 
 
 def test_the_link_of_a_section_of_a_web_page_is_the_page_with_the_anchor() -> None:

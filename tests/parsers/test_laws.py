@@ -14,44 +14,12 @@ from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.node_parser import MarkdownNodeParser
 from llama_index.core.schema import Document, NodeRelationship, TextNode
+from parser_laws import SMALL, small_parser
 from strategies import MARKDOWN, TEXTS
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
 from rag_nodes.text.tokens import count_tokens
-
-SMALL = {
-    "fixed": {"chunk_size": 40, "chunk_overlap": 12},
-    "fixed-tokens": {"chunk_size": 16, "chunk_overlap": 5, "unit": "tokens"},
-    "heading": {"chunk_size": 40, "min_chunk_size": 8},
-    "web": {
-        "chunk_size": 40,
-        "chunk_overlap": 10,
-        "min_chunk_size": 8,
-        "split_only_if_over": 40,
-    },
-    "token-overlap": {"chunk_size": 24, "chunk_overlap": 9, "whole_document_below": 0},
-    "semantic": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},
-    "semantic-optimal": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},
-    "recursive": {"chunk_size": 40, "chunk_overlap": 12},
-    "recursive-tokens": {"chunk_size": 16, "chunk_overlap": 5, "unit": "tokens"},
-    "sentence": {"chunk_size": 24, "chunk_overlap": 9, "unit": "tokens"},
-    "pdf-qa": {"chunk_size": 40},
-    "sentence-window": {"chunk_size": 24, "unit": "tokens", "max_tokens": 24},
-    "page": {"chunk_size": 24},
-    "auto": {
-        "chunk_size": 32,
-        "min_chunk_size": 6,
-        "chunk_overlap": 9,
-        "whole_document_below": 0,
-    },
-}
-"""Sizes so small that generated documents are cut many times."""
-
-
-def small_parser(name: str) -> SpanNodeParser:
-    return get_parser(name.removesuffix("-tokens"), **SMALL[name])
-
 
 ALL = pytest.mark.parametrize("name", SMALL)
 

@@ -17,6 +17,7 @@ from rag_nodes.parsers.auto_rules import SEMANTIC, rule_for
 from rag_nodes.parsers.auto_signals import Signals, measures_of, sample_of, signals_of
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
+from rag_nodes.parsers.origins import origins_of
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
@@ -154,8 +155,10 @@ class AutoNodeParser(SpanNodeParser):
 
     def explain(self, text: str | BaseNode) -> Decision:
         """What would be picked for a text or document, and why; costs no embedding."""
-        source = self._source(text) if isinstance(text, str) else self._source_of(text)
-        return self._decide(source)[0]
+        if isinstance(text, str):
+            return self._decide(self._source(text))[0]
+        (origin,) = origins_of([text])
+        return self._decide(self._source_of(origin))[0]
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """The cuts of the parser that suits the text."""

@@ -24,7 +24,8 @@ from pydantic import ModelWrapValidatorHandler
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.nodes import Origin, build_nodes, link_neighbours, origins_of
+from rag_nodes.parsers.nodes import build_nodes, link_neighbours
+from rag_nodes.parsers.origins import Origin, origins_of
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.encodings import DEFAULT_ENCODING
@@ -222,9 +223,10 @@ class SpanNodeParser(NodeParser):
     def _sources(self, nodes: Sequence[BaseNode]) -> Iterator[tuple[Origin, SourceText]]:
         """What is to be cut, one after the other."""
         for origin in origins_of(nodes):
-            yield origin, self._source_of(origin.node)
+            yield origin, self._source_of(origin)
 
-    def _source_of(self, node: BaseNode) -> SourceText:
+    def _source_of(self, origin: Origin) -> SourceText:
+        node = origin.node
         text = node.get_content(metadata_mode=MetadataMode.NONE)
         return self._source(text, str(node.metadata.get(keys.TITLE) or ""), _format_of(node, text))
 

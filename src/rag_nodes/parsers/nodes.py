@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import uuid
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +20,8 @@ from llama_index.core.schema import (
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.likeness import like
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.origins import Origin
+from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
 from rag_nodes.text.tokenizers import is_estimate
 
 _NAMESPACE = uuid.UUID("5f1d1b0e-6b1c-5e0e-9a55-7d2f4a3c9b10")
@@ -50,92 +51,11 @@ _NODE = TextNode(text="")
 _NEIGHBOUR = RelatedNodeInfo(node_id="", node_type=ObjectType.TEXT)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The document or node that is being cut.
-
-    Attributes:
-        node: what was handed to the parser.
-        base: document offset of its first character; None where it is not known for certain.
-        first_page: page of its first character; None where there are no pages.
-        page_starts: document offsets at which the pages after `first_page` start.
-    """
-
-    node: BaseNode
-    base: int | None
-    first_page: int | None
-    page_starts: Sequence[int]
-
-    @property
-    def document_id(self) -> str:
-        """Id of the root document."""
-        return self.node.ref_doc_id or self.node.node_id
-
-
-def origins_of(nodes: Sequence[BaseNode]) -> Iterator[Origin]:
-    """Where each node handed to a parser lies in its document, where that is certain."""
-    doubtful = _documents_with_contradictions(nodes)
-    for node in nodes:
-        base = _base_of(node)
-        if node.ref_doc_id in doubtful:
-            base = None
-        yield Origin(node, base, *_pages_of(node, base))
-
-
-def _base_of(node: BaseNode) -> int | None:
-    """Offset of a node's first character in its document; None where its own facts disagree."""
-    if node.source_node is None:
-        return 0
-    start = getattr(node, "start_char_idx", None)
-    end = getattr(node, "end_char_idx", None)
-    if start is None or end is None or end - start != len(node.get_content()):
-        return None
-    outer_start = node.metadata.get(keys.START_CHAR, start)
-    outer_end = node.metadata.get(keys.END_CHAR, end)
-    # A stock parser behind one of ours counts from the wrong place but keeps our metadata.
-    return start if outer_start <= start and end <= outer_end else None
-
-
-def _documents_with_contradictions(nodes: Sequence[BaseNode]) -> set[str]:
-    """Documents whose nodes claim the same characters for different text.
-
-    LlamaIndex searches for offsets and may find wrong ones. A parser further down never sees the
-    document, but two nodes that overlap must agree on the characters they share.
-    """
-    doubtful: set[str] = set()
-    last: dict[str, tuple[int, int, str]] = {}
-    claims = [
-        (base, node) for node in nodes if node.source_node and (base := _base_of(node)) is not None
-    ]
-    for base, node in sorted(claims, key=lambda claim: claim[0]):
-        document, text = node.ref_doc_id or "", node.get_content()
-        start, end, before = last.get(document, (0, 0, ""))
-        shared = min(end, base + len(text)) - base
-        if shared > 0 and before[base - start : base - start + shared] != text[:shared]:
-            doubtful.add(document)
-        if base + len(text) >= end:
-            last[document] = (base, base + len(text), text)
-    return doubtful
-
-
-def _pages_of(node: BaseNode, base: int | None) -> tuple[int | None, Sequence[int]]:
-    """First page of a node and the starts of the pages after it, in document offsets."""
-    if base is None:
-        return None, ()
-    starts = node.metadata.get(keys.PAGE_STARTS)
-    if starts:
-        return max(1, bisect_right(starts, base)), starts[bisect_right(starts, base) :]
-    first = node.metadata.get(keys.PAGE_START)
-    if first is None:
-        return None, ()
-    return int(first), node.metadata.get(keys.PAGE_BREAKS, ())
-
-
 def build_nodes(
     origin: Origin, source: SourceText, cuts: Iterable[Cut], *, parser: str, inherit: bool
 ) -> list[TextNode]:
     """One node per cut, with everything but its neighbours."""
-    shared = _inherited(origin.node) if inherit else {}
+    shared = _inherited(origin) if inherit else {}
     shared[keys.PARSER] = parser
     shared[keys.TEXT_FORMAT] = source.text_format.value
     if is_estimate(source.encoding):
@@ -144,8 +64,8 @@ def build_nodes(
     return [maker.make(cut) for cut in cuts]
 
 
-def _inherited(node: BaseNode) -> dict[str, Any]:
-    return {key: value for key, value in node.metadata.items() if key not in _OWN_TO_A_NODE}
+def _inherited(origin: Origin) -> dict[str, Any]:
+    return {key: value for key, value in origin.inherited().items() if key not in _OWN_TO_A_NODE}
 
 
 class _NodeMaker:
@@ -158,6 +78,7 @@ class _NodeMaker:
         self.origin = origin
         self.source = source
         self.shared = shared
+        self.nested = {k: v for k, v in shared.items() if isinstance(v, (list, dict, set))}
         source_of = str(node.metadata.get(keys.SOURCE, ""))
         self.address = source_of.partition("#")[0] if "://" in source_of else ""
         self.root = node.source_node or RelatedNodeInfo(
@@ -169,7 +90,10 @@ class _NodeMaker:
 
     def make(self, cut: Cut) -> TextNode:
         text = self.source.text[cut.start : cut.end]
-        metadata = {**self.shared, **self._place(cut), **cut.facts, **self._headings(cut)}
+        facts = self.origin.believed(cut.facts)
+        metadata = {**self.shared, **self._place(cut), **facts, **self._headings(cut)}
+        if self.nested:  # so that a change to one node is none to its neighbours
+            metadata.update(deepcopy(self.nested))
         metadata[keys.TOKEN_COUNT] = self.source.count(cut.start, cut.end)
         if self.address and metadata.get(keys.LINK, "").startswith("#"):
             metadata[keys.LINK] = self.address + metadata[keys.LINK]
@@ -187,29 +111,40 @@ class _NodeMaker:
             relationships={NodeRelationship.SOURCE: self.root},
         )
 
-    def _headings(self, cut: Cut) -> dict[str, Any]:
-        """Headings above the node and inside it.
+    def _headings(self, cut: Cut) -> Mapping[str, Any]:
+        """Headings above the node and inside it, and what follows from them.
 
-        Above: what the strategy says, else what a parser before us found, else the text's own.
+        Of a document: what the strategy says, else what its metadata say, else its own text. Of a
+        fragment: what the parser before us found, as only that one saw what stands around it.
         """
+        if not self.origin.is_document:
+            path, link = self.origin.headings_above(cut.start)
+            inside = self.origin.headings_inside(cut.start, cut.end)
+            return {**_named(path, inside), **({keys.LINK: link} if link else {})}
         tree = self.source.packer.headings
         inherited = self.shared.get(keys.HEADING_PATH)
         stated = cut.facts.get(keys.HEADING_PATH)  # empty where the strategy knows of none
         if not (tree.headings or inherited or stated):
-            return {}
+            return NO_FACTS
         above = tree.path_at(cut.start) if stated is None else ()
         path = list(stated or inherited or above)
-        facts: dict[str, Any] = {}
-        if path:
-            facts[keys.HEADING_PATH] = path
-            facts[keys.HEADING] = path[-1]
-            facts[keys.BREADCRUMB] = " > ".join(path)
-        base = self.origin.base
-        if base is not None and not inherited and (inside := tree.inside(cut.start, cut.end)):
-            facts[keys.HEADINGS_INSIDE] = [
-                [base + heading.block.start, list(heading.path)] for heading in inside
-            ]
-        return facts
+        return _named(path, [] if inherited else self._inside(cut, path if stated else None))
+
+    def _inside(self, cut: Cut, stated: list[str] | None) -> list[list[Any]]:
+        """`[offset, path]` of the headings in a node.
+
+        Where the node is named after another section than it starts in, its start is one of them.
+        """
+        tree, title = self.source.packer.headings, self.source.title
+        root = tree.root(title) if stated and stated[:1] == [title] else []
+        found = [(h.block.start, h.path) for h in tree.inside(cut.start, cut.end)]
+        opening = tree.path_at(cut.start)
+        if stated and root + list(opening) != stated:
+            elsewhere = any(root + list(path) == stated for _, path in found)
+            if opening or elsewhere:
+                found.insert(0, (cut.start, opening))
+        base = self.origin.base or 0
+        return [[base + offset, _below(root, path)] for offset, path in found]
 
     def _hidden_keys(self, metadata: dict[str, Any]) -> tuple[list[str], list[str]]:
         """Keys of these metadata that the embedding model and the LLM do not see."""
@@ -245,6 +180,23 @@ class _NodeMaker:
             if last > first:
                 place[keys.PAGE_BREAKS] = list(breaks[first:last])
         return place
+
+
+def _named(path: list[str], inside: list[list[Any]]) -> dict[str, Any]:
+    """The metadata that tell of headings; none where there are none."""
+    facts: dict[str, Any] = {}
+    if path:
+        facts[keys.HEADING_PATH] = path
+        facts[keys.HEADING] = path[-1]
+        facts[keys.BREADCRUMB] = " > ".join(path)
+    if inside:
+        facts[keys.HEADINGS_INSIDE] = inside
+    return facts
+
+
+def _below(root: list[str], path: Sequence[str]) -> list[str]:
+    """A path under the title, unless that is what it begins with anyway."""
+    return list(path) if list(path[:1]) == root else [*root, *path]
 
 
 @lru_cache(maxsize=256)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llama_index.core.bridge.pydantic import Field
-from llama_index.core.schema import BaseNode
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.nodes import origins_of
+from rag_nodes.parsers.origins import Origin
 from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.blocks import Kind
@@ -56,8 +55,9 @@ class PageNodeParser(SpanNodeParser):
                     facts[keys.WHOLE_DOCUMENT] = True
                 yield Cut(*span, facts)
 
-    def _source_of(self, node: BaseNode) -> SourceText:
-        return _PagedText(super()._source_of(node), _breaks_of(node))
+    def _source_of(self, origin: Origin) -> SourceText:
+        base = origin.base or 0
+        return _PagedText(super()._source_of(origin), [at - base for at in origin.page_starts])
 
 
 class _PagedText(SourceText):
@@ -70,12 +70,6 @@ class _PagedText(SourceText):
     def __init__(self, source: SourceText, breaks: Sequence[int]) -> None:
         vars(self).update(vars(source))
         self.breaks = breaks
-
-
-def _breaks_of(node: BaseNode) -> Sequence[int]:
-    """Offsets inside the node's own text at which another page starts."""
-    origin = next(origins_of([node]))
-    return [offset - (origin.base or 0) for offset in origin.page_starts]
 
 
 def _pages(text: str, breaks: Sequence[int]) -> Iterator[Span]:

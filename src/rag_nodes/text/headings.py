@@ -44,6 +44,11 @@ class HeadingTree:
         position = bisect_right(self._starts, offset)
         return self.headings[position - 1].path if position else ()
 
+    def root(self, title: str) -> list[str]:
+        """The title, where everything stands under it because no heading is of level 1."""
+        words = " ".join(title.split())
+        return [words] if words and all(h.block.level > 1 for h in self.headings) else []
+
     def inside(self, start: int, end: int) -> list[Heading]:
         """Headings that start after `start` and before `end`."""
         return self.headings[bisect_right(self._starts, start) : bisect_left(self._starts, end)]
