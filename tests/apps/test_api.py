@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from app_server import listening
+from crawls import SHORT, SITE, write_crawl
 from openai_server import Fault
 from pydantic import SecretStr
 from starlette.applications import Starlette
@@ -87,6 +88,20 @@ def test_a_question_is_answered_with_its_page_and_no_path_of_the_server(
     )
     assert "/tmp" not in reply.text  # noqa: S108 - where uploads were
     assert "rag_nodes_" not in reply.text
+
+
+def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: Path) -> None:
+    crawl = write_crawl(tmp_path / "crawl.json")
+    session = _uploaded(client, crawl.read_text("utf-8"), "crawl.json")
+    found = {}
+    for name in ("guide", "long", "short", "copy", "elsewhere"):
+        body = {"question": "What page is short?", "filter": {"source": f"{SITE}/{name}"}}
+        answer = client.post("/ask", json=body, headers=session).json()
+        found[name] = {one["text"] for one in answer["chunks"]}
+    assert found["short"] == found["copy"] == {SHORT}, "both addresses lead to the same text"
+    assert all("draws water" in text for text in found["guide"] | found["long"])
+    assert not found["guide"] & found["long"]
+    assert found["elsewhere"] == set()
 
 
 def test_only_one_parser_alone_reads_more_for_steps_and_says_so(client: httpx.Client) -> None:

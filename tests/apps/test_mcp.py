@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from app_server import listening
+from crawls import SHORT, SITE, write_crawl
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import SecretStr
@@ -113,6 +114,21 @@ async def test_an_agent_asks_the_stored_documents_and_changes_nothing(
     assert str(tmp_path) not in json.dumps([asked.model_dump(), missing.model_dump()])
     with open_store(offline.store) as store:
         assert store.collections() == before
+
+
+async def test_an_agent_chooses_a_page_of_a_crawl_by_its_url(
+    address: str, offline: Settings, tmp_path: Path
+) -> None:
+    with open_store(offline.store) as store:
+        parsers = {"heading": get_parser("heading")}
+        ingest([write_crawl(tmp_path / "c.json")], parsers, store, models=choose_models(offline))
+    question = {"question": "What page is short?", "filter": {"source": f"{SITE}/copy"}}
+    async with _connected(address) as session:
+        asked = _data(await session.call_tool("ask", question))
+        compared = await session.call_tool("compare", {**question, "parsers": ["heading"]})
+    (column,) = _data(compared)["columns"]
+    for answer in (asked, column["answer"]):
+        assert [chunk["text"] for chunk in answer["chunks"]] == [SHORT]
 
 
 async def test_asking_where_nothing_is_stored_says_so_and_makes_no_folder(

@@ -99,6 +99,8 @@ def test_a_filter_that_makes_no_sense_is_refused(handbook: Callable[..., Ended],
 def test_filters_add_up_and_each_is_given_once() -> None:
     both = search_filter(["file=a=b.pdf", "page=3", "heading= Water supply "])
     assert both == Filter(file_name="a=b.pdf", pages=(3, 3), heading="Water supply")
+    address = "https://example.org/a?b=c"
+    assert search_filter([f"source={address}"]) == Filter(source=address)
     assert search_filter([]) is None
     with pytest.raises(ConfigurationError, match="page is given twice"):
         search_filter(["page=3", "page=4"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, nan
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,13 +63,34 @@ def test_the_presets_retrieve_what_their_source_says() -> None:
     assert QUERY_PRESETS["pdf-qa"].chunks(widened=True) == 50
 
 
-def test_impossible_options_are_refused() -> None:
+def test_an_option_of_the_wrong_type_or_range_is_refused_in_words() -> None:
     for options, words in (
         ({"budget": 0}, "budget"),
         ({"context_window": 0}, "context_window"),
         ({"step_factor": 0.9}, "step_factor"),
         ({"cache_ttl_hours": -1}, "cache_ttl_hours"),
         ({"expand": "sideways"}, "neighbours or parent"),
+        ({"budget": nan}, "budget must be a whole number"),
+        ({"budget": "1500"}, "budget must be a whole number"),
+        ({"budget": True}, "budget must be a whole number"),
+        ({"top_k": 1.5}, "top_k must be a whole number"),
+        ({"top_k": 0}, "top_k must be at least 1"),
+        ({"similarity_cutoff": nan}, "similarity_cutoff must be a number"),
+        ({"similarity_cutoff": 1.2}, "similarity_cutoff must be between -1 and 1"),
+        ({"similarity_cutoff": "0.3"}, "similarity_cutoff must be a number"),
+        ({"step_factor": inf}, "step_factor must be a number"),
+        ({"cache_ttl_hours": nan}, "cache_ttl_hours must be a number"),
+        ({"mode": "psychic"}, "choose hybrid, dense or sparse"),
+        ({"mode": ["dense"]}, "choose hybrid, dense or sparse"),
+        ({"fusion": "vote"}, "choose score, distribution or rank"),
+        ({"step_words": "how"}, "step_words must be a list of texts"),
+        ({"step_words": [1]}, "step_words must be a list of texts"),
+        ({"prices": {"m": 1}}, "prices of 'm'"),
+        ({"prices": {"m": (1, nan)}}, "prices of 'm'"),
+        ({"prices": [("m", 1, 2)]}, "prices must map"),
+        ({"filter": {"file_name": "a"}}, "filter must be a Filter"),
+        ({"rerank": "model"}, "rerank must be a function"),
+        ({"retrieval_only": "no"}, "retrieval_only must be a bool"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             QueryOptions(**options)

@@ -43,6 +43,8 @@ def fill(store: Store, collection: str, make_node: MakeNode) -> None:
             page_start=pages[0],
             page_end=pages[1],
             heading_path=path,
+            source=f"https://example.org/{document}",
+            also_at=[f"https://example.org/old-{document}"],
             Heading=" > ".join(path),
         )
 
@@ -81,6 +83,10 @@ def found(store: Store, collection: str, wanted: Filter, **options: object) -> s
         (Filter(document_ids=("manual",)), {"one", "two", "three"}),
         (Filter(document_ids=()), set()),
         (Filter(document_ids=("manual",), pages=(3, 9), heading="install"), {"two"}),
+        (Filter(source="https://example.org/annex"), {"four"}),
+        (Filter(source="https://example.org/old-annex"), {"four"}),
+        (Filter(source="https://example.org/manual", pages=(3, 3)), {"two"}),
+        (Filter(source="https://example.org/"), set()),
     ],
 )
 def test_a_filter_lets_exactly_its_chunks_pass_in_every_mode(
@@ -121,6 +127,17 @@ def test_a_filter_without_conditions_is_none() -> None:
         ({"pages": (4, 3)}, "must not exceed"),
         ({"file_name": " "}, "file_name is blank"),
         ({"heading": ""}, "heading is blank"),
+        ({"source": " "}, "source is blank"),
+        ({"file_name": 5}, "file_name must be a text, not 5"),
+        ({"source": b"x"}, "source must be a text"),
+        ({"pages": 3}, "pages must be the first and the last one"),
+        ({"pages": (3,)}, "pages must be the first and the last one"),
+        ({"pages": ("3", "9")}, "pages must be the first and the last one"),
+        ({"pages": (1.5, 3)}, "pages must be the first and the last one"),
+        ({"pages": "39"}, "pages must be the first and the last one"),
+        ({"document_ids": "one"}, "document_ids must be a list of texts"),
+        ({"document_ids": [1]}, "document_ids must be a list of texts"),
+        ({"heading_path": "Setup"}, "heading_path must be a list of texts"),
         ({"heading_path": tuple("1234567")}, "7 headings and no chunk has more than 6"),
     ],
 )
@@ -137,6 +154,7 @@ EVERYTHING: dict[str, Any] = {
     "heading": "pump",
     "heading_path": tuple("123456"),
     "document_ids": ("one",),
+    "source": "https://example.org/a",
 }
 """A value for every field of a filter."""
 
@@ -147,7 +165,7 @@ def test_every_key_that_a_filter_names_has_an_index_of_the_right_kind() -> None:
         scope = conditions(Filter(**{name: value}))
         assert scope is not None
         named: Any = scope.must
-        for condition in named:
+        for condition in (one for part in named for one in getattr(part, "should", [part])):
             assert INDEXES.get(condition.key) == kind_for(condition), condition.key
 
 

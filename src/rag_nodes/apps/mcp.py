@@ -27,6 +27,7 @@ from rag_nodes.apps.api.models import (
     CompareBody,
     ParserName,
     ParserOptions,
+    SearchFilter,
     Size,
 )
 from rag_nodes.apps.api.replies import AnswerReply, Chunk, Chunks, Compared
@@ -65,6 +66,7 @@ _Parser = Annotated[ParserName, Field(description="How the text is cut.")]
 _Options = Annotated[
     ParserOptions | None, Field(description="Options that differ from the parser's preset.")
 ]
+_Filter = Annotated[SearchFilter | None, Field(description="Search only these chunks.")]
 _Budget = Annotated[Size | None, Field(description="Tokens of context; null for no limit.")]
 
 
@@ -124,11 +126,18 @@ class _Tools:
         parser: _Parser = "heading",
         options: _Options = None,
         budget: _Budget = BUDGET,
+        filter: _Filter = None,  # noqa: A002 - what REST calls it
     ) -> AnswerReply:
         """Answer a question, citing the passages it rests on."""
 
         def work() -> AnswerReply:
-            body = AskBody(question=question, parser=parser, options=options, **_limit(budget))
+            body = AskBody(
+                question=question,
+                parser=parser,
+                options=options,
+                filter=filter,
+                **_limit(budget),
+            )
             (column,) = self._answers(body, text).columns
             if column.answer is None:
                 raise RagNodesError(column.error or "there is no answer")
@@ -144,11 +153,12 @@ class _Tools:
             list[ParserName], Field(min_length=1, max_length=4, description="Which to compare.")
         ] = ["fixed", "heading", "token-overlap", "semantic"],  # noqa: B006 - only read
         budget: _Budget = BUDGET,
+        filter: _Filter = None,  # noqa: A002 - what REST calls it
     ) -> Compared:
         """Answer a question with several parsers, to see which finds the better passages."""
 
         def work() -> Compared:
-            body = CompareBody(question=question, parsers=parsers, **_limit(budget))
+            body = CompareBody(question=question, parsers=parsers, filter=filter, **_limit(budget))
             return Compared.of(self._answers(body, text))
 
         return await self._run(work)

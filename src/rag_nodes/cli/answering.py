@@ -35,7 +35,7 @@ Filters = Annotated[
         "-f",
         metavar="KEY=VALUE",
         help="Search only there, repeatable: file=manual.pdf, page=3 or page=3-9, "
-        "heading=WORDS that the headings above hold.",
+        "heading=WORDS that the headings above hold, source=URL of a page of a crawl.",
         rich_help_panel=_SEARCH,
         show_default=False,
     ),
@@ -97,7 +97,7 @@ def search_filter(texts: Sequence[str]) -> Filter | None:
         key, _, value = (part.strip() for part in text.partition("="))
         if key not in _FIELDS or not value:
             raise ConfigurationError(
-                f"--filter {text}: write file=NAME, page=3, page=3-9 or heading=WORDS"
+                f"--filter {text}: write file=NAME, page=3, page=3-9, heading=WORDS or source=URL"
             )
         if _FIELDS[key] in conditions:
             raise ConfigurationError(f"--filter: {key} is given twice; leave one out")
@@ -105,7 +105,7 @@ def search_filter(texts: Sequence[str]) -> Filter | None:
     return Filter(**conditions) if conditions else None
 
 
-_FIELDS = {"file": "file_name", "page": "pages", "heading": "heading"}
+_FIELDS = {"file": "file_name", "page": "pages", "heading": "heading", "source": "source"}
 """Keys as typed, and the fields of a filter they mean."""
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.models.function_words import content_words
 from rag_nodes.query.answering import messages, translated
+from rag_nodes.query.checks import check_whole
 from rag_nodes.query.events import Finished
 from rag_nodes.query.preparing import check_question
 from rag_nodes.query.usage import Usage, usage_of
@@ -65,8 +65,7 @@ class RagNodesChat:
     """
 
     def __init__(self, engine: RagNodesQueryEngine, *, memory_tokens: int = 2000) -> None:
-        if memory_tokens < 1:
-            raise ConfigurationError(f"memory_tokens must be at least 1, not {memory_tokens}")
+        check_whole("memory_tokens", memory_tokens, least=1)
         self.engine = engine
         self.memory_tokens = memory_tokens
         self._turns: list[tuple[str, str]] = []

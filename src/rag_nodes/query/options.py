@@ -7,17 +7,31 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.query.checks import (
+    check_choice,
+    check_number,
+    check_prices,
+    check_texts,
+    check_type,
+    check_whole,
+)
 from rag_nodes.query.steps import STEP_WORDS
+from rag_nodes.store.filters import Filter
 
 if TYPE_CHECKING:
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
     from rag_nodes.store import Hit, SearchMode
-    from rag_nodes.store.filters import Filter
     from rag_nodes.store.fusion import Fusion
 
 Expand = Literal["none", "neighbours", "parent"]
 """Nothing, the chunks before and after each hit, or the parent instead of its children."""
+
+_CHOICES = {
+    "mode": ("hybrid", "dense", "sparse"),
+    "fusion": ("score", "distribution", "rank"),
+    "expand": ("none", "neighbours", "parent"),
+}
 
 CANDIDATES = 50
 """Chunks retrieved where a token budget decides how many are used."""
@@ -52,7 +66,7 @@ class QueryOptions:
         retrieval_only: show what would be read and answer nothing.
 
     Raises:
-        ConfigurationError: a number is out of range, or a choice unknown.
+        ConfigurationError: a value is of the wrong type or out of range, or a choice unknown.
 
     Example:
         >>> QueryOptions(budget=None).chunks(widened=False)
@@ -75,18 +89,22 @@ class QueryOptions:
     retrieval_only: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work before anything is asked; the store checks mode and fusion."""
+        """Refuse what cannot work before anything is asked."""
         for name in ("budget", "top_k", "context_window"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigurationError(f"{name} must be at least 1, not {value}")
-        if self.step_factor is not None and self.step_factor < 1:
-            raise ConfigurationError(f"step_factor must be at least 1, not {self.step_factor}")
-        if self.cache_ttl_hours < 0:
-            raise ConfigurationError(f"cache_ttl_hours must not be below 0: {self.cache_ttl_hours}")
-        if self.expand not in {"none", "neighbours", "parent"}:
+            check_whole(name, getattr(self, name), least=1)
+        check_number("similarity_cutoff", self.similarity_cutoff, least=-1, most=1)
+        check_number("step_factor", self.step_factor, least=1)
+        check_number("cache_ttl_hours", self.cache_ttl_hours, least=0)
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        check_texts("step_words", self.step_words)
+        check_prices(self.prices)
+        check_type("filter", self.filter, Filter)
+        check_type("retrieval_only", self.retrieval_only, bool)
+        if not (self.rerank is None or callable(self.rerank) or _reranks(self.rerank)):
             raise ConfigurationError(
-                f"unknown expand {self.expand!r}; choose none, neighbours or parent"
+                f"rerank must be a function of question and hits, or a LlamaIndex postprocessor, "
+                f"not {self.rerank!r}"
             )
 
     def chunks(self, *, widened: bool) -> int:
@@ -104,6 +122,10 @@ class QueryOptions:
         if self.budget is None or not widened:
             return self.budget
         return round(self.budget * self.factor)
+
+
+def _reranks(value: object) -> bool:
+    return callable(getattr(value, "postprocess_nodes", None))
 
 
 QUERY_PRESETS: dict[str, QueryOptions] = {

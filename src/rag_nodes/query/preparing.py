@@ -126,8 +126,10 @@ def check_question(question: str) -> None:
     """Refuse a question that asks nothing.
 
     Raises:
-        ConfigurationError: it is blank.
+        ConfigurationError: it is blank, or no text.
     """
+    if not isinstance(question, str):
+        raise ConfigurationError(f"the question must be a text, not {question!r}")
     if not question.strip():
         raise ConfigurationError("the question is empty: type what you want to know")
 

@@ -32,6 +32,7 @@ BUDGET = 1500
 """Tokens of context where a request names no limit."""
 _LARGEST = 100_000
 Size = Annotated[int, Field(ge=1, le=_LARGEST)]
+Address = Annotated[str, Field(max_length=2000, pattern=r"\S")]
 Name = Annotated[str, Field(max_length=200, pattern=r"\S")]
 
 
@@ -98,13 +99,18 @@ class SearchFilter(_Body):
         default=None, description="It touches this page or an earlier one."
     )
     heading: Name | None = Field(default=None, description="Words in the headings above it.")
+    source: Address | None = Field(
+        default=None, description="URL of its page of a crawl, whole, or path of its file."
+    )
 
     def condition(self) -> Filter:
         """The same as the library's filter."""
         pages = None
         if self.first_page is not None or self.last_page is not None:
             pages = (self.first_page or 1, self.last_page or _LARGEST)
-        return Filter(file_name=self.file_name, pages=pages, heading=self.heading)
+        return Filter(
+            file_name=self.file_name, pages=pages, heading=self.heading, source=self.source
+        )
 
 
 class Question(_Body):
