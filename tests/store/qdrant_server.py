@@ -87,7 +87,12 @@ def _upsert(client: QdrantClient, name: str, body: Any) -> Any:
 
 
 def _retrieve(client: QdrantClient, name: str, body: Any) -> Any:
-    return client.retrieve(name, body["ids"], with_payload=body.get("with_payload", True))
+    return client.retrieve(
+        name,
+        body["ids"],
+        with_payload=body.get("with_payload", True),
+        with_vectors=body.get("with_vector", False),
+    )
 
 
 def _scroll(client: QdrantClient, name: str, body: Any) -> Any:

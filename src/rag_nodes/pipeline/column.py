@@ -150,7 +150,9 @@ class ColumnRun:
         deposit.expect(len(nodes), present=len(kept), stale=stored.keys() - ids)
         if deposit.is_stored:
             self._emptied.append(deposit)
-        self._enqueue([node for node in nodes if node.node_id not in kept], deposit)
+        due = [node for node in nodes if node.node_id not in kept]
+        self._reuse_vectors([node for node in due if node.node_id in stored])
+        self._enqueue(due, deposit)
 
     def _known(self) -> Catalogue:
         if self._catalogue is None:
@@ -164,6 +166,15 @@ class ColumnRun:
         self._counts.add(_tokens(node) for node in nodes)
         self._report(Progress("parse", self.name, self._counts.chunks))
         return nodes
+
+    def _reuse_vectors(self, nodes: list[BaseNode]) -> None:
+        """Give nodes whose metadata alone changed the vectors that are stored for them."""
+        with self._timed("store"):
+            stored = self._store.vectors(self._collection, [node.node_id for node in nodes])
+        for node in nodes:
+            text, vector = stored.get(node.node_id, (None, None))
+            if text == node.get_content(MetadataMode.EMBED):
+                node.embedding = vector
 
     def _enqueue(self, nodes: Sequence[BaseNode], deposit: Deposit) -> None:
         self._wanted += len(nodes)
@@ -222,7 +233,7 @@ class ColumnRun:
     def _embedded(self, part: _Waiting) -> _Waiting:
         """What has its vectors now; where a request is refused, each chunk goes alone (S3-19)."""
         try:
-            self._embed([node for node, _ in part])
+            self._embed([node for node, _ in part if node.embedding is None])
         except UnknownModelError:
             raise
         except ModelRequestError as error:
@@ -239,6 +250,8 @@ class ColumnRun:
         """Give the nodes their vectors, in place."""
         from rag_nodes.models import map_model_error
 
+        if not nodes:
+            return
         try:
             self._models.embedding(nodes)
         except RagNodesError:

@@ -8,6 +8,7 @@ killed run complete itself when it is run again.
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -85,7 +86,9 @@ def ingest(
     """Read files, cut them with every parser, embed the chunks and store them.
 
     Ingesting twice changes nothing and embeds nothing; a changed file replaces its chunks, new
-    ones written before old ones are deleted; a run that was killed completes when run again.
+    ones written before old ones are deleted; a run that was killed completes when run again. A
+    file of which only metadata or pages changed, its title for example, is stored anew, and what
+    reads the same to the embedding model keeps its vector.
 
     Args:
         paths: files, and folders to walk.
@@ -238,15 +241,20 @@ def _lack(column: FileColumn) -> str:
 
 
 def _hashed(document: Document) -> Document:
-    """The document with a hash of its text; readers other than ours may not have set one."""
-    if document.metadata.get(SOURCE_HASH):
-        return document
-    digest = hashlib.sha256(document.text.encode("utf-8", "surrogatepass")).hexdigest()
+    """The document with a hash of all that its nodes are made of: text, pages and metadata."""
+    ignored = (SOURCE_HASH, READ_WARNINGS)
+    facts = sorted((key, value) for key, value in document.metadata.items() if key not in ignored)
+    content = json.dumps([document.text, facts], default=str, skipkeys=True)
+    hidden = {SOURCE_HASH: hashlib.sha256(content.encode()).hexdigest()}
     return document.model_copy(
         update={
-            "metadata": {**document.metadata, SOURCE_HASH: digest},
-            "excluded_embed_metadata_keys": [*document.excluded_embed_metadata_keys, SOURCE_HASH],
-            "excluded_llm_metadata_keys": [*document.excluded_llm_metadata_keys, SOURCE_HASH],
+            "metadata": {**document.metadata, **hidden},
+            "excluded_embed_metadata_keys": [
+                *dict.fromkeys((*document.excluded_embed_metadata_keys, SOURCE_HASH))
+            ],
+            "excluded_llm_metadata_keys": [
+                *dict.fromkeys((*document.excluded_llm_metadata_keys, SOURCE_HASH))
+            ],
         }
     )
 

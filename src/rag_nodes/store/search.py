@@ -255,3 +255,25 @@ def nodes_of(engine: Engine, collection: str, node_ids: list[str]) -> dict[str, 
         if isinstance(node, TextNode):
             nodes[str(record.id)] = node
     return nodes
+
+
+def vectors_of(
+    engine: Engine, collection: str, node_ids: list[str]
+) -> dict[str, tuple[str, list[float]]]:
+    """Embedding text and vector of the stored nodes, by id."""
+    from llama_index.core.schema import MetadataMode
+    from llama_index.core.vector_stores.utils import metadata_dict_to_node
+
+    from rag_nodes.store.vectors import DENSE
+
+    records: Any = engine.client.retrieve(
+        collection, ids=node_ids, with_payload=True, with_vectors=[DENSE]
+    )
+    return {
+        str(record.id): (
+            metadata_dict_to_node(record.payload).get_content(MetadataMode.EMBED),
+            list(record.vector[DENSE]),
+        )
+        for record in records
+        if DENSE in (record.vector or {})
+    }

@@ -9,7 +9,7 @@ from rag_nodes.store.catalogue import PAYLOAD_KEYS, Catalogue
 from rag_nodes.store.engine import MEMORY, connect, disconnect
 from rag_nodes.store.faults import missing
 from rag_nodes.store.names import CollectionInfo, described
-from rag_nodes.store.search import Query, SearchMode, documents_filter, nodes_of, search
+from rag_nodes.store.search import Query, SearchMode, documents_filter, nodes_of, search, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,6 +191,19 @@ class Store:
         """
         with self._engine.calls(collection):
             return nodes_of(self._engine, collection, list(node_ids))
+
+    def vectors(
+        self, collection: str, node_ids: Sequence[str]
+    ) -> dict[str, tuple[str, list[float]]]:
+        """What the nodes with these ids were embedded as: the text, and its vector.
+
+        Unknown ids are left out. Vectors have unit length, as Qdrant keeps them for cosine.
+        """
+        found: dict[str, tuple[str, list[float]]] = {}
+        for first in range(0, len(node_ids), _PAGE):
+            with self._engine.calls(collection):
+                found |= vectors_of(self._engine, collection, list(node_ids[first : first + _PAGE]))
+        return found
 
     def _chunks(
         self, collection: str, document_id: str | None = None
