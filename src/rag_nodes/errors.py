@@ -87,7 +87,7 @@ class ReadError(RagNodesError):
         self.path = Path(path)
         self.reason = reason or type(self).reason
         self.remedy = remedy or type(self).remedy
-        super().__init__(f"{self.path}: {self.reason}; {self.remedy}")
+        super().__init__(f"{path}: {self.reason}; {self.remedy}")
 
     def __reduce__(self) -> tuple[type[ReadError], tuple[Path, str, str]]:
         return type(self), (self.path, self.reason, self.remedy)

@@ -405,7 +405,7 @@ def test_a_page_that_fails_is_a_warning_and_the_others_are_read(
     fail_on(monkeypatch, {1})
     document = read(path)
     assert [page.strip() for page in pages_of(document)] == ["Text 0.", "", "Text 2."]
-    assert document.metadata[keys.READ_WARNINGS] == ["page 2 could not be read: broken stream"]
+    assert document.metadata[keys.READ_WARNINGS][0] == "page 2 could not be read: broken stream"
 
 
 def test_a_file_of_which_all_pages_fail_is_corrupt(

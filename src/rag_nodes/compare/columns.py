@@ -30,8 +30,8 @@ def engine_of(
         StoreError: ingestion left the parser without a single chunk, and why.
     """
     known = comparison.statistics.get(name)
-    if known and known.error and not known.chunks:
-        raise StoreError(known.error)
+    if known and not known.chunks and (why := known.error or _nothing_read(comparison, name)):
+        raise StoreError(why)
     return RagNodesQueryEngine(
         store=comparison.store,
         collection=comparison.collection(name),
@@ -80,6 +80,14 @@ def as_failure(name: str, error: Exception) -> RagNodesError:
     )
     logger.warning("%s: %s", name, failure)
     return failure
+
+
+def _nothing_read(comparison: Comparison, name: str) -> str | None:
+    """Why there is nothing to search; None where an earlier run has stored something."""
+    failed = [file for file in comparison.files if file.status == "failed"]
+    if not failed or comparison.store.count(comparison.collection(name)):
+        return None
+    return f"there is nothing to search, because nothing could be read: {failed[0].error}"
 
 
 def _statistics_of(comparison: Comparison, name: str) -> ParserOutcome:

@@ -76,7 +76,7 @@ class Comparison:
         self.top_k = self.options.top_k
         self.prompt = prompt
         self.statistics: dict[str, ParserOutcome] = {}
-        self._files: tuple[FileOutcome, ...] = ()
+        self.files: tuple[FileOutcome, ...] = ()
 
     def __enter__(self) -> Self:
         """The comparison itself."""
@@ -89,7 +89,7 @@ class Comparison:
     def close(self) -> None:
         """Forget what was ingested; the store stays open, it belongs to the caller."""
         self.statistics = {}
-        self._files = ()
+        self.files = ()
 
     def ingest(
         self,
@@ -195,7 +195,7 @@ class Comparison:
             question=question,
             corpus=self.corpus,
             models=self.models.describe(),
-            files=self._files,
+            files=self.files,
             columns=columns,
             seconds=seconds,
         )
@@ -205,7 +205,7 @@ class Comparison:
         return parser_collection(self.corpus, self.parsers[name], self.models.embedding_name)
 
     def _remember(self, report: IngestReport) -> IngestReport:
-        self._files = report.files
+        self.files = report.files
         self.statistics = {outcome.parser: outcome for outcome in report.columns}
         return report
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import ConfigurationError, MissingExtraError
+from rag_nodes.errors import ConfigurationError, EmptyFileError, MissingExtraError
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
@@ -39,7 +39,7 @@ MOST_THREADS = 8
 
 
 class _Read(NamedTuple):
-    """One document as it arrives, or why it did not."""
+    """One document as it arrives, or why it did not; a blank one does both."""
 
     path: str
     document: Document | None
@@ -132,12 +132,19 @@ def ingest_documents(
     corpus: str = "default",
     progress: Callable[[Progress], None] | None = None,
 ) -> IngestReport:
-    """Like `ingest`, for documents that are read already; their ids decide what replaces what."""
-    reads = (
-        _Read(str(document.metadata.get(SOURCE) or document.id_), document, None, 0.0)
-        for document in documents
-    )
+    """Like `ingest`, for documents that are read already; their ids decide what replaces what.
+
+    A document without text is a failed row, and nothing of it stays stored (S0-44).
+    """
+    reads = map(_given, documents)
     return _run(reads, None, _columns(parsers, store, models, corpus, progress), models, corpus)
+
+
+def _given(document: Document) -> _Read:
+    name = str(document.metadata.get(SOURCE) or document.id_)
+    nothing = "the document has no text, so nothing of it is stored"
+    blank = None if document.text.strip() else EmptyFileError(name, nothing, "check what made it")
+    return _Read(name, document, blank, 0.0)
 
 
 class _Columns(NamedTuple):
@@ -211,7 +218,7 @@ def _taken(
         document = _hashed(read.document)
         # The next document is read only when every parser took this one: memory stays bounded.
         deposits = list(pool.map(ColumnRun.add, columns.runs, [document] * len(columns.runs)))
-        yield read.success(document), deposits
+        yield (read.failure(), []) if read.error else (read.success(document), deposits)
 
 
 def _with_columns(file: FileOutcome, columns: dict[str, FileColumn]) -> FileOutcome:

@@ -32,6 +32,8 @@ Layout = Literal["onnx"]
 
 TITLE_SIZE = 1.3
 """Font size on the first page, as a multiple of the body's, that is a title's."""
+LEAST_TEXT = 50
+"""Characters below which a PDF is likely to be scanned, or no document at all (S0-43)."""
 SEARCHED = 1024 * 1024
 """Bytes searched for PDF objects in a file without a PDF header."""
 
@@ -64,8 +66,8 @@ def read_pdf(path: Path, limits: Limits, *, layout: Layout | None = None) -> Rea
     if layout == "onnx":
         from rag_nodes.readers.pdf.layout_model import read_with_layout_model
 
-        return read_with_layout_model(path, limits)
-    return compose(extract(path, limits))
+        return _doubted(read_with_layout_model(path, limits))
+    return _doubted(compose(extract(path, limits)))
 
 
 def compose(extracted: Extracted) -> Reading:
@@ -89,6 +91,17 @@ def compose(extracted: Extracted) -> Reading:
         page_starts=starts,
         warnings=extracted.warnings,
     )
+
+
+def _doubted(reading: Reading) -> Reading:
+    """The reading, with a warning where it has hardly any text."""
+    found = len(reading.text.strip())
+    if found >= LEAST_TEXT:
+        return reading
+    pages = len(reading.page_starts or ())
+    where = "one page" if pages == 1 else f"{pages} pages"
+    warning = f"only {found} characters of text on {where}; scanned pages need OCR first"
+    return replace(reading, warnings=(*reading.warnings, warning))
 
 
 def _check_header(path: Path) -> None:

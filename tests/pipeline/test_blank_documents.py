@@ -1,0 +1,61 @@
+"""A document without text is a failed row, and asking afterwards says what is true (S0-44)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core import Document
+
+from rag_nodes.compare import Comparison
+from rag_nodes.pipeline import ingest_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.store import Store
+
+BLANK = Document(text=" \n\t ", id_="blank", metadata={"source": "https://tea.test/blank"})
+TEA = Document(text="The tank holds nine litres.", id_="tea")
+REASON = (
+    "https://tea.test/blank: the document has no text, so nothing of it is stored; "
+    "check what made it"
+)
+
+
+@pytest.fixture
+def comparison(
+    store: Store, models: Models, parsers: dict[str, SpanNodeParser]
+) -> Iterator[Comparison]:
+    with Comparison(store=store, models=models, parsers=parsers) as made:
+        yield made
+
+
+def test_a_blank_document_fails_and_stops_no_other(comparison: Comparison) -> None:
+    report = comparison.ingest_documents([BLANK, TEA])
+    assert [(file.status, file.error) for file in report.files] == [
+        ("failed", REASON),
+        ("read", None),
+    ]
+    assert all(column.answer for column in comparison.ask("How much does the tank hold?").columns)
+
+
+def test_asking_after_nothing_but_blank_documents_says_that_none_was_read(
+    comparison: Comparison,
+) -> None:
+    comparison.ingest_documents([BLANK])
+    answered = comparison.ask("How much does the tank hold?")
+    expected = f"there is nothing to search, because nothing could be read: {REASON}"
+    assert [column.error for column in answered.columns] == [expected, expected]
+
+
+def test_nothing_is_found_any_more_of_a_document_that_turned_blank(
+    comparison: Comparison, store: Store, models: Models, parsers: dict[str, SpanNodeParser]
+) -> None:
+    ingest_documents([TEA], parsers, store, models=models)
+    report = comparison.ingest_documents([Document(text="", id_="tea")])
+    assert [file.status for file in report.files] == ["failed"]
+    assert {store.count(comparison.collection(name)) for name in parsers} == {0}
+    assert not any(column.answer for column in comparison.ask("How much is it?").columns)

@@ -1,0 +1,59 @@
+"""A PDF with hardly any text says so to whoever reads it (S0-43)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pymupdf
+import pytest
+
+from rag_nodes import metadata as keys
+from rag_nodes.apps.render.status import done
+from rag_nodes.cli.program import run
+from rag_nodes.compare import Comparison
+from rag_nodes.models import choose_models
+from rag_nodes.parsers import get_parser
+from rag_nodes.readers import read
+from rag_nodes.settings import Settings
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+THIRTY_EIGHT = "Invoice 2041, see the attached scan. x"
+ENOUGH = "Invoice 2041, see the attached scan of the contract."
+WARNING = "only 38 characters of text on one page; scanned pages need OCR first"
+
+
+def pdf(path: Path, text: str) -> Path:
+    document = pymupdf.open()
+    document.new_page().insert_text((72, 72), text)
+    document.save(path)
+    return path
+
+
+@pytest.fixture
+def slip(tmp_path: Path) -> Path:
+    return pdf(tmp_path / "slip.pdf", THIRTY_EIGHT)
+
+
+def test_a_pdf_of_38_characters_is_read_with_a_warning_and_one_of_50_without(
+    slip: Path, tmp_path: Path
+) -> None:
+    assert len(THIRTY_EIGHT) == 38
+    assert read(slip).metadata[keys.READ_WARNINGS] == [WARNING]
+    assert keys.READ_WARNINGS not in read(pdf(tmp_path / "letter.pdf", ENOUGH)).metadata
+
+
+@pytest.mark.usefixtures("no_configuration")
+def test_report_page_and_command_line_show_the_warning(
+    slip: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models = choose_models(Settings())
+    parsers = {"fixed": get_parser("fixed")}
+    with open_store() as store, Comparison(store=store, models=models, parsers=parsers) as made:
+        report = made.ingest([slip])
+    assert [(file.status, file.error) for file in report.files] == [("partial", WARNING)]
+    assert WARNING in done(report)
+    run(["ingest", str(slip), "--store", ":memory:", "--parser", "fixed", "--quiet"])
+    assert WARNING in capsys.readouterr().out
