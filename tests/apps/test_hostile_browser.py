@@ -52,11 +52,14 @@ FURTHER = (
     "W" * 600,
     "<%= alert(1) %> {% raw %} #{alert(1)} @{alert(1)}",
 )
+_PLACES = ("\n\n{}", "\n\n## {}", "\n\n- {}", "\n\n> {}", "\n\n| a |\n|---|\n| {} |", "\n\n[{}](x)")
+"""Where Markdown puts text: each payload comes in each of them."""
 RUNS = "window.__pwned=1"
 EVERY = tuple(one.replace("alert(1)", f"alert({RUNS})") for one in (*PAYLOADS, *FURTHER))
 """What each does if it runs: show a dialog and leave a mark."""
 SHOWN = tuple(one.replace("\x00", "\ufffd").replace("\ud800", "\ufffd") for one in EVERY)
 """As text that a file or a request can hold."""
+_IN_MARKDOWN = "".join(place.format(one) for one in SHOWN for place in _PLACES)
 QUESTION = " | ".join(SHOWN)[:3900]
 _WATCH = """window.violations = []; document.addEventListener('securitypolicyviolation',
   (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));"""
@@ -73,9 +76,12 @@ _OURS = (
     "#rn-findings",
 )
 """Where text from outside is shown as HTML of our own."""
+_WEB_LINK = ".rn-answer a[href^=http][target=_blank][rel='noopener noreferrer nofollow']"
+"""All that the Markdown of an answer can make of an address."""
 _FOREIGN = (
-    "img, svg, iframe, script, a, style, link, meta, base, form, object, video, audio, math, "
-    "template, picture, source, marquee, input[autofocus], [formaction], [srcdoc], [style*=url]"
+    f"img, svg, iframe, script, a:not({_WEB_LINK}), a[href^=javascript i], style, link, meta, "
+    "base, form, object, video, audio, math, template, picture, source, marquee, "
+    "input[autofocus], [formaction], [srcdoc], [style*=url]"
 )
 
 
@@ -125,7 +131,7 @@ def address(
         api_key=SecretStr("sk-anything"),
         retry_seconds=0,
     )
-    openai_server.answer = "The machine is red [Source 1]. " + " \n".join(SHOWN)
+    openai_server.answer = "The machine is red [Source 1]. " + " \n".join(SHOWN) + _IN_MARKDOWN
     with leaks_collected():
         app = make_server(settings, documents=documents)
     with leaks_collected(), listening(app) as found:
@@ -170,6 +176,8 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
     _click_around(page, "#rn-history-box", "summary", ".rn-chip")
     history = _text(page, "#rn-history-box")
     assert [one for one in SHOWN if one not in history] == []
+    assert page.locator(_WEB_LINK).count() > 0
+    assert page.locator(".rn-answer :is(h4, li, td, blockquote)").count() > 100
     status = _text(page, "#rn-status")
     assert [one.name for one in documents if one.name not in status] == []
 

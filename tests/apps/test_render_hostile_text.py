@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from rag_nodes.settings import Settings
 
 OURS = {
-    "article", "aside", "bdi", "button", "details", "div", "h2", "h3", "header", "li", "mark", "ol",
-    "p", "progress", "section", "small", "span", "strong", "summary", "table", "tbody", "td", "th",
-    "thead", "tr", "ul",
+    "a", "article", "aside", "bdi", "button", "code", "details", "div", "em", "h2", "h3", "header",
+    "li", "mark", "ol", "p", "pre", "progress", "section", "small", "span", "strong", "summary",
+    "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 ATTRIBUTES = {
     "aria-busy", "aria-hidden", "aria-label", "aria-pressed", "class", "data-act",
-    "data-column", "data-rank", "data-to", "data-turn", "data-verdict", "dir", "id", "max", "open",
-    "role", "scope", "tabindex", "title", "type", "value",
+    "data-column", "data-rank", "data-to", "data-turn", "data-verdict", "dir", "href", "id", "max",
+    "open", "rel", "role", "scope", "tabindex", "target", "title", "type", "value",
 }  # fmt: skip
 
 
@@ -36,6 +36,9 @@ def _inert(html: str) -> str:
     seen = Seen(html)
     assert seen.tags <= OURS
     assert {name for name, _ in seen.attributes} <= ATTRIBUTES
+    assert {value.split(":")[0] for name, value in seen.attributes if name == "href" and value} <= {
+        "https"
+    }
     assert seen.other == []
     assert "${" not in html
     assert "{{" not in html

@@ -115,15 +115,6 @@ def test_brackets_that_are_no_citation_stay_as_they_are(
     assert "row[1] and [sic]" in html
 
 
-def test_bold_text_is_bold_and_table_rows_lose_their_bars(
-    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
-) -> None:
-    text = "Look at **this**:\n\n| a | b |\n|---|---|\n| 31 | leak | [Source 1]"
-    html = _page(make_report(make_column(text=text, kind="generated")))
-    assert "<strong>this</strong>" in html
-    assert "a · b\n31 · leak <button" in html
-
-
 def test_a_question_being_answered_shows_an_empty_column_per_parser() -> None:
     asking = Asking(1, "Why?", (Growing("fixed"), Growing("semantic")))
     html = history((), ready=True, asking=asking)

@@ -83,6 +83,7 @@ def test_text_is_readable_on_everything_it_stands_on(scheme: str) -> None:
         *product(["ink", "quiet", *hues], ["page", "rn-card"]),
         *((f"rn-{name}-ink", f"rn-{name}") for name in PAIRS),
         ("ink", "rn-mark"),
+        ("ink", "rn-code"),
         ("placeholder", "input"),
     ]
     poor = {

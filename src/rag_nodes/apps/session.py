@@ -174,7 +174,8 @@ class Session:
                     raise ConfigurationError("no document yet: upload one first")
                 order = mixed(self.columns) if blind else ()
                 columns = tuple(Growing(name) for name in order or self.columns)
-                self.asking = Asking(self._asked, question, columns, blind=bool(order))
+                quoted = self._comparison.models.llm is None
+                self.asking = Asking(self._asked, question, columns, bool(order), quoted)
                 yield columns
                 with self._comparison.stream(question) as self._running:
                     for name, event in self._running:

@@ -115,12 +115,14 @@ class Asking:
         question: as typed.
         growing: the columns as they stand on the page.
         blind: their names are hidden.
+        quoted: what is written are sentences of the documents.
     """
 
     number: int
     question: str
     growing: tuple[Growing, ...]
     blind: bool = False
+    quoted: bool = False
 
     def after(self, name: str, event: Event) -> Asking:
         """The question after one more event of a parser."""

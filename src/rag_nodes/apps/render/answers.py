@@ -6,12 +6,14 @@ import re
 
 # At runtime, since a named tuple looks its fields up.
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.render.buttons import LETTERS, helpful
 from rag_nodes.apps.render.chunks import Place, chunks
 from rag_nodes.apps.render.html import Html, join, name_of, tag
+from rag_nodes.apps.render.markdown import blocks, quote
 from rag_nodes.apps.render.parts import (
     colour_of,
     count,
@@ -22,23 +24,19 @@ from rag_nodes.apps.render.parts import (
     summary_of,
     title_of,
 )
+from rag_nodes.query.answering import BETWEEN_EXTRACTS
+from rag_nodes.query.marks import marks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rag_nodes.apps.scores import Scale
     from rag_nodes.compare import Column
     from rag_nodes.query import Answer, Mark
 
 _MARK = re.compile("\x02(\\d+)\x03")
 """Stands for a mark of the answer while the text around it is taken apart."""
+_UNFINISHED = re.compile(r"(?<!\s)\s*\[[^\[\]\n]{0,20}\Z")
+"""The beginning of a citation whose end has not arrived."""
 _NO_MARK = str.maketrans("\x02\x03", "\ufffd\ufffd")
-_ROW = re.compile(r"\s*\|.*\|")
-_BAR = re.compile(r"(?<!\\)\|")
-_LAST_DOT = re.compile(" · (?=\x02)")
-_TABLE_RULE = re.compile(r"\s*\|[\s:|-]+\|\s*")
-_BOLD = re.compile(r"\*\*(?=\S)(.{1,500}?)(?<=\S)\*\*")
-"""Bounded, so that marks that are never closed are not searched for again and again."""
 
 
 class Shown(NamedTuple):
@@ -82,23 +80,24 @@ def column(one: Column, scale: Scale | None, shown: Shown) -> Html:
     )
 
 
-def answer_text(text: str, marks: Sequence[Mark], links: Mapping[int, str]) -> Html:
-    """An answer as paragraphs, its source numbers as buttons that show the chunk.
+def answer_text(
+    text: str, marks: Sequence[Mark], links: Mapping[int, str], *, quoted: bool = False
+) -> Html:
+    """An answer as it is meant to be read, its source numbers as buttons that show the chunk.
 
-    Only what is marked as naming a source does: brackets of the documents stay text. Nothing else
-    is interpreted but `**bold**`: no link, no image, no HTML.
+    Only what is marked as naming a source does: brackets of the documents stay text.
 
     Args:
-        text: of the answer.
+        text: of the answer, Markdown; see `markdown.blocks` for what becomes of it.
         marks: where it names sources.
         links: source number to id of an element on the page.
+        quoted: sentences of documents, to be shown word for word; see `markdown.quote`.
     """
+    write = partial(_written, marks=marks, links=links)
     placed = _placed(text, marks).strip()
-    paragraphs = [part for part in re.split(r"\n\s*\n", placed) if part.strip()]
-    return join(
-        tag("p", *_inline(_without_bars(paragraph.strip()), marks, links), dir="auto")
-        for paragraph in paragraphs
-    )
+    if not quoted:
+        return blocks(placed, write)
+    return join(quote(part, write) for part in placed.split(BETWEEN_EXTRACTS) if part.strip())
 
 
 def kind_of(answer: Answer) -> str:
@@ -111,14 +110,17 @@ def kind_of(answer: Answer) -> str:
     return kinds.get(answer.kind, "Retrieved passages")
 
 
+def growing_text(text: str, *, quoted: bool) -> Html:
+    """What has arrived of an answer: nothing in it can be opened yet."""
+    arrived = _UNFINISHED.sub("", text)
+    marks = () if quoted else marks_of(arrived)
+    return tag("div", answer_text(arrived, marks, {}, quoted=quoted), cls="rn-answer")
+
+
 def stopped_text(text: str) -> Html:
     """What had arrived of an answer that the visitor stopped."""
-    return join(
-        [
-            tag("p", "Stopped", cls="rn-kind"),
-            tag("div", answer_text(text, (), {}), cls="rn-answer") if text else None,
-        ]
-    )
+    arrived = growing_text(text, quoted=False) if text else None
+    return join([tag("p", "Stopped", cls="rn-kind"), arrived])
 
 
 def _header(one: Column, shown: Shown) -> Html:
@@ -152,7 +154,7 @@ def _reply(one: Column, scale: Scale | None, shown: Shown) -> tuple[Html | None,
             tag("p", kind_of(answer), cls="rn-kind"),
             tag(
                 "div",
-                answer_text(answer.text, answer.marks, links),
+                answer_text(answer.text, answer.marks, links, quoted=answer.kind == "extract"),
                 cls=f"rn-answer rn-answer-{answer.kind}",
             ),
             notice("warning", f"cites a source that was not given: {unknown}") if unknown else None,
@@ -213,17 +215,6 @@ def _citations(answer: Answer, links: dict[int, str]) -> Html | None:
     return tag("ul", *rows, cls="rn-citations", aria_label="Citations")
 
 
-def _without_bars(text: str) -> str:
-    """Rows of a Markdown table as plain lines; other text as it is."""
-    lines = [line for line in text.splitlines() if not _TABLE_RULE.fullmatch(line)]
-    return "\n".join(_cells(line) if _ROW.match(line) else line for line in lines)
-
-
-def _cells(row: str) -> str:
-    cells = " · ".join(cell.strip() for cell in _BAR.split(row))
-    return _LAST_DOT.sub(" ", cells).strip(" ·")
-
-
 def _placed(text: str, marks: Sequence[Mark]) -> str:
     """The text with the position of each mark in its place, between characters it has nowhere."""
     plain, reached, pieces = text.translate(_NO_MARK), 0, list[str]()
@@ -233,22 +224,15 @@ def _placed(text: str, marks: Sequence[Mark]) -> str:
     return "".join([*pieces, plain[reached:]])
 
 
-def _inline(text: str, marks: Sequence[Mark], links: Mapping[int, str]) -> Iterator[str]:
+def _written(text: str, marks: Sequence[Mark], links: Mapping[int, str]) -> Html:
+    """Plain text, the marks in it as what they name."""
+    pieces: list[str] = []
     reached = 0
-    for match in _MARK.finditer(text):
-        yield from _bold(text[reached : match.start()])
-        yield from (_chip(number, links) for number in marks[int(match[1])].numbers)
-        reached = match.end()
-    yield from _bold(text[reached:])
-
-
-def _bold(text: str) -> Iterator[str]:
-    reached = 0
-    for match in _BOLD.finditer(text):
-        yield text[reached : match.start()]
-        yield tag("strong", match[1])
-        reached = match.end()
-    yield text[reached:]
+    for found in _MARK.finditer(text):
+        pieces.append(text[reached : found.start()])
+        pieces += [_chip(number, links) for number in marks[int(found[1])].numbers]
+        reached = found.end()
+    return join([*pieces, text[reached:]])
 
 
 def _chip(number: int, links: Mapping[int, str]) -> Html:

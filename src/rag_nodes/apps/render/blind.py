@@ -33,7 +33,7 @@ def hidden_column(one: Column, position: int, stopped: str | None) -> Html:
     answer = one.answer
     parts: list[Html | None] = [tag("p", "No answer came of this parser.", cls="rn-kind")]
     if answer is not None:
-        text = answer_text(answer.text, answer.marks, {})
+        text = answer_text(answer.text, answer.marks, {}, quoted=answer.kind == "extract")
         shown = tag("div", text, cls=f"rn-answer rn-answer-{answer.kind}")
         parts = [tag("p", kind_of(answer), cls="rn-kind"), shown]
     elif stopped is not None:

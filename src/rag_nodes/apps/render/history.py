@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.render.answers import Shown, answer_text, column
+from rag_nodes.apps.render.answers import Shown, column, growing_text
 from rag_nodes.apps.render.blind import hidden_column, letter_of
 from rag_nodes.apps.render.buttons import LETTERS, choice, chosen, earlier, stop
 from rag_nodes.apps.render.html import Html, tag
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_UNFINISHED = re.compile(r"(?<!\s)\s*\[[^\[\]\n]{0,20}\Z")
-"""The beginning of a citation whose end has not arrived."""
 _GO_ON = "You can ask on; whoever runs the app finds the reason in its log."
 _STEPS = (
     ("Upload", "PDF, Word, HTML, Markdown, CSV or text files, or try the example document."),
@@ -168,9 +165,7 @@ def _grown(asking: Asking, position: int) -> Html:
             tag("p", _stage(one, blind=asking.blind), cls="rn-config"),
             None if one.ended else stop(asking.number, position, name),
         ),
-        tag("div", answer_text(_UNFINISHED.sub("", one.text), (), {}), cls="rn-answer")
-        if one.text
-        else ended,
+        growing_text(one.text, quoted=asking.quoted) if one.text else ended,
         *[tag("div")] * 3,
         cls=f"rn-column {'rn-neutral' if asking.blind else colour_of(one.name)}",
         aria_busy="false" if one.ended else "true",
