@@ -113,6 +113,26 @@ def test_a_bad_file_is_refused_by_name(
         Settings()
 
 
+SECRETS = [name for name, field in Settings.model_fields.items() if "SecretStr" in str(field)]
+
+
+def test_every_key_token_and_password_is_known_as_one() -> None:
+    assert SECRETS == ["api_key", "store_api_key", "api_token", "app_password"]
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_no_secret_is_shown_or_taken_from_a_file_that_is_shared(
+    name: str, no_configuration: Path
+) -> None:
+    settings = Settings(**{name: KEY})
+    assert settings.masked()[name] == "****"
+    assert KEY not in f"{settings!r} {settings} {settings.masked()}"
+    (no_configuration / "rag_nodes.toml").write_text(f"{name} = '{KEY}'\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=f"RAG_NODES_{name.upper()}") as refused:
+        Settings()
+    assert KEY not in str(refused.value)
+
+
 def test_keys_are_masked_wherever_settings_are_shown() -> None:
     settings = Settings(api_key=SecretStr(KEY), store_api_key=SecretStr(KEY))
     shown = [repr(settings), str(settings), str(settings.model_dump()), settings.model_dump_json()]

@@ -1,6 +1,7 @@
 """Every error rag_nodes raises on purpose; each message says what failed, where, and the remedy.
 
     RagNodesError
+    ├── BusyError                     a server takes on no more for the moment
     ├── CancelledError                the caller ended it before it was done
     ├── ConfigurationError            an option is unknown, out of range or contradicts another
     │   └── CredentialsError          a key is missing or was refused
@@ -18,6 +19,9 @@
     │   │   └── ReadMemoryError       reading it takes more memory than the limit
     │   ├── ReadTimeoutError          reading it takes longer than the limit
     │   └── ReaderCrashedError        the process that read it died
+    ├── ParseError                    a document could not be cut
+    │   ├── ParseTimeoutError         cutting it takes longer than the limit
+    │   └── ParserCrashedError        the process that cut it died
     ├── ModelError                    an embedding model or LLM failed
     │   ├── ModelConnectionError
     │   ├── RateLimitedError
@@ -41,6 +45,10 @@ from pathlib import Path
 
 class RagNodesError(Exception):
     """Base of all errors raised on purpose."""
+
+
+class BusyError(RagNodesError):
+    """A server takes on no more for the moment."""
 
 
 class CancelledError(RagNodesError):
@@ -175,6 +183,18 @@ class ReaderCrashedError(ReadError):
 
     reason = "the process that read it died"
     remedy = "the file is damaged or hostile; export or download it again"
+
+
+class ParseError(RagNodesError):
+    """A document could not be cut."""
+
+
+class ParseTimeoutError(ParseError):
+    """Cutting a document takes longer than the limit."""
+
+
+class ParserCrashedError(ParseError):
+    """The process that cut a document died."""
 
 
 class ModelError(RagNodesError):

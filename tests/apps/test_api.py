@@ -240,11 +240,12 @@ def test_a_client_that_leaves_lets_its_session_go(
 
 def test_nobody_gets_more_than_their_share_of_the_work() -> None:
     workers = Workers(ServerLimits(at_once=3, per_session=2))
-    with workers.place("a"), workers.place("a"):
+    a, b, c = (workers.session(key) for key in "abc")
+    with workers.place(a), workers.place(a):
         with pytest.raises(Exception, match="too much"):
-            workers.hold("a")
-        with workers.place("b"), pytest.raises(Exception, match="too much"):
-            workers.hold("c")
+            workers.hold(a)
+        with workers.place(b), pytest.raises(Exception, match="too much"):
+            workers.hold(c)
     assert not workers._running
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 import pytest
-from app_server import listening
+from app_server import hanging_up, listening
+from hostile_parsers import HangingNodeParser, is_running, wait_for
 from openai_server import Fault
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from rag_nodes.apps.api import BodyLimits, Clients, ServerLimits, Workers, make_api
+from rag_nodes.apps.api import clients as api_clients
 from rag_nodes.apps.api.clients import Asking
 from rag_nodes.apps.api.failures import ApiError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from openai_server import OpenAIServer
 
@@ -78,14 +81,46 @@ def test_a_client_that_wanted_it_all_at_once_and_left_keeps_no_model_busy(
         assert client.post("/ask", json=body).status_code == 200
         asked = len(openai_server.asked("chat/completions"))
         openai_server.fail(Fault(body="slow"))
-        request = client.build_request("POST", "/ask", json=body)
-        with socket.create_connection((request.url.host, request.url.port or 0)) as line:
-            head = [f"{name}: {value}" for name, value in request.headers.items()]
-            start = "\r\n".join(["POST /api/ask HTTP/1.1", *head, "", ""])
-            line.sendall(start.encode() + request.read())
+        with hanging_up(f"{address}/ask", body, client.headers):
             openai_server.wait_for("chat/completions", asked + 1)
         _free(workers)  # although the model still has not answered
         assert client.post("/ask", json=QUESTION).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/chunk", "/ask", "/compare"])
+def test_a_client_that_left_ends_the_process_that_cuts_its_document(
+    path: str,
+    address: str,
+    workers: Workers,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    note = tmp_path / "process"
+    parser = HangingNodeParser(note=str(note))
+    monkeypatch.setattr(api_clients, "make_parsers", lambda *_: {"fixed": parser})
+    bodies = {"/chunk": {"text": "Hello."}, "/ask": QUESTION, "/compare": QUESTION}
+    with _client(address) as client:
+        with hanging_up(f"{address}{path}", bodies[path], client.headers):
+            process = wait_for(note)
+            assert is_running(process)
+        _free(workers)
+        assert not is_running(process)
+        assert client.get("/status").json()["documents"]
+
+
+def test_clearing_ends_the_process_that_cuts_for_a_question(
+    address: str, workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "process"
+    parser = HangingNodeParser(note=str(note))
+    monkeypatch.setattr(api_clients, "make_parsers", lambda *_: {"fixed": parser})
+    with _client(address) as client, ThreadPoolExecutor(1) as threads:
+        asking = threads.submit(_status, client, QUESTION)
+        process = wait_for(note)
+        assert client.post("/clear").status_code == 200
+        assert asking.result(PATIENCE) == 404
+        assert not is_running(process)
+        _free(workers)
 
 
 def test_clearing_ends_the_questions_that_wait_for_their_turn_as_well(

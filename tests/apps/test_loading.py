@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hostile_parsers import HangingNodeParser, wait_for, wait_until_gone
 from openai_server import Fault
 from pydantic import SecretStr
 
@@ -20,6 +21,7 @@ from rag_nodes.apps.options import Choice
 from rag_nodes.apps.session import Session
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
+from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
 
@@ -275,3 +277,32 @@ def test_a_failure_of_the_loading_thread_reaches_the_caller(
     monkeypatch.setattr(session_module, "read_documents", fail)
     with pytest.raises(ZeroDivisionError, match="in another thread"):
         session.load([red], TWO, _ignore)
+
+
+def test_cancelling_ends_the_process_that_cuts(
+    session: Session, red: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "process"
+    parser = HangingNodeParser(note=str(note))
+    monkeypatch.setattr(session_module, "make_parsers", lambda *_: {"fixed": parser})
+    with ThreadPoolExecutor(1) as threads:
+        loading = threads.submit(session.load, [red], Choice(("fixed",)), _ignore)
+        process = wait_for(note)
+        session.cancel()
+        with pytest.raises(CancelledError):
+            loading.result(60)
+    wait_until_gone(process)
+    _worker_ended()
+    assert not session.ready
+
+
+def test_a_document_that_cannot_be_cut_in_time_costs_its_column_and_no_other(
+    session: Session, red: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsers = {"slow": HangingNodeParser(), "fixed": get_parser("fixed")}
+    monkeypatch.setattr(session_module, "make_parsers", lambda *_: parsers)
+    monkeypatch.setattr(session_module, "CUT_SECONDS", 5.0)
+    report = session.load([red], Choice(("slow", "fixed")), _ignore)
+    slow, fixed = report.columns
+    assert "longer than 5 s; choose another parser" in (slow.error or "")
+    assert (fixed.error, fixed.written) == (None, 1)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from app_server import listening
+from app_server import hanging_up, listening
 from crawls import SHORT, SITE, write_crawl
+from hostile_parsers import HangingNodeParser, is_running, wait_for, wait_until_gone
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
-from rag_nodes.apps.api import Access, BodyLimits, Gate, ServerLimits, Workers
+from rag_nodes.apps.api import Access, BodyLimits, Gate, ServerLimits, Workers, clients
 from rag_nodes.apps.mcp import PATH, make_mcp
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
@@ -166,3 +167,27 @@ def test_without_the_token_there_are_no_tools(headers: dict[str, str], address: 
     accept = {"Accept": "application/json, text/event-stream"}
     reply = httpx.post(address, json=body, headers={**headers, **accept}, timeout=60)
     assert reply.status_code == 401
+
+
+@pytest.mark.parametrize("tool", ["chunk", "ask", "compare"])
+def test_an_agent_that_left_ends_the_process_that_cuts_for_it(
+    tool: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = tmp_path / "process"
+    parser = HangingNodeParser(note=str(note))
+    monkeypatch.setattr(clients, "make_parsers", lambda *_: {"fixed": parser})
+    arguments = {"text": TEXT} if tool == "chunk" else {"text": TEXT, "question": "What colour?"}
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments},
+    }
+    headers = {
+        "Authorization": f"Bearer {TOKEN}",
+        "Accept": "application/json, text/event-stream",
+    }
+    with hanging_up(address, call, headers):
+        process = wait_for(note)
+        assert is_running(process)
+    wait_until_gone(process)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
+from app_server import listening
 from pydantic import SecretStr
 from starlette.responses import PlainTextResponse
 
 from rag_nodes.apps.api import Access, Gate
 from rag_nodes.apps.api.throttle import ADDRESSES, FORGOTTEN, FREE, LONGEST, Throttle
+from rag_nodes.apps.serve import forwarding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,3 +177,39 @@ def test_a_page_without_a_password_asks_nobody_to_wait(throttle: Throttle) -> No
     gate = Gate(PlainTextResponse("in"), Access(local=False), throttle)
     assert {reply.status_code for reply in _codes(gate, ["Bearer x"] * 20)} == {200}
     assert len(throttle) == 0
+
+
+# --- where a request comes from -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("proxy", "environment", "believed"),
+    [
+        (None, None, False),
+        ("127.0.0.1", None, True),
+        (None, "127.0.0.1", True),
+        ("192.0.2.7", None, False),
+    ],
+)
+def test_only_a_proxy_that_was_named_says_where_a_request_comes_from(
+    proxy: str | None,
+    environment: str | None,
+    believed: bool,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
+    if environment is not None:
+        monkeypatch.setenv("FORWARDED_ALLOW_IPS", environment)
+    access = replace(ACCESS, proxy=proxy)
+    gate = Gate(PlainTextResponse("in"), access, Throttle(clock))
+    with listening(gate, **forwarding(access)) as address:
+        codes = [
+            httpx.get(
+                address,
+                headers={"Authorization": _basic("wrong"), "X-Forwarded-For": f"198.51.100.{n}"},
+                timeout=60,
+            ).status_code
+            for n in range(2 * FREE)
+        ]
+    assert codes == [401] * 2 * FREE if believed else codes == [401] * FREE + [429] * FREE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import socket
 import tempfile
 from pathlib import Path
@@ -12,6 +13,8 @@ import httpx
 import pytest
 from app_server import listening
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
 from rag_nodes.apps.api import BodyLimits, Clients, ServerLimits, Workers, make_api
@@ -20,6 +23,8 @@ from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from starlette.types import Message, Receive, Scope, Send
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 LIMITS = ServerLimits(upload_bytes=20_000, upload_files=3, body_bytes=2_000, documents=4)
@@ -117,6 +122,42 @@ def test_a_body_over_the_limit_is_refused_without_a_length(
     reply = client.post(path, content=pieces(), headers={"Content-Type": kind})
     assert reply.status_code == 413
     assert not list(folder.rglob("*"))
+
+
+def test_a_client_that_hangs_up_in_an_upload_leaves_no_traceback(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="rag_nodes")
+    body = b'--cut\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf'
+    head = (
+        "POST /api/upload HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n"
+        "Content-Type: multipart/form-data; boundary=cut\r\n\r\n"
+    )
+    place = (client.base_url.host, client.base_url.port or 0)
+    with socket.create_connection(place, timeout=10) as line:
+        line.sendall(head.encode() + body)
+    for _ in range(600):
+        if any("left in the middle" in record.message for record in caplog.records):
+            break
+        client.get("/status")  # what the server does next
+    else:
+        pytest.fail("nobody noticed that the client had left")
+    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
+
+
+async def test_nor_does_one_that_hangs_up_in_an_upload_of_the_page() -> None:
+    async def interrupted(scope: Scope, receive: Receive, send: Send) -> None:
+        """Reads its body, as Gradio's upload does."""
+        await PlainTextResponse(await Request(scope, receive).body())(scope, receive, send)
+
+    async def leaves() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def nobody(message: Message) -> None:
+        pytest.fail(f"nobody hears {message}")
+
+    scope = {"type": "http", "method": "POST", "path": "/gradio_api/upload", "headers": []}
+    await BodyLimits(interrupted, LIMITS)(scope, leaves, nobody)
 
 
 @pytest.mark.parametrize("length", ["-1", "1e9", "abc"])

@@ -11,14 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from mcp.server.fastmcp import FastMCP
+from mcp.server.fastmcp import Context, FastMCP
 from mcp.server.fastmcp.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
+from starlette.requests import Request
 
 from rag_nodes.apps.api.clients import Client, cut, text_document
 from rag_nodes.apps.api.failures import ApiError, public
+from rag_nodes.apps.api.leaving import ended_by_leaving
 from rag_nodes.apps.api.models import (
     BUDGET,
     MOST_TEXT,
@@ -35,6 +37,7 @@ from rag_nodes.apps.options import MOST_QUESTION, make_parsers
 from rag_nodes.compare import Comparison, ComparisonReport
 from rag_nodes.errors import CollectionMissingError, RagNodesError
 from rag_nodes.models import choose_models
+from rag_nodes.processes import current_interrupt
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -44,14 +47,13 @@ if TYPE_CHECKING:
     from rag_nodes.settings import Settings
 
 Reply = TypeVar("Reply")
+_Context = Context[Any, Any, Any]
 
 PATH = "/mcp"
 """Where the tools are."""
 _READ_ONLY = ToolAnnotations(
     readOnlyHint=True, destructiveHint=False, idempotentHint=True, openWorldHint=False
 )
-_KEY = "mcp"
-"""All tool calls share these places among the workers."""
 _Question = Annotated[
     str, Field(min_length=1, max_length=MOST_QUESTION, description="In your own words.")
 ]
@@ -104,6 +106,7 @@ class _Tools:
 
     async def chunk(
         self,
+        context: _Context,
         text: Annotated[str, Field(max_length=MOST_TEXT, description="Text or Markdown.")],
         parser: _Parser = "heading",
         options: _Options = None,
@@ -113,14 +116,15 @@ class _Tools:
 
         def work() -> Chunks:
             body = ChunkBody(text=text, parser=parser, options=options, limit=limit)
-            nodes = cut([text_document(text)], body.choice())
+            nodes = cut(text_document(text), body.choice())
             shown = [Chunk.of(node, index) for index, node in enumerate(nodes[:limit])]
             return Chunks(total=len(nodes), chunks=shown)
 
-        return await self._run(work)
+        return await self._run(context, work)
 
     async def ask(
         self,
+        context: _Context,
         question: _Question,
         text: _Text = None,
         parser: _Parser = "heading",
@@ -143,10 +147,11 @@ class _Tools:
                 raise RagNodesError(column.error or "there is no answer")
             return AnswerReply.of(column.answer)
 
-        return await self._run(work)
+        return await self._run(context, work)
 
     async def compare(
         self,
+        context: _Context,
         question: _Question,
         text: _Text = None,
         parsers: Annotated[
@@ -161,7 +166,7 @@ class _Tools:
             body = CompareBody(question=question, parsers=parsers, filter=filter, **_limit(budget))
             return Compared.of(self._answers(body, text))
 
-        return await self._run(work)
+        return await self._run(context, work)
 
     def _answers(self, body: AskBody | CompareBody, text: str | None) -> ComparisonReport:
         """From the text in a store that is gone afterwards, or from the stored corpus."""
@@ -176,18 +181,27 @@ class _Tools:
         parsers = make_parsers(body.choice(), None if models.offline else models.embedding)
         key = settings.store_api_key.get_secret_value() if settings.store_api_key else None
         with open_store(settings.store, key) as store:
-            return Comparison(
+            stream = Comparison(
                 store=store,
                 models=models,
                 parsers=parsers,
                 corpus=settings.corpus,
                 options=options,
-            ).ask(body.question)
+            ).stream(body.question)
+            with stream, current_interrupt().killing(stream.close):
+                for _ in stream:
+                    pass
+                return stream.report()
 
-    async def _run(self, work: Callable[[], Reply]) -> Reply:
-        """Do it in a thread; errors become what an agent may read."""
+    async def _run(self, context: _Context, work: Callable[[], Reply]) -> Reply:
+        """Do it in a thread as long as the agent waits; errors become what it may read."""
+        request = context.request_context.request
+        if not isinstance(request, Request):
+            raise TypeError(f"a call over HTTP brings its request, not {type(request).__name__}")
+        caller = self._workers.address(request.client.host if request.client else "")
         try:
-            return await self._workers.run(_KEY, work)
+            async with ended_by_leaving(request):
+                return await self._workers.run(caller, work)
         except ApiError as error:
             raise ToolError(f"{error.detail}; {error.remedy}") from None
         except ValidationError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import logging
+import os
 import socket
 import sys
 import time
@@ -11,7 +13,13 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError, FileMissingError, MissingExtraError
+from rag_nodes.errors import (
+    ConfigurationError,
+    FileMissingError,
+    MissingExtraError,
+    RagNodesError,
+)
+from rag_nodes.parsers.isolated import cutting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -22,6 +30,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.api import Access, Clients, ServerLimits
     from rag_nodes.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 MAX_UPLOAD = "100mb"
 """Largest file a visitor may upload."""
@@ -79,8 +89,11 @@ def launch(
             server_header=False,
             ws="none",
             timeout_graceful_shutdown=_LAST_WORDS,
+            **forwarding(access),
         )
         address = f"http://{_shown(host)}:{listener.getsockname()[1]}/"
+        # Meanwhile, so that the first document need not wait for a process to start.
+        Thread(target=_warm_up, daemon=True).start()
         _run(uvicorn.Server(config), listener, lambda: (announce or _to_stderr)(address))
 
 
@@ -202,6 +215,16 @@ def _tools(settings: Settings, workers: Any, limits: ServerLimits) -> FastMCP[An
     return make_mcp(settings, workers, limits)
 
 
+def forwarding(access: Access) -> dict[str, Any]:
+    """Whose word on where a request comes from is taken.
+
+    uvicorn takes that of everyone on this machine, who could then guess a password from a new
+    address every time.
+    """
+    trusted = access.proxy or os.environ.get("FORWARDED_ALLOW_IPS")
+    return {"proxy_headers": bool(trusted), "forwarded_allow_ips": trusted}
+
+
 def _require_gradio() -> None:
     try:
         import gradio as gr
@@ -249,6 +272,13 @@ def _run(server: uvicorn.Server, listener: socket.socket, ready: Callable[[], No
 
     Thread(target=wait, daemon=True).start()
     server.run(sockets=[listener])
+
+
+def _warm_up() -> None:
+    try:
+        cutting.warm_up()
+    except RagNodesError:
+        logger.warning("no process for cutting documents could be started", exc_info=True)
 
 
 def _shown(host: str) -> str:

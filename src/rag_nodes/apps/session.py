@@ -17,6 +17,7 @@ from rag_nodes.apps.turns import AT_FIRST, Asking, Growing, Turn, Turns, mixed, 
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError, StoreError
 from rag_nodes.models import check_models, choose_models
+from rag_nodes.parsers.isolated import cutting
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
 
 logger = logging.getLogger(__name__)
+
+CUT_SECONDS = 60.0
+"""Seconds that one parser may take for a document of up to a million characters; see `cutting`."""
 
 
 class Session:
@@ -82,6 +86,11 @@ class Session:
     def loading(self) -> bool:
         """True while documents are loaded."""
         return self._loading is not None
+
+    @property
+    def working(self) -> bool:
+        """True while documents are loaded or a question is being answered."""
+        return self.loading or self.asking is not None
 
     @property
     def in_use(self) -> bool:
@@ -260,7 +269,9 @@ class Session:
         try:
             options = query_options(self._settings, choice)
             comparison = Comparison(store=store, models=models, parsers=parsers, options=options)
-            report = comparison.ingest_documents(documents, progress=loading.step)
+            report = comparison.ingest_documents(
+                documents, progress=loading.step, parse=cutting.within(CUT_SECONDS)
+            )
         except BaseException:
             if not known:
                 store.close()

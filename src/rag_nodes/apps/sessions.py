@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakMethod
 
 from rag_nodes.apps.session import Session
 from rag_nodes.apps.votes import Votes
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import BusyError, ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rag_nodes.settings import Settings
 
@@ -35,7 +37,7 @@ class Sessions:
         local_models: handed to each session.
         idle_seconds: seconds without a request after which a session ends.
         most: sessions at a time; beyond that the one idle longest ends, those without a document
-            first.
+            first, and none that is working.
         clock: seconds that only grow.
 
     Attributes:
@@ -59,6 +61,7 @@ class Sessions:
         self._clock = clock
         self._lock = threading.Lock()
         self._sessions: dict[str, tuple[float, Session]] = {}
+        self._held: Counter[str] = Counter()
         self._timer: threading.Timer | None = None
 
     def __contains__(self, key: str) -> bool:
@@ -77,15 +80,38 @@ class Sessions:
 
         Raises:
             ConfigurationError: the request has no id, so its answers could reach others.
+            BusyError: every other session is working, so that none can make room.
         """
         if not key:
             raise ConfigurationError("the request names no session: reload the page")
-        now = self._clock()
         with self._lock:
-            session = self._sessions.pop(key, (now, None))[1] or self._new()
-            self._sessions[key] = (now, session)
-            ended = self._expired(now) + self._surplus()
-            self._watch(now)
+            return self._used(key)
+
+    @contextmanager
+    def holding(self, key: str) -> Iterator[Session]:
+        """The session of a tab, made on first use; meanwhile it makes room for nobody.
+
+        Raises:
+            BusyError: every other session is working, so that none can make room.
+        """
+        with self._lock:
+            session = self._used(key)
+            self._held[key] += 1
+        try:
+            yield session
+        finally:
+            with self._lock:
+                self._held -= Counter([key])
+                if key in self._sessions:
+                    self._used(key)  # it has been in use up to now
+
+    def _used(self, key: str) -> Session:
+        """The session, which has just been used; under the lock."""
+        now = self._clock()
+        session = self._sessions.pop(key, (now, None))[1] or self._new()
+        self._sessions[key] = (now, session)
+        ended = self._expired(now) + self._surplus(key)
+        self._watch(now)
         if ended:  # not here: one that still waits for its model would hold up this visitor
             threading.Thread(target=_close_all, args=(ended,), name="closing", daemon=True).start()
         return session
@@ -119,18 +145,27 @@ class Sessions:
 
     def _expired(self, now: float) -> list[Session]:
         """Take out what is idle for too long."""
+        for key in [one for one in self._sessions if self._working(one)]:
+            self._sessions[key] = (now, self._sessions.pop(key)[1])
         old = [one for one, (used, _) in self._sessions.items() if now - used > self._idle_seconds]
         return [self._sessions.pop(one)[1] for one in old]
 
-    def _surplus(self) -> list[Session]:
+    def _surplus(self, newest: str) -> list[Session]:
         """Take out what is too many; the oldest come first, and the one just used never goes."""
         surplus = len(self._sessions) - self._most
         if surplus <= 0:
             return []
-        others = list(self._sessions)[:-1]
+        others = [one for one in self._sessions if one != newest and not self._working(one)]
+        if not others:
+            self._sessions.pop(newest)
+            raise BusyError("every session this server has room for is working; try again later")
         # Whoever only asks for sessions must not cost others their documents.
         others.sort(key=lambda one: self._sessions[one][1].in_use)
         return [self._sessions.pop(one)[1] for one in others[:surplus]]
+
+    def _working(self, key: str) -> bool:
+        """Whether it is held, loads documents or answers."""
+        return self._held[key] > 0 or self._sessions[key][1].working
 
     def _watch(self, now: float) -> None:
         """Have `sweep` called once the one idle longest has been so for too long."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import BusyError, ConfigurationError
 
 if TYPE_CHECKING:
     from rag_nodes.apps.session import Session
@@ -17,9 +17,9 @@ def session_of(sessions: Sessions, request: gr.Request) -> Session:
     """The visitor's session.
 
     Raises:
-        gr.Error: the request names none.
+        gr.Error: the request names none, or there are too many visitors.
     """
     try:
         return sessions.of(request.session_hash)
-    except ConfigurationError as error:
+    except (BusyError, ConfigurationError) as error:
         raise gr.Error(str(error), print_exception=False) from error

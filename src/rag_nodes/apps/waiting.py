@@ -20,9 +20,9 @@ NO_EVENT = "There is no such event: reload the page."
 def share_fairly(queue: Queue) -> None:
     """Let no visitor fill the queue, and refuse events in words that the page does not have.
 
-    A visitor is an address; uvicorn believes a proxy on this machine that names it in
-    `X-Forwarded-For`. Behind a proxy that does not, all have the same, as they have where only this
-    machine is served; there each browser tab counts for itself.
+    A visitor is an address: what a proxy that was named says, see `launch`. Behind one on this
+    machine that was not, all have the same, as they have where only this machine is served; there
+    each browser tab counts for itself.
 
     Args:
         queue: of the blocks.

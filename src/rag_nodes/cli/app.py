@@ -41,10 +41,17 @@ def app(
         bool,
         typer.Option("--local-models", help="Let visitors name model servers in this network."),
     ] = False,
+    behind_proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Believe X-Forwarded-For of the proxy at this address, such as 127.0.0.1.",
+        ),
+    ] = None,
 ) -> None:
     """Open the comparison in a browser; REST is at /api, with the token in RAG_NODES_API_TOKEN."""
     settings = session.settings()
-    access = _access(settings, auth, host)
+    access = _access(settings, auth, host, behind_proxy)
     with session.activity("Loading the app"):
         from rag_nodes.apps import launch
     launch(
@@ -58,8 +65,8 @@ def app(
     )
 
 
-def _access(settings: "Settings", user: str | None, host: str) -> "Access | None":
-    """What to ask visitors for; None where there is nothing to ask.
+def _access(settings: "Settings", user: str | None, host: str, proxy: str | None) -> "Access":
+    """What to ask visitors for, if anything.
 
     Raises:
         ConfigurationError: a secret is too short.
@@ -68,8 +75,6 @@ def _access(settings: "Settings", user: str | None, host: str) -> "Access | None
     if user and password is None:
         typed = typer.prompt(f"Password for {user}", hide_input=True, confirmation_prompt=True)
         password = SecretStr(typed)
-    if token is None and not user:
-        return None
     for name, secret in (("token", token), ("password", password)):
         if secret is not None and len(secret.get_secret_value()) < _SHORTEST:
             raise ConfigurationError(
@@ -78,4 +83,6 @@ def _access(settings: "Settings", user: str | None, host: str) -> "Access | None
     from rag_nodes.apps.api import Access
     from rag_nodes.apps.serve import is_loopback
 
-    return Access(token=token, user=user or "", password=password, local=is_loopback(host))
+    return Access(
+        token=token, user=user or "", password=password, local=is_loopback(host), proxy=proxy
+    )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress
+    from rag_nodes.pipeline.column import Parse
     from rag_nodes.readers import Limits
     from rag_nodes.store import Store
 
@@ -116,8 +117,9 @@ class Comparison:
         documents: Iterable[Document],
         *,
         progress: Callable[[Progress], None] | None = None,
+        parse: Parse | None = None,
     ) -> IngestReport:
-        """Cut, embed and store documents that are already read."""
+        """Cut, embed and store documents that are already read; see `ingest_documents`."""
         return self._remember(
             ingest_documents(
                 documents,
@@ -126,6 +128,7 @@ class Comparison:
                 models=self.models,
                 corpus=self.corpus,
                 progress=progress,
+                parse=parse,
             )
         )
 

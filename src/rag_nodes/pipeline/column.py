@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes.errors import (
+    CancelledError,
     CredentialsError,
     DimensionError,
     ModelConnectionError,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.report import Stage
     from rag_nodes.store import Catalogue, Store
+
+    Parse = Callable[[SpanNodeParser, Document], list[BaseNode]]
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +72,8 @@ class ColumnRun:
         collection: which collection of the store.
         models: gives the embedding model.
         report: takes progress; safe to call from any thread.
+        parse: makes the nodes of a document, such as in a process that can be ended; None to have
+            the parser do it here.
     """
 
     def __init__(
@@ -80,6 +85,7 @@ class ColumnRun:
         *,
         models: Models,
         report: Callable[[Progress], None],
+        parse: Parse | None = None,
     ) -> None:
         self.name = name
         self._parser = parser
@@ -87,6 +93,7 @@ class ColumnRun:
         self._collection = collection
         self._models = models
         self._report = report
+        self._make_nodes = parse or _parse_here
         self._catalogue: Catalogue | None = None
         self._seen: dict[tuple[str, str], Deposit] = {}
         self._waiting: _Waiting = []
@@ -161,7 +168,7 @@ class ColumnRun:
 
     def _parse(self, document: Document) -> list[BaseNode]:
         with self._timed("parse"):
-            nodes: list[BaseNode] = self._guard(self._parser([document]))
+            nodes: list[BaseNode] = self._guard(self._make_nodes(self._parser, document))
         _identify(nodes, document)
         self._counts.add(_tokens(node) for node in nodes)
         self._report(Progress("parse", self.name, self._counts.chunks))
@@ -277,6 +284,8 @@ class ColumnRun:
         deposit = deposit or Deposit(label)
         try:
             yield
+        except CancelledError:
+            raise
         except _HOPELESS as error:
             self._stopped = _said(error)
             deposit.fail(self._stopped)
@@ -324,6 +333,10 @@ class _Counts:
             self.chunks += 1
             self.tokens += count
             self.largest = max(self.largest, count)
+
+
+def _parse_here(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
+    return parser([document])
 
 
 def _tokens(node: BaseNode) -> int:

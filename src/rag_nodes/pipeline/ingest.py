@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.column import Parse
     from rag_nodes.pipeline.deposit import Deposit
     from rag_nodes.readers import Limits
     from rag_nodes.store import Store
@@ -131,13 +132,28 @@ def ingest_documents(
     models: Models,
     corpus: str = "default",
     progress: Callable[[Progress], None] | None = None,
+    parse: Parse | None = None,
 ) -> IngestReport:
     """Like `ingest`, for documents that are read already; their ids decide what replaces what.
 
     A document without text is a failed row, and nothing of it stays stored (S0-44).
+
+    Args:
+        documents: what to cut.
+        parsers: as for `ingest`.
+        store: as for `ingest`.
+        models: as for `ingest`.
+        corpus: as for `ingest`.
+        progress: as for `ingest`.
+        parse: makes the nodes of a document by a parser, such as `IsolatedCutting.cut` does in a
+            process that can be ended; None to have the parser do it here.
+
+    Raises:
+        ConfigurationError: as `ingest`.
+        CancelledError: `parse` was cancelled.
     """
-    reads = map(_given, documents)
-    return _run(reads, None, _columns(parsers, store, models, corpus, progress), models, corpus)
+    columns = _columns(parsers, store, models, corpus, progress, parse)
+    return _run(map(_given, documents), None, columns, models, corpus)
 
 
 def _given(document: Document) -> _Read:
@@ -158,6 +174,7 @@ def _columns(
     models: Models,
     corpus: str,
     progress: Callable[[Progress], None] | None,
+    parse: Parse | None = None,
 ) -> _Columns:
     if not parsers:
         raise ConfigurationError("nothing to ingest with: name at least one parser")
@@ -173,7 +190,9 @@ def _columns(
                 "change an option of one, or leave one out"
             )
         collections[collection] = name
-        runs.append(ColumnRun(name, parser, store, collection, models=models, report=report))
+        runs.append(
+            ColumnRun(name, parser, store, collection, models=models, report=report, parse=parse)
+        )
     return _Columns(runs, report)
 
 

@@ -37,12 +37,15 @@ class Access:
         password: opens everything, asked for by the browser; None to ask for none.
         local: answer only to the names of this machine, so that no site on the internet can make
             a visitor's browser talk to it by pointing its own name here.
+        proxy: addresses of reverse proxies, separated by commas, or "*", whose `X-Forwarded-For`
+            says where a request comes from; None for what `FORWARDED_ALLOW_IPS` names, if anything.
     """
 
     token: SecretStr | None = None
     user: str = ""
     password: SecretStr | None = None
     local: bool = True
+    proxy: str | None = None
 
 
 class Gate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self, cast
@@ -12,20 +13,22 @@ from uuid import NAMESPACE_OID, uuid5
 from rag_nodes.apps.api.failures import ApiError, too_large, without_paths
 from rag_nodes.apps.api.uploads import check_content, save
 from rag_nodes.apps.options import Choice, make_parsers
-from rag_nodes.apps.session import Session
+from rag_nodes.apps.session import CUT_SECONDS, Session
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError, ReadError
 from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
+from rag_nodes.parsers.isolated import cutting
+from rag_nodes.processes import current_interrupt, interruptible
 from rag_nodes.query import QueryOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from llama_index.core.schema import Document, TextNode
+    from llama_index.core.schema import BaseNode, Document
 
     from rag_nodes.compare import ComparisonReport, ComparisonStream
-    from rag_nodes.pipeline import Progress
+    from rag_nodes.processes import Interrupt
     from rag_nodes.query.events import Event
 
 TEXT_NAME = "text"
@@ -57,6 +60,7 @@ class Client(Session):
 
     _choice: Choice | None = None
     _answering: Asking | None = None
+    _preparing: Interrupt | None = None
     _over = False
 
     @property
@@ -100,11 +104,14 @@ class Client(Session):
         """Answer with every chosen parser.
 
         Raises:
+            CancelledError: the client has left; see `interruptible`.
             RagNodesError: there is no document, the models do not answer, or options are wrong.
         """
+        interrupt = current_interrupt()
         asking = self.answering(question, choice, options)
         try:
-            return asking.finish()
+            with interrupt.killing(asking.close):
+                return asking.finish()
         finally:
             asking.close()
 
@@ -113,13 +120,17 @@ class Client(Session):
 
         Raises:
             ApiError: the session has ended, also while this waited for its turn.
+            CancelledError: the client has left; see `interruptible`.
         """
         self._lock.acquire()
         try:
+            self._preparing = current_interrupt()
             self._check_open()
-            stream = self._prepared(choice, options).stream(question)
+            with interruptible(self._preparing):
+                stream = self._prepared(choice, options).stream(question)
         except BaseException:
             self._lock.release()
+            self._check_open()  # what was cancelled by its end should say so
             raise
         asking = self._answering = Asking(stream, self._lock)
         try:
@@ -135,6 +146,8 @@ class Client(Session):
         Either this sees an answer that begins, or its second check sees that the session is over.
         """
         self._over = True
+        if self._preparing is not None:
+            self._preparing.set()
         if self._answering is not None:
             self._answering.close()
         super().close()
@@ -168,6 +181,7 @@ class Client(Session):
 
     def _take(self, documents: list[Document], most: int) -> None:
         with self._lock:
+            self._check_open()
             if len(self._documents) + len(documents) > most:
                 raise too_large(f"a session holds at most {most} documents")
             self._documents += documents
@@ -185,7 +199,12 @@ class Client(Session):
         if before:
             made.statistics, made.vectors = before.statistics, before.vectors
         else:
-            made.ingest_documents(self._documents, progress=_unseen)
+            check = current_interrupt().check
+            made.ingest_documents(
+                self._documents,
+                progress=lambda _: check("loading the documents"),
+                parse=cutting.within(CUT_SECONDS),
+            )
             self._drop_unused(made)
         self._comparison, self._choice = made, choice
         return made
@@ -237,19 +256,22 @@ class Asking:
 class Clients(Sessions):
     """Every client's session, by the id it was given."""
 
-    def open(self, key: str) -> Client:
-        """The session of that id, made on first use."""
-        return cast("Client", self.of(key))
+    @contextmanager
+    def opened(self, key: str | None, *, new: bool = False) -> Iterator[Client]:
+        """The session of a client, which ends for nobody else's sake meanwhile.
 
-    def existing(self, key: str | None) -> Client:
-        """The session of a client; only ids that we gave out lead to one.
+        Args:
+            key: as it was given out; only ids that we gave out lead to a session.
+            new: it is given out now.
 
         Raises:
             ApiError: it is missing, has ended, or never was.
+            BusyError: there is no room for a new one.
         """
-        if key is None or key not in self:
+        if key is None or (not new and key not in self):
             raise ended()
-        return self.open(key)
+        with self.holding(key) as session:
+            yield cast("Client", session)
 
     def _new(self) -> Session:
         return Client(self._settings, local_models=self._local_models)
@@ -267,22 +289,20 @@ def text_document(text: str) -> Document:
     return Document(text=text, id_=str(uuid5(NAMESPACE_OID, text)), metadata={FILE_NAME: TEXT_NAME})
 
 
-def cut(documents: Iterable[Document], choice: Choice) -> list[TextNode]:
-    """The chunks of documents by the one chosen parser, without embedding them.
+def cut(document: Document, choice: Choice) -> list[BaseNode]:
+    """The chunks of a document by the one chosen parser, without embedding them.
 
     Raises:
         ConfigurationError: options contradict each other or cost too much.
+        ParseError: cutting takes too long, or fails.
+        CancelledError: the client has left; see `interruptible`.
     """
     (parser,) = make_parsers(choice, None).values()
-    return parser.get_nodes_from_documents(list(documents))  # type: ignore[return-value]
+    return cutting.cut(parser, document, CUT_SECONDS)
 
 
 def _failed(name: str, error: ReadError) -> Received:
     return Received(name, None, without_paths(error.reason), error.remedy)
-
-
-def _unseen(_: Progress) -> None:
-    """Nobody watches."""
 
 
 def facts_of(document: Document) -> tuple[int | None, list[str]]:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from fastapi.exceptions import HTTPException, RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
-from starlette.responses import JSONResponse
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
 
 from rag_nodes.errors import (
+    BusyError,
     ConfigurationError,
     MissingExtraError,
     ModelError,
+    ParseError,
     RagNodesError,
     ReadError,
     StoreError,
@@ -22,11 +25,12 @@ from rag_nodes.errors import (
 if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.requests import Request
-    from starlette.responses import Response
 
 _STATUS: tuple[tuple[type[RagNodesError], int], ...] = (
+    (BusyError, 503),
     (ConfigurationError, 422),
     (ReadError, 422),
+    (ParseError, 422),
     (MissingExtraError, 503),
     (ModelError, 503),
     (StoreError, 503),
@@ -43,6 +47,8 @@ _BUG = ("this went wrong inside the server", "tell whoever runs it; its log says
 _PATH = re.compile(r"(?<![\w:/.])(?:/|[A-Za-z]:\\)[^\s:;,'\"]*[/\\]([^\s:;,'\"/\\]+)")
 """An absolute path; addresses of the web are none."""
 _RETRY_SECONDS = 2
+_GONE = 499
+"""What proxies note for clients that left; nobody reads it."""
 
 logger = logging.getLogger(__name__)
 
@@ -105,6 +111,7 @@ def install_handlers(api: FastAPI) -> None:
     api.add_exception_handler(StarletteHTTPException, _refused)
     api.add_exception_handler(RequestValidationError, _invalid)
     api.add_exception_handler(RagNodesError, _failed)
+    api.add_exception_handler(ClientDisconnect, _gone)
     api.add_exception_handler(Exception, _failed)
 
 
@@ -128,6 +135,12 @@ def _invalid(_: Request, error: Exception) -> Response:
         for one in error.errors()
     ]
     return error_response(422, "; ".join(lines), _remedy(422))
+
+
+def _gone(_: Request, error: Exception) -> Response:
+    """Nobody is there to read this; that a client hung up is no fault of the server."""
+    logger.debug("a client left in the middle of its request", exc_info=error)
+    return Response(status_code=_GONE)
 
 
 def _failed(_: Request, error: Exception) -> Response:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 
 from rag_nodes.apps.api.failures import ApiError, busy, error_response, too_large
+from rag_nodes.apps.api.throttle import network_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,6 +45,7 @@ class ServerLimits:
         idle_seconds: seconds without a request after which a REST session ends.
         at_once: requests worked on at a time.
         per_session: those of one session; they wait for each other.
+        per_address: those that come without a session from one address.
     """
 
     upload_bytes: int = 200 * 1024**2
@@ -53,6 +56,19 @@ class ServerLimits:
     idle_seconds: float = 2 * 3600
     at_once: int = 64
     per_session: int = 4
+    per_address: int = 16
+
+
+class Caller(NamedTuple):
+    """Who takes places among the workers.
+
+    Attributes:
+        key: a session, or an address that came without one.
+        most: places it may hold.
+    """
+
+    key: str
+    most: int
 
 
 class BodyLimits:
@@ -80,7 +96,8 @@ class BodyLimits:
             # With `Expect` a client sends nothing before it is told to.
             await _answer(refusal, scope, receive, send, more="expect" not in headers)
             return
-        await self._counted(scope, receive, send, limit, refusal)
+        with suppress(ClientDisconnect):  # of Gradio's upload; nobody is there to be answered
+            await self._counted(scope, receive, send, limit, refusal)
 
     async def _counted(
         self, scope: Scope, receive: Receive, send: Send, limit: int, refusal: ApiError
@@ -132,24 +149,30 @@ class Workers:
         self._threads = anyio.CapacityLimiter(2 * limits.at_once)
         self._running: Counter[str] = Counter()
 
-    def hold(self, key: str) -> Callable[[], None]:
-        """Hold a place for a session until what is returned is called, once.
+    def session(self, key: str) -> Caller:
+        """A session as a caller."""
+        return Caller(f"session {key}", self._limits.per_session)
+
+    def address(self, address: str) -> Caller:
+        """Whoever comes without a session, by where from."""
+        return Caller(f"address {network_of(address)}", self._limits.per_address)
+
+    def hold(self, caller: Caller) -> Callable[[], None]:
+        """Hold a place for a caller until what is returned is called, once.
 
         Raises:
-            ApiError: all places, or those of the session, are taken.
+            ApiError: all places, or those of the caller, are taken.
         """
-        if (
-            self._running.total() >= self._limits.at_once
-            or self._running[key] >= self._limits.per_session
-        ):
+        key, most = caller
+        if self._running.total() >= self._limits.at_once or self._running[key] >= most:
             raise busy()
         self._running[key] += 1
         return partial(self._release, key)
 
     @contextmanager
-    def place(self, key: str) -> Iterator[None]:
-        """Hold a place for a session inside a `with` block; raises ApiError like `hold`."""
-        release = self.hold(key)
+    def place(self, caller: Caller) -> Iterator[None]:
+        """Hold a place for a caller inside a `with` block; raises ApiError like `hold`."""
+        release = self.hold(caller)
         try:
             yield
         finally:
@@ -157,13 +180,13 @@ class Workers:
 
     async def run(
         self,
-        key: str,
+        caller: Caller,
         work: Callable[Arguments, Result],
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Result:
         """Hold a place and do something in a thread."""
-        with self.place(key):
+        with self.place(caller):
             return await self.thread(work, *args, **kwargs)
 
     async def thread(

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
+from contextlib import ExitStack
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Header, Request
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from rag_nodes.apps.api.clients import (
-    Asking,
-    Client,
-    Clients,
-    Received,
-    cut,
-    facts_of,
-    text_document,
-)
+from rag_nodes.apps.api.clients import Clients, Received, cut, facts_of, text_document
 from rag_nodes.apps.api.events import MEDIA_TYPE, EventStream
 from rag_nodes.apps.api.failures import ApiError, halves, too_large
+from rag_nodes.apps.api.leaving import ended_by_leaving
 from rag_nodes.apps.api.models import AskBody, ChunkBody, CompareBody
 from rag_nodes.apps.api.replies import (
     AnswerReply,
@@ -44,7 +37,7 @@ from rag_nodes.parsers import PRESETS
 if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
-    from rag_nodes.apps.api.limits import ServerLimits, Workers
+    from rag_nodes.apps.api.limits import Caller, ServerLimits, Workers
     from rag_nodes.settings import Settings
 
 SessionId = Annotated[
@@ -141,23 +134,24 @@ class _Api:
 
         Each file ends as read or failed; a bad one does not stop the rest.
         """
-        if x_session is not None:
-            await self._existing(x_session)
         key = x_session or secrets.token_urlsafe(24)
+        caller, most = self._caller(request, x_session), self._limits.documents
         try:
-            async with request.form(max_files=_MOST_PARTS, max_fields=_MOST_PARTS) as form:
-                given = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
-                self._check_number(len(given))
-                files = [(one.filename, one.file) for one in given]
-                received = await self._workers.run(key, self._add, key, files)
+            with self._clients.opened(key, new=x_session is None) as client:
+                async with request.form(max_files=_MOST_PARTS, max_fields=_MOST_PARTS) as form:
+                    given = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
+                    self._check_number(len(given))
+                    files = [(one.filename, one.file) for one in given]
+                    received = await self._workers.run(caller, client.add, files, most=most)
         except HTTPException as error:
             raise _as_too_many(error) from error
         return Uploaded(session=key, files=[_file(one) for one in received])
 
-    async def chunk(self, body: ChunkBody, x_session: SessionId = None) -> Chunks:
+    async def chunk(self, body: ChunkBody, request: Request, x_session: SessionId = None) -> Chunks:
         """Show how a parser cuts a text or an uploaded document; nothing is stored."""
-        document = await self._document(body, x_session)
-        nodes = await self._workers.run(x_session or "", cut, [document], body.choice())
+        caller, document = self._caller(request, x_session), self._document(body, x_session)
+        async with ended_by_leaving(request):
+            nodes = await self._workers.run(caller, cut, document, body.choice())
         shown = enumerate(nodes[body.first : body.first + body.limit], body.first)
         return Chunks(total=len(nodes), chunks=[Chunk.of(node, index) for index, node in shown])
 
@@ -183,11 +177,13 @@ class _Api:
         """Version, models, parsers and, with X-Session, your documents."""
         documents = None
         if x_session is not None:
-            client = await self._existing(x_session)
-            documents = [_document(one) for one in client.documents]
+            with self._clients.opened(x_session) as client:
+                documents = [_document(one) for one in client.documents]
+        # Takes no place: whoever asks whether the server lives should hear so when it is busy.
+        models = await self._workers.thread(choose_models, self._settings)
         return Status(
             version=version("rag-nodes"),
-            models=(await self._workers.run("", choose_models, self._settings)).describe(),
+            models=models.describe(),
             parsers=[
                 ParserReply(name=one.name, title=one.title, summary=one.summary)
                 for one in PRESETS.values()
@@ -197,59 +193,46 @@ class _Api:
 
     async def clear(self, x_session: SessionId = None) -> Cleared:
         """End your session: its documents, chunks and running answers."""
-        await self._existing(x_session)
-        await self._workers.thread(self._clients.end, x_session)
+        with self._clients.opened(x_session):
+            await self._workers.thread(self._clients.end, x_session)
         return Cleared()
 
     async def _answered(
         self, body: AskBody | CompareBody, request: Request, key: str | None
     ) -> Compared | EventStream:
-        client = await self._existing(key)
         arguments = (
             body.question,
             body.choice(),
             body.query_options(self._settings.answering()),
         )
-        release = self._workers.hold(key or "")
-        try:
-            asking = await self._workers.thread(client.answering, *arguments)
-        except BaseException:
-            release()
-            raise
-        if MEDIA_TYPE in request.headers.get("accept", ""):
-            return EventStream(asking, self._workers, release)
-        leaving = asyncio.create_task(_close_when_left(request, asking))
-        try:
-            return Compared.of(await self._workers.thread(asking.finish))
-        finally:
-            leaving.cancel()
-            asking.close()
-            release()
+        with ExitStack() as held:
+            client = held.enter_context(self._clients.opened(key))
+            held.callback(self._workers.hold(self._caller(request, key)))
+            async with ended_by_leaving(request) as interrupt:
+                asking = await self._workers.thread(client.answering, *arguments)
+                held.callback(asking.close)
+                if MEDIA_TYPE not in request.headers.get("accept", ""):
+                    with interrupt.killing(asking.close):
+                        return Compared.of(await self._workers.thread(asking.finish))
+            return EventStream(asking, self._workers, held.pop_all().close)
 
-    def _add(self, key: str, files: list[tuple[str | None, BinaryIO]]) -> list[Received]:
-        return self._clients.open(key).add(files, most=self._limits.documents)
+    def _caller(self, request: Request, key: str | None) -> Caller:
+        """Whose places a request takes: its session's, else those of where it comes from."""
+        if key is not None and key in self._clients:
+            return self._workers.session(key)
+        return self._workers.address(request.client.host if request.client else "")
 
-    async def _document(self, body: ChunkBody, key: str | None) -> Document:
-        if body.document is not None:
-            return (await self._existing(key)).document(body.document)
-        return text_document(body.text or "")
-
-    async def _existing(self, key: str | None) -> Client:
-        # In a thread, since it frees the sessions that are over.
-        return await self._workers.thread(self._clients.existing, key)
+    def _document(self, body: ChunkBody, key: str | None) -> Document:
+        if body.document is None:
+            return text_document(body.text or "")
+        with self._clients.opened(key) as client:
+            return client.document(body.document)
 
     def _check_number(self, files: int) -> None:
         if not files:
             raise ApiError(422, "no file in the field 'files'", "send at least one")
         if files > self._limits.upload_files:
             raise too_large(f"the upload has more than {self._limits.upload_files} files")
-
-
-async def _close_when_left(request: Request, asking: Asking) -> None:
-    """End the answers once nobody waits for them: a model is paid for by the word."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    asking.close()
 
 
 def _as_too_many(error: HTTPException) -> HTTPException:

@@ -54,7 +54,7 @@ class Throttle:
         Args:
             address: of the client.
         """
-        known = self._failures.get(_network(address))
+        known = self._failures.get(network_of(address))
         if known is None or known.count < FREE:
             return 0
         wait = min(2.0 ** min(known.count - FREE, 10), LONGEST)
@@ -62,7 +62,7 @@ class Throttle:
 
     def failed(self, address: str) -> None:
         """Count a wrong one."""
-        now, key = self._clock(), _network(address)
+        now, key = self._clock(), network_of(address)
         known = self._failures.pop(key, None)
         recent = known is not None and now - known.last < FORGOTTEN
         self._failures[key] = _Failures(known.count + 1 if known and recent else 1, now)
@@ -71,10 +71,10 @@ class Throttle:
 
     def succeeded(self, address: str) -> None:
         """Forget the wrong ones of an address."""
-        self._failures.pop(_network(address), None)
+        self._failures.pop(network_of(address), None)
 
 
-def _network(address: str) -> str:
+def network_of(address: str) -> str:
     """What one visitor cannot change at will: the address, or the network of an IPv6 one."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])

@@ -1,0 +1,180 @@
+"""Room on a server: whoever works keeps their place, and nobody takes that of others."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx
+import pytest
+from app_server import hanging_up, listening
+from hostile_parsers import HangingNodeParser, is_running, wait_for
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from rag_nodes.apps.api import Clients, ServerLimits, Workers, clients, make_api
+from rag_nodes.apps.sessions import Sessions
+from rag_nodes.errors import BusyError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from rag_nodes.settings import Settings
+
+PATIENCE = 60
+QUESTION = {"question": "What colour is the machine?", "parser": "fixed"}
+FILE = ("files", ("red.md", b"The machine is red."))
+
+
+class Served(NamedTuple):
+    """A server with few places."""
+
+    address: str
+    workers: Workers
+
+    def post(self, path: str, **given: Any) -> httpx.Response:
+        return httpx.post(f"{self.address}{path}", timeout=PATIENCE, **given)
+
+    def upload(self) -> dict[str, str]:
+        reply = self.post("/upload", files=[FILE])
+        assert reply.status_code == 200, reply.text
+        return {"X-Session": reply.json()["session"]}
+
+
+@contextmanager
+def _served(settings: Settings, limits: ServerLimits) -> Iterator[Served]:
+    workers, sessions = Workers(limits), Clients(settings, most=limits.sessions)
+    api = make_api(settings, sessions, workers, limits)
+    with listening(Starlette(routes=[Mount("/api", api)])) as address:
+        yield Served(f"{address}/api", workers)
+    sessions.close()
+
+
+@pytest.fixture
+def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Every parser of the server hangs; gives its process once it does."""
+    note = tmp_path / "process"
+    parser = HangingNodeParser(note=str(note))
+    monkeypatch.setattr(clients, "make_parsers", lambda *_: {"fixed": parser})
+    return lambda: wait_for(note)
+
+
+# --- sessions ------------------------------------------------------------------------------------
+
+
+def test_an_upload_to_a_full_server_is_not_answered_with_a_session_that_has_ended(
+    settings: Settings,
+) -> None:
+    with _served(settings, ServerLimits(sessions=4)) as server:
+        for _ in range(4):
+            server.upload()
+        with ThreadPoolExecutor(3) as threads:
+            new = [one.result() for one in [threads.submit(server.upload) for _ in range(3)]]
+        replies = [server.post("/ask", json=QUESTION, headers=session) for session in new]
+    assert [reply.status_code for reply in replies] == [200] * 3
+
+
+def test_where_all_sessions_are_being_worked_for_a_new_one_is_refused(
+    settings: Settings,
+) -> None:
+    sessions = Sessions(settings, most=2)
+    with sessions.holding("a") as first, sessions.holding("b") as second:
+        with pytest.raises(BusyError, match="try again"):
+            sessions.of("c")
+        assert (sessions.of("a"), sessions.of("b")) == (first, second)
+    assert sessions.of("c") is not None
+    assert len(sessions) == 2
+
+
+def test_a_session_that_is_worked_for_is_not_idle_however_long_that_takes(
+    settings: Settings,
+) -> None:
+    now = [0.0]
+    sessions = Sessions(settings, idle_seconds=10, clock=lambda: now[0])
+    with sessions.holding("a") as held:
+        now[0] = 100.0
+        sessions.sweep()
+        assert sessions.of("a") is held
+    now[0] = 109.0
+    sessions.sweep()
+    assert "a" in sessions
+    now[0] = 120.0
+    sessions.sweep()
+    assert "a" not in sessions
+
+
+def test_a_session_that_is_cleared_while_it_is_filled_is_said_to_have_ended(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, cleared = threading.Event(), threading.Event()
+    read = clients.Client._read_upload
+
+    def slow(self: clients.Client, path: Path) -> Iterator[clients.Received]:
+        reading.set()
+        assert cleared.wait(PATIENCE)
+        yield from read(self, path)
+
+    with _served(settings, ServerLimits()) as server:
+        session = server.upload()
+        monkeypatch.setattr(clients.Client, "_read_upload", slow)
+        with ThreadPoolExecutor(1) as threads:
+            upload = threads.submit(server.post, "/upload", files=[FILE], headers=session)
+            assert reading.wait(PATIENCE)
+            assert server.post("/clear", headers=session).status_code == 200
+            cleared.set()
+            assert upload.result().status_code == 404
+
+
+# --- places --------------------------------------------------------------------------------------
+
+
+def test_many_honest_requests_without_a_session_are_all_answered(settings: Settings) -> None:
+    def cut(number: int) -> int:
+        return server.post("/chunk", json={"text": f"Text {number}."}).status_code
+
+    with _served(settings, ServerLimits()) as server, ThreadPoolExecutor(12) as threads:
+        assert set(threads.map(cut, range(12))) == {200}
+
+
+def test_without_a_session_an_address_has_its_own_places_whatever_it_calls_itself(
+    settings: Settings, hanging: Callable[[], int]
+) -> None:
+    with _served(settings, ServerLimits(per_address=1)) as server:
+        body = {"text": "Hello."}
+        with hanging_up(f"{server.address}/chunk", body):
+            process = hanging()
+            made_up = [{}, {"X-Session": "made up"}, {"X-Session": "another"}]
+            codes = [server.post("/chunk", json=body, headers=one).status_code for one in made_up]
+            status = httpx.get(f"{server.address}/status", timeout=PATIENCE)
+            with server.workers.place(server.workers.address("203.0.113.9")):
+                assert is_running(process)
+    assert codes == [503] * 3
+    assert status.status_code == 200
+
+
+def test_the_state_of_a_busy_server_can_still_be_asked(settings: Settings) -> None:
+    with (
+        _served(settings, ServerLimits(at_once=1)) as server,
+        server.workers.place(server.workers.session("another")),
+    ):
+        assert server.post("/chunk", json={"text": "a"}).status_code == 503
+        status = httpx.get(f"{server.address}/status", timeout=PATIENCE)
+    assert status.status_code == 200
+
+
+# --- cutting -------------------------------------------------------------------------------------
+
+
+def test_cutting_that_takes_too_long_is_refused_with_a_remedy_and_its_process_ends(
+    settings: Settings, hanging: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "CUT_SECONDS", 0.5)
+    with _served(settings, ServerLimits()) as server:
+        reply = server.post("/chunk", json={"text": "Hello."})
+        assert reply.status_code == 422
+        assert "longer than 0.5 s" in reply.json()["error"]
+        assert "another parser" in reply.json()["remedy"]
+        assert not is_running(hanging())

@@ -1,0 +1,77 @@
+"""Parsers that do what a hostile document may make a real one do."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import SpanNodeParser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rag_nodes.parsers.source import Cut, SourceText
+
+
+class HangingNodeParser(SpanNodeParser):
+    """Never ends, with the interpreter locked; writes its process id into `note` before."""
+
+    note: str = ""
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        if self.note:
+            Path(f"{self.note}.new").write_text(str(os.getpid()), encoding="ascii")
+            Path(f"{self.note}.new").rename(self.note)
+        total = sum(range(10**15))
+        raise AssertionError(f"{total} takes years; {source}")
+
+
+class DyingNodeParser(SpanNodeParser):
+    """Ends its process."""
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        del source
+        os._exit(7)
+
+
+class RefusingNodeParser(SpanNodeParser):
+    """Raises an error of ours."""
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        raise ConfigurationError(f"{len(source.text)} characters are refused")
+
+
+class FailingNodeParser(SpanNodeParser):
+    """Raises what nobody thought of."""
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        raise LookupError(f"nothing in {len(source.text)} characters")
+
+
+def wait_for(note: Path, seconds: float = 60) -> int:
+    """The process id that a `HangingNodeParser` notes once it hangs."""
+    deadline = time.monotonic() + seconds
+    while not note.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return int(note.read_text(encoding="ascii"))
+
+
+def is_running(process: int) -> bool:
+    """Whether a process still works; one that was killed and not yet waited for does not."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    except FileNotFoundError:
+        return False
+    return state[0] != "Z"
+
+
+def wait_until_gone(process: int, seconds: float = 60) -> None:
+    """Fail if the process still works after some time."""
+    deadline = time.monotonic() + seconds
+    while is_running(process):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

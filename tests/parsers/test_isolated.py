@@ -1,0 +1,134 @@
+"""Documents of strangers are cut in a process that can be ended; the nodes are the same."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hostile_parsers import (
+    DyingNodeParser,
+    FailingNodeParser,
+    HangingNodeParser,
+    RefusingNodeParser,
+    is_running,
+    wait_for,
+)
+from llama_index.core import MockEmbedding
+from llama_index.core.schema import Document
+
+from rag_nodes.errors import (
+    CancelledError,
+    ConfigurationError,
+    ParseError,
+    ParserCrashedError,
+    ParseTimeoutError,
+)
+from rag_nodes.parsers import PRESETS, SemanticNodeParser, get_parser, isolated
+from rag_nodes.parsers.isolated import IsolatedCutting, cutting
+from rag_nodes.processes import Interrupt, interruptible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MANUAL = Path(__file__).parents[2] / "examples" / "corpus" / "manual.md"
+PATIENCE = 60
+DOCUMENT = Document(text="The pump hums. " * 50, id_="a", metadata={"file_name": "pump.md"})
+
+
+@pytest.fixture
+def pool() -> Iterator[IsolatedCutting]:
+    made = IsolatedCutting()
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_nodes_are_those_of_the_parser_itself(name: str) -> None:
+    document = Document(
+        text=MANUAL.read_text(encoding="utf-8"),
+        id_="manual",
+        metadata={"file_name": "manual.md", "title": "A \ud800 manual"},
+        excluded_embed_metadata_keys=["file_name"],
+    )
+    parser = get_parser(name)
+    here, there = parser([document]), cutting.cut(parser, document, PATIENCE)
+    assert [node.to_dict() for node in there] == [node.to_dict() for node in here]
+
+
+def test_cutting_that_never_ends_is_ended_with_a_remedy(pool: IsolatedCutting) -> None:
+    with pytest.raises(ParseTimeoutError, match=r"pump\.md: .* longer than 0\.1 s; choose"):
+        pool.cut(HangingNodeParser(), DOCUMENT, 0.1)
+    assert pool.cut(get_parser("fixed"), DOCUMENT, PATIENCE)
+
+
+def test_a_process_that_dies_is_an_error_of_that_document_alone(pool: IsolatedCutting) -> None:
+    with pytest.raises(ParserCrashedError, match=r"pump\.md: .*exit code 7"):
+        pool.cut(DyingNodeParser(), DOCUMENT, PATIENCE)
+    assert pool.cut(get_parser("fixed"), DOCUMENT, PATIENCE)
+
+
+def test_errors_of_parsers_arrive_as_they_were_and_others_typed(pool: IsolatedCutting) -> None:
+    with pytest.raises(ConfigurationError, match="750 characters are refused"):
+        pool.cut(RefusingNodeParser(), DOCUMENT, PATIENCE)
+    with pytest.raises(ParseError, match="LookupError: nothing in 750"):
+        pool.cut(FailingNodeParser(), DOCUMENT, PATIENCE)
+
+
+def test_whoever_no_longer_waits_ends_the_process(pool: IsolatedCutting, tmp_path: Path) -> None:
+    interrupt, note = Interrupt(), tmp_path / "process"
+    with interruptible(interrupt):
+        parse = pool.within(PATIENCE)  # as the threads of an ingest call it
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(parse, HangingNodeParser(note=str(note)), DOCUMENT)
+        process = wait_for(note)
+        assert is_running(process)
+        interrupt.set()
+        with pytest.raises(CancelledError, match=r"pump\.md"):
+            running.result(PATIENCE)
+    assert not is_running(process)
+
+
+def test_whoever_waits_for_a_turn_can_leave_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolated, "AT_ONCE", 1)
+    pool, note = IsolatedCutting(), tmp_path / "process"
+    hanging, leaving = Interrupt(), Interrupt()
+    with interruptible(hanging):
+        first = pool.within(PATIENCE)
+    with interruptible(leaving):
+        second = pool.within(PATIENCE)
+    with ThreadPoolExecutor(2) as threads:
+        one = threads.submit(first, HangingNodeParser(note=str(note)), DOCUMENT)
+        wait_for(note)
+        two = threads.submit(second, get_parser("fixed"), DOCUMENT)
+        leaving.set()
+        with pytest.raises(CancelledError):
+            two.result(PATIENCE)
+        hanging.set()
+        with pytest.raises(CancelledError):
+            one.result(PATIENCE)
+
+
+def test_longer_documents_get_more_time(pool: IsolatedCutting) -> None:
+    seen: list[float] = []
+
+    class Noted(threading.Timer):
+        def __init__(self, interval: float, *rest: object) -> None:
+            seen.append(interval)
+            super().__init__(interval, *rest)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rag_nodes.processes.children.threading.Timer", Noted)
+        pool.cut(get_parser("fixed"), Document(text="a b " * 750_000), 20)
+    assert 60 in seen
+    assert 20 not in seen
+
+
+def test_a_parser_with_a_model_of_its_own_keeps_it_in_this_process(pool: IsolatedCutting) -> None:
+    model = MockEmbedding(embed_dim=4)
+    assert pool.cut(SemanticNodeParser(embed_model=model), DOCUMENT, PATIENCE)
+    assert pool._children._idle == []
