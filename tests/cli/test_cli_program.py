@@ -252,6 +252,7 @@ def test_the_app_gets_settings_address_and_documents(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import rag_nodes.apps
+    from rag_nodes.apps.api import Access
 
     called: dict[str, Any] = {}
 
@@ -259,14 +260,15 @@ def test_the_app_gets_settings_address_and_documents(
         called.update(settings=settings, **options)
 
     monkeypatch.setattr(rag_nodes.apps, "launch", launch)
-    ended = command("app", manual, "--port", "8080", "--top-k", "4")
+    flags = ("--port", "8080", "--top-k", "4", "--behind-proxy", "10.0.0.7")
+    ended = command("app", manual, *flags)
     assert ended.code == 0
     assert called.pop("settings").top_k == 4
     assert called == {
         "host": "127.0.0.1",
         "port": 8080,
         "documents": [manual],
-        "access": None,
+        "access": Access(proxy="10.0.0.7"),
         "mcp": False,
         "local_models": False,
     }
