@@ -102,6 +102,26 @@ def test_a_damaged_database_is_found_when_the_folder_is_opened(
         open_store(tmp_path)
 
 
+@pytest.mark.parametrize("lost", ["meta.json", "storage.sqlite"])
+def test_a_folder_that_lost_a_file_is_damaged_and_not_empty(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode], lost: str
+) -> None:
+    with open_store(tmp_path) as store:
+        store.vector_store(collection).add([make_node("one", [1.0, 0.0])])
+    [file] = tmp_path.rglob(lost)
+    kept = file.read_bytes()
+    file.unlink()
+    with pytest.raises(
+        StoreDamagedError, match=f"{lost} is lost.*ingest again, or restore"
+    ) as told:
+        open_store(tmp_path)
+    assert str(tmp_path) in str(told.value)
+    assert not file.exists(), "opening must not put an empty one in its place"
+    file.write_bytes(kept)
+    with open_store(tmp_path) as store:
+        assert store.count(collection) == 1
+
+
 def test_a_damaged_folder_does_not_stay_locked(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text("{")
     with pytest.raises(StoreDamagedError):

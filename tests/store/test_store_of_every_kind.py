@@ -164,6 +164,21 @@ def test_the_store_knows_what_it_holds_of_each_document(
     assert not is_complete(known, "another hash")
 
 
+@pytest.mark.parametrize("foreign", ["x", None, 2.5, [1], {"of": 2}])
+def test_what_others_write_about_chunks_breaks_no_other_document(
+    store: Store, collection: str, make_node: Callable[..., TextNode], foreign: object
+) -> None:
+    ours = make_node("a b c", X, document="one", source_hash="h1", total_chunks=1)
+    theirs = make_node("d", X, document="two", source_hash="h1")
+    theirs.metadata |= {"total_chunks": foreign, "token_count": foreign}
+    fill(store, collection, ours, theirs)
+    catalogue = store.catalogue(collection)
+    assert is_complete(catalogue.of("one"), "h1")
+    [odd] = catalogue.of("two").values()
+    assert (odd.total_chunks, odd.tokens) == (0, 0)
+    assert not is_complete(catalogue.of("two"), "h1")
+
+
 def test_deleting_removes_exactly_the_given_chunks(
     store: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:

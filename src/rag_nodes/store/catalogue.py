@@ -71,6 +71,11 @@ def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:
 def _stored(payload: Mapping[str, Any]) -> StoredNode:
     return StoredNode(
         source_hash=str(payload.get(SOURCE_HASH) or ""),
-        total_chunks=int(payload.get(TOTAL_CHUNKS) or 0),
-        tokens=int(payload.get(TOKEN_COUNT) or 0),
+        total_chunks=_whole(payload.get(TOTAL_CHUNKS)),
+        tokens=_whole(payload.get(TOKEN_COUNT)),
     )
+
+
+def _whole(value: object) -> int:
+    """A number as we write it, 0 for anything else: others may write to the collection too."""
+    return value if isinstance(value, int) else 0

@@ -7,6 +7,7 @@ every call, and async calls run on a thread under that same lock.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import warnings
@@ -229,6 +230,7 @@ def _connect_folder(folder: Path) -> Engine:
             return shared
         _check_folder(folder)
         try:
+            _check_whole(folder)
             engine = _embedded(str(folder))
         except RuntimeError as error:
             if "already accessed" in str(error):
@@ -273,6 +275,20 @@ def _check_folder(folder: Path) -> None:
             f"{folder}: cannot be used as a storage folder ({error.strerror or error}); choose a "
             "folder you may write to"
         ) from error
+
+
+def _check_whole(folder: Path) -> None:
+    """Find lost files: embedded Qdrant would make empty ones in their place, without a word."""
+    collections = folder / "collection"
+    meta = folder / "meta.json"
+    if meta.exists():
+        named = json.loads(meta.read_bytes())["collections"]
+        lost = [collections / name / "storage.sqlite" for name in named]
+    else:
+        lost = [meta] if any(collections.glob("*/storage.sqlite")) else []
+    for file in lost:
+        if not file.exists():
+            raise FileNotFoundError(f"{file.relative_to(folder)} is lost")
 
 
 def _locked(folder: Path) -> StoreLockedError:
