@@ -19,7 +19,7 @@ from rag_nodes.processes.interrupt import current_interrupt
 from rag_nodes.processes.wire import Kind, receive, send
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 STARTING = 120.0
 """Seconds a child may take to start and to import what it needs, on a busy machine."""
@@ -53,7 +53,11 @@ class Children:
             os.register_at_fork(after_in_child=self.forget)
 
     def messages(
-        self, request: dict[str, Any], seconds: float, what: str
+        self,
+        request: dict[str, Any],
+        seconds: float,
+        what: str,
+        started: Callable[[], None] = lambda: None,
     ) -> Iterator[tuple[Kind, Any]]:
         """Have a child do a task.
 
@@ -61,6 +65,7 @@ class Children:
             request: what it is to do, as JSON can hold it.
             seconds: how long each result may take; they do not run while the caller works on one.
             what: is done, for messages, such as "a.pdf: reading it".
+            started: called when a child is ready and begins with the task.
 
         Yields:
             `("item", result)` for each result as it arrives, and at most one
@@ -78,7 +83,7 @@ class Children:
             child = self._take()
             try:
                 with interrupt.killing(child.kill):
-                    for message in child.messages(request, seconds):
+                    for message in child.messages(request, seconds, started):
                         given = True
                         yield message
             except ChildDiedError as error:
@@ -159,12 +164,15 @@ class _Child:
         """Whether it has not died while it waited."""
         return self._process.poll() is None
 
-    def messages(self, request: dict[str, Any], seconds: float) -> Iterator[tuple[Kind, Any]]:
+    def messages(
+        self, request: dict[str, Any], seconds: float, started: Callable[[], None]
+    ) -> Iterator[tuple[Kind, Any]]:
         """What it answers between the start of the work and its end."""
         self.reusable = False
         try:
             send(self._requests, request)
             self._answer(STARTING)
+            started()
             while (message := self._answer(seconds))[0] != "end":
                 yield message
             self.reusable = message[1] is not True

@@ -17,7 +17,7 @@ from rag_nodes.processes import ChildDiedError, ChildExpiredError, Children, unp
 from rag_nodes.readers.isolation_wire import unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from rag_nodes.readers.base import Limits, Reading
@@ -75,7 +75,8 @@ class ReaderPool:
         Args:
             path: an existing file.
             limits: of which the child's time and memory are held here, the others in the reader.
-            options: `layout`, see `read_pdf`; `keep_duplicates`, see `read_firecrawl`.
+            options: `layout`, see `read_pdf`; `keep_duplicates`, see `read_firecrawl`; `started`,
+                called when a child is ready and begins with the file.
 
         Raises:
             ReadTimeoutError: it took longer than `limits.seconds_for` its size.
@@ -94,6 +95,7 @@ class ReaderPool:
         *,
         layout: str | None = None,
         keep_duplicates: bool = False,
+        started: Callable[[], None] = lambda: None,
     ) -> Iterator[Reading | ReadError]:
         """Read a file of many documents, each given as soon as the child has it.
 
@@ -111,7 +113,8 @@ class ReaderPool:
         }
         raised: RagNodesError | None = None
         try:
-            for kind, content in self._children.messages(request, seconds, f"{path}: reading it"):
+            what = f"{path}: reading it"
+            for kind, content in self._children.messages(request, seconds, what, started):
                 if kind == "raised":
                     raised = unpack_error(content)
                 else:

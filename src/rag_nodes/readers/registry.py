@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -80,7 +81,8 @@ class ReadResult:
         path: the file as found.
         document: the document; None where the file, or one page of a crawl, could not be read.
         error: the reason; None where it could.
-        seconds: wall-clock time spent on this document.
+        seconds: wall-clock time spent on this document; loading libraries and waiting for other
+            threads' files are not counted.
     """
 
     path: Path
@@ -132,6 +134,7 @@ def readings(
     isolate: bool = True,
     layout: Layout | None = None,
     keep_duplicates: bool = False,
+    started: Callable[[], None] = lambda: None,
 ) -> Iterator[Reading | ReadError]:
     """Read a file of any kind as plain data, without LlamaIndex; `read` and `read_all` use it.
 
@@ -141,6 +144,7 @@ def readings(
         isolate: see `read`.
         layout: see `read`.
         keep_duplicates: of a crawl, see `read_firecrawl`; other files have none.
+        started: called where a child process was made ready for the file and begins to read it.
 
     Yields:
         One reading per document, lazily; an error in place of a document that is bad by itself.
@@ -151,7 +155,7 @@ def readings(
     """
     try:
         _check_file(path, limits)
-        options = _Options(layout, keep_duplicates)
+        options = _Options(layout, keep_duplicates, started)
         reader = _reader_for(path, options, isolate=isolate)
         for outcome in reader(path, limits):
             if isinstance(outcome, Reading):
@@ -191,6 +195,8 @@ def read_all(
         One result per file, or per page of a crawl, as soon as it is read; a bad file or page is
         a row with its error. A crawl that breaks off gives its good pages, then the error.
     """
+    # Every document needs it, and the first one would seem to take seconds.
+    import_module("llama_index.core.schema")
     seen: set[Path] = set()
     for path in (found for given in paths for found in files_at(Path(given), SUFFIXES)):
         place = canonical(path)
@@ -199,17 +205,31 @@ def read_all(
             yield from _rows(path, partial(readings, limits=limits, isolate=isolate, layout=layout))
 
 
-def _rows(path: Path, read_one: Callable[[Path], Outcomes]) -> Iterator[ReadResult]:
-    started = time.perf_counter()
-    for outcome in _outcomes(path, read_one):
+class _Clock:
+    """Measures one document at a time."""
+
+    def __init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._started
+
+
+def _rows(path: Path, read_one: Callable[..., Outcomes]) -> Iterator[ReadResult]:
+    clock = _Clock()
+    for outcome in _outcomes(path, partial(read_one, started=clock.start)):
         document = None
         if isinstance(outcome, ReadError):
             _log.info("not read: %s", outcome)
         else:
             document = build_document(path.resolve(), outcome)
         error = outcome if isinstance(outcome, ReadError) else None
-        yield ReadResult(path, document, error, time.perf_counter() - started)
-        started = time.perf_counter()
+        yield ReadResult(path, document, error, clock.seconds)
+        clock.start()
 
 
 def _outcomes(path: Path, read_one: Callable[[Path], Outcomes]) -> Outcomes:
@@ -234,6 +254,7 @@ class _Options(NamedTuple):
 
     layout: Layout | None
     keep_duplicates: bool
+    started: Callable[[], None]
 
 
 def _reader_for(
