@@ -58,3 +58,23 @@ def test_every_method_keeps_the_scores_of_a_ranking_alone() -> None:
     for method in FUSIONS:
         assert fuse({"a": 0.2, "b": 0.4}, None, method) == [("b", 0.4), ("a", 0.2)]
         assert fuse({}, {}, method) == []
+
+
+@pytest.mark.parametrize(
+    "dense",
+    [{"a": 0.9, "b": 0.7, "d": 0.2}, {"a": -0.1, "b": -0.3, "d": -0.6}],
+    ids=["similar", "opposed"],
+)
+def test_a_chunk_that_only_its_words_found_counts_as_the_least_similar(
+    dense: dict[str, float],
+) -> None:
+    sparse = {"words": 4.0, "a": 1.0}
+    worst = min(dense.values())
+    assert fuse(dense, sparse) == fuse({**dense, "words": worst}, sparse)
+    fused = dict(fuse(dense, {**sparse, "d": 4.0}))
+    assert fused["words"] == pytest.approx(fused["d"])
+
+
+def test_a_chunk_that_only_its_meaning_found_shares_no_word() -> None:
+    dense, sparse = {"meaning": 0.9, "both": 0.4}, {"both": 2.0}
+    assert dict(fuse(dense, sparse)) == pytest.approx(dict(fuse(dense, {**sparse, "meaning": 0.0})))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from rag_nodes.store.sparse import document_vectors, query_vectors
 from rag_nodes.text.words import term_id
 
@@ -17,6 +19,24 @@ def test_repeats_of_a_word_count_less_and_less() -> None:
 
 def test_a_word_weighs_less_in_a_longer_text() -> None:
     assert weight("zebra", "zebra") > weight("zebra " + "other " * 500, "zebra")
+
+
+@pytest.mark.parametrize(
+    ("times", "length", "expected"),
+    [
+        # count * (k1 + 1) / (count + k1 * (1 - b + b * length / average)) with k1 = 1.2,
+        # b = 0.75 and an average of 150 words
+        (1, 150, 2.2 / 2.2),
+        (3, 150, 6.6 / 4.2),
+        (1, 300, 2.2 / (1 + 1.2 * 1.75)),
+        (2, 75, 4.4 / (2 + 1.2 * 0.625)),
+    ],
+)
+def test_a_word_weighs_what_bm25_gives_it_with_its_usual_constants(
+    times: int, length: int, expected: float
+) -> None:
+    text = "zebra " * times + "other " * (length - times)
+    assert weight(text, "zebra") == pytest.approx(expected)
 
 
 def test_indices_ascend_without_repeats_as_qdrant_wants_them() -> None:
