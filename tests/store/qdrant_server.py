@@ -111,6 +111,10 @@ def _scroll(client: QdrantClient, name: str, body: Any) -> Any:
     }
 
 
+def _count(client: QdrantClient, name: str, body: Any) -> Any:
+    return client.count(name, rest.CountRequest.model_validate(body).filter)
+
+
 def _delete(client: QdrantClient, name: str, body: Any) -> Any:
     selector = TypeAdapter(rest.PointsSelector).validate_python(body)
     _check_indexes(client, name, getattr(selector, "filter", None))
@@ -126,7 +130,7 @@ ROUTES: dict[tuple[str, str], Callable[[QdrantClient, str, Any], Any]] = {
     ("PUT", "/index"): _index,
     ("PUT", "/points"): _upsert,
     ("POST", "/points"): _retrieve,
-    ("POST", "/points/count"): lambda client, name, _body: client.count(name),
+    ("POST", "/points/count"): _count,
     ("POST", "/points/delete"): _delete,
     ("POST", "/points/query"): _query,
     ("POST", "/points/query/batch"): _batch,

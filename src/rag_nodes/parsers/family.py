@@ -165,11 +165,29 @@ class ParentChildNodeParser(SpanNodeParser):
 
 def leaf_nodes(nodes: Sequence[BaseNode]) -> list[TextNode]:
     """The nodes without children, in order: those to embed. Nodes of any other parser all are."""
-    return [
-        node
-        for node in nodes
-        if isinstance(node, TextNode) and NodeRelationship.CHILD not in node.relationships
-    ]
+    return [node for node in nodes if isinstance(node, TextNode) and is_leaf(node)]
+
+
+def is_leaf(node: BaseNode) -> bool:
+    """Whether no other node was cut from it."""
+    return not node.relationships.get(NodeRelationship.CHILD)
+
+
+def by_family(nodes: Sequence[BaseNode]) -> list[BaseNode]:
+    """The nodes with each parent right before the first of its children.
+
+    Whoever writes them in this order, in batches, has the parents of all children that are written.
+    """
+    parents = {node.node_id: node for node in nodes if not is_leaf(node)}
+    ordered: dict[str, BaseNode] = {}
+    for leaf in filter(is_leaf, nodes):
+        above: list[BaseNode] = []
+        info = leaf.parent_node
+        while info and info.node_id in parents and info.node_id not in ordered:
+            above.append(parents[info.node_id])
+            info = above[-1].parent_node
+        ordered |= {node.node_id: node for node in (*reversed(above), leaf)}
+    return [*ordered.values(), *(node for one, node in parents.items() if one not in ordered)]
 
 
 def _info(node: TextNode) -> RelatedNodeInfo:

@@ -21,22 +21,24 @@ from rag_nodes.errors import (
     StoreError,
     UnknownModelError,
 )
-from rag_nodes.metadata import FILE_NAME, SOURCE, SOURCE_HASH, TOKEN_COUNT
+from rag_nodes.metadata import FILE_NAME, SOURCE, SOURCE_HASH
+from rag_nodes.parsers.family import by_family, is_leaf
+from rag_nodes.pipeline.batches import Waiting, lacks_vector, requests_of
+from rag_nodes.pipeline.counts import Counts, tokens_of
 from rag_nodes.pipeline.deposit import Deposit
 from rag_nodes.pipeline.report import ParserOutcome, Progress
 from rag_nodes.store import is_complete
-from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import EmbeddingGuard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, Document
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.report import Stage
-    from rag_nodes.store import Catalogue, Store
+    from rag_nodes.store import Catalogue, Store, StoredNode
 
     Parse = Callable[[SpanNodeParser, Document], list[BaseNode]]
 
@@ -47,9 +49,6 @@ BATCH = 200
 
 _IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
 """Metadata of the document that every node needs."""
-
-_Waiting = list[tuple["BaseNode", Deposit]]
-"""Chunks that are to be stored, each with the document it belongs to."""
 
 _HOPELESS = (
     CredentialsError,
@@ -96,9 +95,9 @@ class ColumnRun:
         self._make_nodes = parse or _parse_here
         self._catalogue: Catalogue | None = None
         self._seen: dict[tuple[str, str], Deposit] = {}
-        self._waiting: _Waiting = []
+        self._waiting: Waiting = []
         self._emptied: list[Deposit] = []
-        self._counts = _Counts()
+        self._counts = Counts()
         self._wanted = self._written = self._unchanged = self._deleted = 0
         self._seconds: dict[str, float] = defaultdict(float)
         self._errors: list[str] = []
@@ -136,6 +135,7 @@ class ColumnRun:
             tokens=counts.tokens,
             mean_tokens=counts.tokens / counts.chunks if counts.chunks else 0.0,
             max_tokens=counts.largest,
+            parents=counts.parents,
             written=self._written,
             unchanged=self._unchanged,
             deleted=self._deleted,
@@ -146,14 +146,14 @@ class ColumnRun:
     def _add(self, document: Document, source_hash: str, deposit: Deposit) -> None:
         stored = self._known().of(document.id_)
         if is_complete(stored, source_hash):
-            self._counts.add(node.tokens for node in stored.values())
-            self._unchanged += len(stored)
+            self._counts.add((node.tokens, not node.is_parent) for node in stored.values())
+            self._unchanged += sum(not node.is_parent for node in stored.values())
             deposit.expect(len(stored), present=len(stored))
             return
         nodes = self._parse(document)
         ids = {node.node_id for node in nodes}
-        kept = {one for one in ids & stored.keys() if stored[one].source_hash == source_hash}
-        self._unchanged += len(kept)
+        kept = {node.node_id for node in nodes if _is_kept(node, stored, source_hash)}
+        self._unchanged += sum(not stored[one].is_parent for one in kept)
         deposit.expect(len(nodes), present=len(kept), stale=stored.keys() - ids)
         if deposit.is_stored:
             self._emptied.append(deposit)
@@ -168,9 +168,9 @@ class ColumnRun:
 
     def _parse(self, document: Document) -> list[BaseNode]:
         with self._timed("parse"):
-            nodes: list[BaseNode] = self._guard(self._make_nodes(self._parser, document))
+            nodes = self._guarded(self._make_nodes(self._parser, document))
         _identify(nodes, document)
-        self._counts.add(_tokens(node) for node in nodes)
+        self._counts.add((tokens_of(node), is_leaf(node)) for node in nodes)
         self._report(Progress("parse", self.name, self._counts.chunks))
         return nodes
 
@@ -183,8 +183,17 @@ class ColumnRun:
             if text == node.get_content(MetadataMode.EMBED):
                 node.embedding = vector
 
+    def _guarded(self, nodes: Sequence[BaseNode]) -> list[BaseNode]:
+        """The nodes in the order they are written; parents are not embedded, so any length is fine.
+
+        A parent goes before its children: the first batch has a vector to make a collection by,
+        and a run that was killed leaves no child without its parent.
+        """
+        parents = [node for node in nodes if not is_leaf(node)]
+        return by_family([*parents, *self._guard([node for node in nodes if is_leaf(node)])])
+
     def _enqueue(self, nodes: Sequence[BaseNode], deposit: Deposit) -> None:
-        self._wanted += len(nodes)
+        self._wanted += sum(map(is_leaf, nodes))
         for node in nodes:
             self._waiting.append((node, deposit))
             if len(self._waiting) >= BATCH:
@@ -207,16 +216,17 @@ class ColumnRun:
                 self._note(part[0][1].label, error)
         self._delete_replaced(emptied)
 
-    def _take(self, part: _Waiting) -> None:
+    def _take(self, part: Waiting) -> None:
         """Store the chunks of one request, so that no later failure costs their vectors."""
         with self._timed("embed"):
             embedded = self._embedded(part)
-        self._report(Progress("embed", self.name, self._written + len(embedded), self._wanted))
+        written = self._written + sum(is_leaf(node) for node, _ in embedded)
+        self._report(Progress("embed", self.name, written, self._wanted))
         with self._timed("store"):
             self._store.vector_store(self._collection).add([node for node, _ in embedded])
         for _, deposit in embedded:
             deposit.count_stored()
-        self._written += len(embedded)
+        self._written = written
         self._report(Progress("store", self.name, self._written, self._wanted))
         self._delete_replaced(dict.fromkeys(deposit for _, deposit in embedded))
 
@@ -237,10 +247,10 @@ class ColumnRun:
         for deposit in done:
             deposit.stale.clear()
 
-    def _embedded(self, part: _Waiting) -> _Waiting:
+    def _embedded(self, part: Waiting) -> Waiting:
         """What has its vectors now; where a request is refused, each chunk goes alone (S3-19)."""
         try:
-            self._embed([node for node, _ in part if node.embedding is None])
+            self._embed([node for node, _ in part if lacks_vector(node)])
         except UnknownModelError:
             raise
         except ModelRequestError as error:
@@ -301,47 +311,15 @@ class ColumnRun:
         self._errors.append(f"{what}: {_said(error)}")
 
 
-def requests_of(waiting: _Waiting, models: Models) -> Iterator[_Waiting]:
-    """The chunks in runs that a server's model embeds with one request; offline all at once."""
-    if models.offline:
-        if waiting:
-            yield waiting
-        return
-    from rag_nodes.models.openai_embedding import BATCH_BYTES
-
-    part: _Waiting = []
-    size = 0
-    for node, deposit in waiting:
-        length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
-        if part and (len(part) == models.embedding.embed_batch_size or size + length > BATCH_BYTES):
-            yield part
-            part, size = [], 0
-        part.append((node, deposit))
-        size += length
-    if part:
-        yield part
-
-
-class _Counts:
-    """Running totals of chunks and tokens."""
-
-    def __init__(self) -> None:
-        self.chunks = self.tokens = self.largest = 0
-
-    def add(self, token_counts: Iterable[int]) -> None:
-        for count in token_counts:
-            self.chunks += 1
-            self.tokens += count
-            self.largest = max(self.largest, count)
-
-
 def _parse_here(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
     return parser([document])
 
 
-def _tokens(node: BaseNode) -> int:
-    known = node.metadata.get(TOKEN_COUNT)
-    return int(known) if known is not None else count_tokens(node.get_content())
+def _is_kept(node: BaseNode, stored: Mapping[str, StoredNode], source_hash: str) -> bool:
+    """Whether a node is stored as it would be now."""
+    known = stored.get(node.node_id)
+    same_level = known is not None and known.is_parent != is_leaf(node)
+    return known is not None and same_level and known.source_hash == source_hash
 
 
 def _identify(nodes: list[BaseNode], document: Document) -> None:

@@ -39,7 +39,8 @@ class FileColumn:
 
     Attributes:
         status: "stored", "unchanged" or "incomplete".
-        chunks: chunks the parser made of it; 0 where it did not come to that.
+        chunks: chunks the parser made of it, their parents included; 0 where it did not come to
+            that.
         stored: how many of them are stored now.
         former: chunks of the file's former version that are still there. They are deleted when
             all new ones are stored.
@@ -88,15 +89,18 @@ class ParserOutcome:
     Attributes:
         parser: name the caller gave the parser.
         collection: where its chunks are stored.
-        chunks: chunks of all documents of this run, whether written now or stored before.
+        chunks: chunks of all documents of this run, whether written now or stored before. Of a
+            parser that makes parents and children these are the children, which are found.
         tokens: their tokens together, in the parser's encoding.
         mean_tokens: tokens of a chunk on average; 0 without chunks.
         max_tokens: tokens of the largest chunk.
         written: chunks embedded and stored by this run.
         unchanged: chunks that were stored already and were left alone.
-        deleted: stale chunks of changed documents that were removed.
+        deleted: stale chunks and parents of changed documents that were removed.
         seconds: wall-clock time per stage: "parse", "embed", "store".
         error: why the parser stopped, or what it had to leave out; None when all went well.
+        parents: nodes above the chunks, which are read in their place and neither embedded nor
+            ranked.
     """
 
     parser: str
@@ -110,6 +114,7 @@ class ParserOutcome:
     deleted: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     error: str | None = None
+    parents: int = 0
 
 
 @dataclass(frozen=True, slots=True)

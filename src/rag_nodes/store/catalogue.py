@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.metadata import SOURCE_HASH, TOKEN_COUNT, TOTAL_CHUNKS
@@ -11,7 +12,11 @@ if TYPE_CHECKING:
 
 DOCUMENT_ID = "doc_id"
 """Payload key under which LlamaIndex stores the id of a node's document."""
-PAYLOAD_KEYS = [DOCUMENT_ID, SOURCE_HASH, TOTAL_CHUNKS, TOKEN_COUNT]
+CHILDREN = "_children"
+"""Payload key of a parent: how many nodes were cut from it. A parent is read, but never ranked."""
+PARENT = "_parent"
+"""Payload key of a child: id of its parent."""
+PAYLOAD_KEYS = [DOCUMENT_ID, SOURCE_HASH, TOTAL_CHUNKS, TOKEN_COUNT, CHILDREN, PARENT]
 """Payload keys a catalogue is made of."""
 
 
@@ -20,13 +25,17 @@ class StoredNode(NamedTuple):
 
     Attributes:
         source_hash: hash of the document text it was cut from; "" when unknown.
-        total_chunks: chunks of its document at that time; 0 when unknown.
+        total_chunks: chunks of its document, on its level, at that time; 0 when unknown.
         tokens: tokens of its text; 0 when unknown.
+        is_parent: other chunks were cut from it, and it has no vectors.
+        parent: id of the chunk it was cut from; "" for none.
     """
 
     source_hash: str
     total_chunks: int
     tokens: int
+    is_parent: bool = False
+    parent: str = ""
 
 
 class Catalogue:
@@ -62,8 +71,11 @@ class Catalogue:
 
 def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:
     """Whether all chunks of this very text are stored, and nothing else of the document."""
+    levels = Counter(node.is_parent for node in stored.values())
     return bool(stored) and all(
-        node.source_hash == source_hash and node.total_chunks == len(stored)
+        node.source_hash == source_hash
+        and node.total_chunks == levels[node.is_parent]
+        and (not node.parent or node.parent in stored)
         for node in stored.values()
     )
 
@@ -73,6 +85,8 @@ def _stored(payload: Mapping[str, Any]) -> StoredNode:
         source_hash=str(payload.get(SOURCE_HASH) or ""),
         total_chunks=_whole(payload.get(TOTAL_CHUNKS)),
         tokens=_whole(payload.get(TOKEN_COUNT)),
+        is_parent=CHILDREN in payload,
+        parent=str(payload.get(PARENT) or ""),
     )
 
 

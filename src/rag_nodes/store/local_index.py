@@ -99,7 +99,10 @@ def _peeked(
     local = getattr(getattr(client, "unlocked", None), "_client", None)
     stored: Any = getattr(local, "collections", {}).get(collection)
     try:
-        alive = np.flatnonzero(~stored.deleted.astype(bool))
+        gone = stored.deleted.astype(bool)
+        # Parents have no vectors; where theirs would be the client keeps some placeholder.
+        gone = gone | stored.deleted_per_vector[dense][: len(gone)].astype(bool)
+        alive = np.flatnonzero(~gone)
         # Fancy indexing copies: later writes do not reach what was read.
         matrix = np.asarray(stored.vectors[dense][alive], dtype=np.float32)
         words = [stored.sparse_vectors[sparse][row] for row in alive.tolist()]
@@ -116,6 +119,7 @@ def _scrolled(
     found, _ = client.scroll(
         collection, limit=points, with_payload=False, with_vectors=[dense, sparse]
     )
+    found = [point for point in found if dense in point.vector]  # parents have none
     matrix = np.array([point.vector[dense] for point in found], dtype=np.float32)
     words = [point.vector.get(sparse) for point in found]
     return [str(point.id) for point in found], matrix.reshape(len(found), -1), words

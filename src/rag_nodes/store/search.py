@@ -241,6 +241,16 @@ class _Served(_Searcher):
         return {str(point.id): float(point.score) for point in found.points}
 
 
+def count_ranked(engine: Engine, collection: str) -> int:
+    """Points of a collection that have vectors, so that a search can find them."""
+    from qdrant_client.http import models as rest
+
+    from rag_nodes.store.vectors import DENSE
+
+    ranked = rest.Filter(must=[rest.HasVectorCondition(has_vector=DENSE)])
+    return int(engine.client.count(collection, count_filter=ranked, exact=True).count)
+
+
 def nodes_of(engine: Engine, collection: str, node_ids: list[str]) -> dict[str, TextNode]:
     """The stored nodes by id, as they were written."""
     from llama_index.core.schema import TextNode

@@ -9,7 +9,15 @@ from rag_nodes.store.catalogue import PAYLOAD_KEYS, Catalogue
 from rag_nodes.store.engine import MEMORY, connect, disconnect
 from rag_nodes.store.faults import missing
 from rag_nodes.store.names import CollectionInfo, described
-from rag_nodes.store.search import Query, SearchMode, documents_filter, nodes_of, search, vectors_of
+from rag_nodes.store.search import (
+    Query,
+    SearchMode,
+    count_ranked,
+    documents_filter,
+    nodes_of,
+    search,
+    vectors_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,11 +118,14 @@ class Store:
         return Catalogue(lookup, everything)
 
     def count(self, collection: str) -> int:
-        """Chunks in a collection; 0 while it does not exist."""
+        """Chunks in a collection that a search can find; 0 while it does not exist.
+
+        Parents, which are read only, are not counted.
+        """
         with self._engine.calls(collection):
             if not self._engine.client.collection_exists(collection):
                 return 0
-            return int(self._engine.client.count(collection, exact=True).count)
+            return count_ranked(self._engine, collection)
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
         """Delete chunks by id; ids that are not there are fine.
@@ -134,7 +145,7 @@ class Store:
         with self._engine.calls():
             names = sorted(c.name for c in self._engine.client.get_collections().collections)
             found = [
-                described(name, int(self._engine.client.count(name, exact=True).count))
+                described(name, count_ranked(self._engine, name))
                 for name in names
                 if described(name, 0)
             ]

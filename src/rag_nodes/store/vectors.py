@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from llama_index.core.vector_stores.types import VectorStoreQueryResult
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from pydantic import PrivateAttr
 from qdrant_client.http import models as rest
 
-from rag_nodes.errors import DimensionError
+from rag_nodes.errors import ConfigurationError, DimensionError
+from rag_nodes.store.catalogue import CHILDREN, PARENT
 from rag_nodes.store.fusion import fuse
 from rag_nodes.store.sparse import document_vectors, query_vectors
 
@@ -33,9 +35,11 @@ BATCH = 256
 class HybridVectorStore(QdrantVectorStore):
     """A collection with an embedding and a BM25 vector per chunk.
 
-    BM25 reads the text of a node only, never the breadcrumb in front of it: headings repeated on
-    every chunk would flatten the inverse document frequency. Writing checks vector lengths first
-    and creates the collection when it is missing, safely from many threads.
+    A node with children is stored without vectors, whether it has an embedding or not: it can be
+    read by id (`get_nodes`), but is never ranked against its own children. BM25 reads the text of
+    a node only, never the breadcrumb in front of it: headings repeated on every chunk would flatten
+    the inverse document frequency. Writing checks vector lengths first and creates the collection
+    when it is missing, safely from many threads.
 
     Args:
         engine: an open connection.
@@ -72,6 +76,7 @@ class HybridVectorStore(QdrantVectorStore):
         """Store nodes with their embeddings; a node of the same id is replaced.
 
         Raises:
+            ConfigurationError: a node without children has no embedding.
             DimensionError: an embedding has another length than those of the collection.
             StoreError: see `rag_nodes.store.faults`.
         """
@@ -79,10 +84,10 @@ class HybridVectorStore(QdrantVectorStore):
             return []
         with self._engine.calls(self.collection_name):
             self._collection_initialized = self._collection_exists(self.collection_name)
-            self._check_lengths(nodes)
+            length = self._checked_length(nodes)
             created = not self._collection_initialized
             if created:
-                self._create_collection(self.collection_name, len(nodes[0].get_embedding()))
+                self._create_collection(self.collection_name, length)
                 self._engine.tune(self.collection_name)
                 self._engine.filterable.discard(self.collection_name)
             self._engine.make_filterable(self.collection_name)
@@ -103,44 +108,76 @@ class HybridVectorStore(QdrantVectorStore):
         vectors = self._client.get_collection(self.collection_name).config.params.vectors
         return int(vectors[DENSE].size) if isinstance(vectors, dict) and DENSE in vectors else None
 
-    def _check_lengths(self, nodes: Sequence[BaseNode]) -> None:
-        expected = self.dimension() or len(nodes[0].get_embedding())
-        for node in nodes:
-            if len(node.get_embedding()) != expected:
+    def _checked_length(self, nodes: Sequence[BaseNode]) -> int:
+        """The length of the collection's embeddings, which those of the nodes must have."""
+        found = [len(self._embedding_of(node)) for node in nodes if not is_parent(node)]
+        expected = self.dimension() or next(iter(found), 0)
+        if not expected:
+            raise ConfigurationError(
+                f"collection {self.collection_name!r} does not exist yet and would get parents "
+                "only, without a vector to make it by; add them together with their children"
+            )
+        for length in found:
+            if length != expected:
                 raise DimensionError(
                     f"{self._engine.location}: collection {self.collection_name!r} holds vectors "
-                    f"of length {expected}, got {len(node.get_embedding())}; use the embedding "
-                    "model it was made with, or another corpus name"
+                    f"of length {expected}, got {length}; use the embedding model it was made "
+                    "with, or another corpus name"
                 )
+        return expected
+
+    def _embedding_of(self, node: BaseNode) -> list[float]:
+        if node.embedding is None:
+            raise ConfigurationError(
+                f"node {node.node_id} has no embedding, and only nodes with children are stored "
+                "without; embed it first"
+            )
+        return node.embedding
 
     def _build_points(
         self, nodes: Sequence[BaseNode], sparse_vector_name: str
     ) -> tuple[list[Any], list[str]]:
         """Points for nodes; overrides the base class to give BM25 the text without metadata."""
-        indices, values = document_vectors(node.get_content() for node in nodes)
+        ranked = [node for node in nodes if not is_parent(node)]
+        indices, values = document_vectors(node.get_content() for node in ranked)
+        vectors = {
+            node.node_id: {
+                self.dense_vector_name: node.get_embedding(),
+                sparse_vector_name: rest.SparseVector.model_construct(
+                    indices=indices[position], values=values[position]
+                ),
+            }
+            for position, node in enumerate(ranked)
+        }
         points = [
             rest.PointStruct.model_construct(
-                id=node.node_id,
-                payload=_payload(node),
-                vector={
-                    self.dense_vector_name: node.get_embedding(),
-                    sparse_vector_name: rest.SparseVector.model_construct(
-                        indices=indices[position], values=values[position]
-                    ),
-                },
+                id=node.node_id, payload=_payload(node), vector=vectors.get(node.node_id, {})
             )
-            for position, node in enumerate(nodes)
+            for node in nodes
         ]
         return points, [node.node_id for node in nodes]
+
+
+def is_parent(node: BaseNode) -> bool:
+    """Whether other nodes were cut from it."""
+    return bool(node.relationships.get(NodeRelationship.CHILD))
 
 
 def _payload(node: BaseNode) -> dict[str, Any]:
     """Metadata plus the whole node as JSON, without the embedding, which is stored anyway."""
     embedding, node.embedding = node.embedding, None
     try:
-        return node_to_metadata_dict(node, remove_text=False, flat_metadata=False)
+        payload = node_to_metadata_dict(node, remove_text=False, flat_metadata=False)
+        return {**payload, **_family(node)}
     finally:
         node.embedding = embedding
+
+
+def _family(node: BaseNode) -> dict[str, Any]:
+    children = node.relationships.get(NodeRelationship.CHILD)
+    parent = node.relationships.get(NodeRelationship.PARENT)
+    family: dict[str, Any] = {CHILDREN: len(children)} if isinstance(children, list) else {}
+    return {**family, PARENT: parent.node_id} if isinstance(parent, RelatedNodeInfo) else family
 
 
 def _fused(

@@ -1,0 +1,36 @@
+"""Numbers of the chunks of one column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.metadata import TOKEN_COUNT
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from llama_index.core.schema import BaseNode
+
+
+class Counts:
+    """Running totals of chunks and tokens; parents hold the same text again and count apart."""
+
+    def __init__(self) -> None:
+        self.chunks = self.tokens = self.largest = self.parents = 0
+
+    def add(self, token_counts: Iterable[tuple[int, bool]]) -> None:
+        """Add nodes: the tokens of each, and whether it is a chunk and no parent."""
+        for count, is_chunk in token_counts:
+            if not is_chunk:
+                self.parents += 1
+                continue
+            self.chunks += 1
+            self.tokens += count
+            self.largest = max(self.largest, count)
+
+
+def tokens_of(node: BaseNode) -> int:
+    """Tokens of a node's text, as its parser counted them where it did."""
+    known = node.metadata.get(TOKEN_COUNT)
+    return int(known) if known is not None else count_tokens(node.get_content())

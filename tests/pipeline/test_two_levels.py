@@ -1,0 +1,134 @@
+"""Parents and children on their way into the store: children are found, parents are read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from llama_index.core import Document
+from llama_index.core.schema import BaseNode, NodeRelationship
+
+from rag_nodes.parsers import get_parser
+from rag_nodes.parsers.family import by_family
+from rag_nodes.pipeline import column as column_module
+from rag_nodes.pipeline import ingest_documents
+
+if TYPE_CHECKING:
+    import pytest
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.store import Store
+
+PARSER = get_parser(
+    "parent-child",
+    parent_options={"chunk_size": 60, "min_chunk_size": 0},
+    child_options={"chunk_size": 14, "chunk_overlap": 0, "whole_document_below": 0},
+)
+
+
+def document(sections: int = 4, *, colour: str = "red") -> Document:
+    text = "\n\n".join(
+        f"# Part {n}\n\nPart {n} of the machine is {colour}. It is made of steel, and it is heavy."
+        for n in range(sections)
+    )
+    return Document(text=text, id_="manual")
+
+
+def run(
+    store: Store, models: Models, wanted: Document, parser: SpanNodeParser = PARSER
+) -> IngestReport:
+    return ingest_documents([wanted], {"family": parser}, store, models=models)
+
+
+def levels(wanted: Document) -> tuple[list[BaseNode], list[BaseNode]]:
+    nodes = PARSER([wanted])
+    parents = [node for node in nodes if NodeRelationship.CHILD in node.relationships]
+    return parents, [node for node in nodes if node not in parents]
+
+
+def test_parents_are_stored_and_cost_no_embedding(
+    store: Store, models: Models, embedding: BaseEmbedding
+) -> None:
+    parents, children = levels(document())
+    [column] = run(store, models, document()).columns
+    assert column.error is None
+    assert len(embedding.texts) == len(children)  # type: ignore[attr-defined]
+    assert set(store.fetch(column.collection, [node.node_id for node in parents])) == {
+        node.node_id for node in parents
+    }
+
+
+def test_the_numbers_of_a_column_are_those_of_the_chunks_that_are_found(
+    store: Store, models: Models
+) -> None:
+    parents, children = levels(document())
+    sizes = [child.metadata["token_count"] for child in children]
+    for column in (run(store, models, document()).columns[0] for _ in range(2)):
+        assert (column.chunks, column.parents) == (len(children), len(parents))
+        assert (column.tokens, column.max_tokens) == (sum(sizes), max(sizes))
+        assert column.written + column.unchanged == store.count(column.collection) == len(children)
+
+
+def test_a_document_of_two_levels_is_not_cut_again_when_nothing_changed(
+    store: Store, models: Models, embedding: BaseEmbedding
+) -> None:
+    run(store, models, document())
+    embedded = len(embedding.texts)  # type: ignore[attr-defined]
+    report = run(store, models, document())
+    assert report.files[0].status == "unchanged"
+    assert len(embedding.texts) == embedded  # type: ignore[attr-defined]
+
+
+def test_a_lost_parent_comes_back_with_the_next_run(store: Store, models: Models) -> None:
+    [column] = run(store, models, document()).columns
+    [lost, *_], _ = levels(document())
+    store.delete(column.collection, [lost.node_id])
+    run(store, models, document())
+    assert lost.node_id in store.fetch(column.collection, [lost.node_id])
+
+
+def test_a_changed_document_leaves_no_parent_of_its_former_version(
+    store: Store, models: Models
+) -> None:
+    [column] = run(store, models, document(colour="red")).columns
+    run(store, models, document(colour="blue"))
+    former = [node.node_id for level in levels(document(colour="red")) for node in level]
+    assert store.fetch(column.collection, former) == {}
+
+
+def test_batches_of_any_size_have_a_vector_to_begin_with(
+    store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for batch in (2, 3):
+        monkeypatch.setattr(column_module, "BATCH", batch)
+        wanted = document(9)
+        wanted.id_ = f"manual {batch}"
+        [column] = run(store, models, wanted).columns
+        assert column.error is None
+
+
+def test_a_server_is_sent_as_many_texts_as_it_takes_at_once(
+    store: Store, models: Models, embedding: BaseEmbedding
+) -> None:
+    requests: list[int] = []
+    embedding.embed_batch_size = 3
+    embedding.fail(lambda texts: requests.append(len(texts)))  # type: ignore[attr-defined]
+    run(store, replace(models, offline=False), document(9))
+    _, children = levels(document(9))
+    assert sum(requests) == len(children)
+    assert set(requests[:-1]) == {3}
+
+
+def test_each_parent_comes_right_before_its_first_child() -> None:
+    ordered = by_family(PARSER([document()]))
+    assert sorted(node.node_id for node in ordered) == sorted(
+        node.node_id for level in levels(document()) for node in level
+    )
+    for before, node in pairwise(ordered):
+        if NodeRelationship.CHILD in before.relationships:
+            assert node.parent_node is not None
+            assert node.parent_node.node_id == before.node_id
