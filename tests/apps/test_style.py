@@ -70,11 +70,6 @@ def test_black_on_white_has_the_contrast_that_wcag_names() -> None:
     assert _contrast(_channels("#000"), _channels("#fff")) == pytest.approx(21)
 
 
-def test_gradio_cuts_no_selector_in_two() -> None:
-    """It puts its own prefix behind every comma of a selector, also inside these."""
-    assert re.findall(r":(?:is|where|has|not)\([^{)]*,", style_sheet()) == []
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_on_everything_it_stands_on(scheme: str) -> None:
     colours = _colours(scheme)

@@ -180,11 +180,10 @@ def is_loopback(host: str) -> bool:
 
 
 def _page_options() -> dict[str, Any]:
-    from rag_nodes.apps.theme import make_theme, style_sheet
+    from rag_nodes.apps.theme import make_theme
 
     return {
         "theme": make_theme(),
-        "css": style_sheet(),
         "max_file_size": MAX_UPLOAD,
         "footer_links": [],
         "run_history": False,

@@ -10,6 +10,10 @@ _STYLES = ("base", "sidebar", "compare", "votes", "chunks", "evaluate")
 """Parts of the style sheet; what comes later wins."""
 
 
+_INSIDE = ".gradio-container.gradio-container.gradio-container .contain"
+"""As heavy as the prefix of Gradio's own."""
+
+
 def make_theme() -> gr.themes.Base:
     """A calm theme on fonts that Gradio ships."""
     return gr.themes.Base(
@@ -67,3 +71,20 @@ def style_sheet() -> str:
     """The style sheet of the rendered parts."""
     folder = files("rag_nodes.apps") / "styles"
     return "\n".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in _STYLES)
+
+
+def add_style() -> None:
+    """Put the style sheet into the blocks that are open, wherever these end up.
+
+    What is given to `launch` or `mount_gradio_app` reaches no blocks inside other blocks, and is
+    forgotten by whoever launches them. Every rule stands there twice, as where Gradio itself adds a
+    style sheet: as written, and inside the page, so that it outweighs Gradio's own.
+    """
+    rules = style_sheet()
+    gr.HTML(
+        f"<style>{rules}\n{_INSIDE} {{ {rules} }}</style>",
+        apply_default_css=False,
+        container=False,
+        padding=False,
+        elem_id="rn-style",
+    )

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gradio as gr
+from gradio.context import Context
 
 from rag_nodes.apps.example import example_document
 from rag_nodes.apps.page import Page
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.apps.tabs import build_tabs
+from rag_nodes.apps.theme import add_style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,12 +42,15 @@ def build_app(
         local_models: visitors may type in addresses behind this machine's firewall.
 
     Returns:
-        Blocks to launch or to mount. Launching with `rag_nodes.apps.launch` adds theme, limits
-        and headers; see `rag_nodes.apps.serve.launch_options`.
+        Blocks to launch, to mount, or, where other blocks are open, a part of those. They bring
+        their style sheet; `rag_nodes.apps.launch` adds theme, limits and headers, see
+        `rag_nodes.apps.serve.launch_options`.
     """
     sessions = Sessions(settings, local_models=local_models)
     app = Page(title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS)
     with app:
+        root = Context.root_block or app  # other blocks, where it is built inside of them
+        add_style()
         build_tabs(
             app,
             settings,
@@ -57,11 +62,11 @@ def build_app(
         def leave(request: gr.Request) -> None:
             sessions.end(request.session_hash)
 
-        app.unload(leave)
+        root.unload(leave)
     # Every event waits in the queue: open routes would let scripts past its limits. Those that name
     # no limit of their own are quick, and one of them must not hold up those of other visitors.
     app.queue(max_size=_WAITING, api_open=False, default_concurrency_limit=_AT_ONCE)
     # Until this is set, Gradio takes any path on the server for an upload. Only `launch` sets it,
     # so a mounted app would hand out files.
-    app.has_launched = True
+    root.has_launched = True
     return app
