@@ -6,6 +6,11 @@ the embedding model nor the LLM sees it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 SOURCE = "source"
 """Canonical path or URL the text came from (str)."""
 FILE_NAME = "file_name"
@@ -25,6 +30,14 @@ LANGUAGE = "language"
 """Language a web page states (str)."""
 STATUS_CODE = "status_code"
 """HTTP status a web page was answered with (int)."""
+BASE_URL = "base_url"
+"""Address at which the crawl of a web page began (str)."""
+TIMESTAMP = "timestamp"
+"""When the crawl was made, as the crawler writes it (str)."""
+LOCALES = "og_locale_alternate"
+"""Further locales in which a web page says it exists (list of str)."""
+LINKS_ON_PAGE = "links_on_page"
+"""On documents only: addresses to which a web page links (list of str)."""
 TOTAL_PAGES = "total_pages"
 """Pages of the document; absent for formats without pages (int)."""
 TEXT_FORMAT = "text_format"
@@ -93,7 +106,7 @@ SUMMARY_KIND = "summary_kind"
 SUMMARY_ERROR = "summary_error"
 """Why there is no summary (str)."""
 
-DOCUMENT_ONLY = frozenset({PAGE_STARTS, READ_WARNINGS})
+DOCUMENT_ONLY = frozenset({LINKS_ON_PAGE, PAGE_STARTS, READ_WARNINGS})
 """Keys a node does not inherit from its document."""
 
 BOOKKEEPING: tuple[str, ...] = (
@@ -105,6 +118,10 @@ BOOKKEEPING: tuple[str, ...] = (
     ALSO_AT,
     LANGUAGE,
     STATUS_CODE,
+    BASE_URL,
+    TIMESTAMP,
+    LOCALES,
+    LINKS_ON_PAGE,
     FRONT_MATTER,
     TOTAL_PAGES,
     TEXT_FORMAT,
@@ -137,3 +154,24 @@ BOOKKEEPING: tuple[str, ...] = (
     SUMMARY_ERROR,
 )
 """Keys hidden from the embedding model and the LLM."""
+
+_LONGEST_TITLE = 100
+"""Characters of a title in a name; the address behind it tells pages apart."""
+
+
+def display_name(metadata: Mapping[str, Any]) -> str:
+    """What a document is called where people read it; "" where nothing is known.
+
+    A web page has its title and URL: the file that holds it holds many. Any other document has the
+    name of its file.
+
+    >>> display_name({"file_name": "crawl.json", "source": "https://a.example/b", "title": "B"})
+    'B (https://a.example/b)'
+    """
+    source = str(metadata.get(SOURCE) or "")
+    if not source.startswith(("http://", "https://")):
+        return str(metadata.get(FILE_NAME) or "")
+    title = str(metadata.get(TITLE) or "")
+    if len(title) > _LONGEST_TITLE:
+        title = f"{title[:_LONGEST_TITLE].rstrip()}…"
+    return f"{title} ({source})" if title else source

@@ -84,6 +84,31 @@ def test_a_chunk_that_is_not_the_text_at_its_offsets_covers_nothing() -> None:
     assert result.covered < result.visible
 
 
+def test_a_chunk_that_is_there_twice_is_found() -> None:
+    document, nodes = cut(GUIDE)
+    [finding] = [
+        found
+        for found in check(document, [*nodes[:2], *nodes[1:]]).findings
+        if found.kind == "duplicate"
+    ]
+    assert finding.chunk_id == nodes[1].node_id
+
+
+def test_chunks_that_changed_places_are_found() -> None:
+    document, nodes = cut(GUIDE)
+    swapped = check(document, [nodes[1], nodes[0], *nodes[2:]])
+    assert [(found.kind, found.chunk_id) for found in swapped.findings] == [
+        ("misplaced", nodes[0].node_id)
+    ]
+
+
+def test_chunks_whose_numbers_changed_places_are_found() -> None:
+    document, nodes = cut(GUIDE)
+    first, second = (node.metadata["chunk_index"] for node in nodes[:2])
+    nodes[0].metadata["chunk_index"], nodes[1].metadata["chunk_index"] = second, first
+    assert "misplaced" in kinds(check(document, nodes))
+
+
 def test_a_wrong_token_count_is_found() -> None:
     document, nodes = cut(GUIDE)
     nodes[1].metadata["token_count"] += 1

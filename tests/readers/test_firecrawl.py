@@ -66,7 +66,7 @@ def test_a_crawl_of_version_0_is_read_with_its_facts(crawl: Path) -> None:
                     "language": "en",
                     "sourceURL": f"{SITE}/tea",
                     "pageStatusCode": 200,
-                    "ogLocaleAlternate": [],
+                    "ogLocaleAlternate": ["de", "fr"],
                 },
                 "linksOnPage": [SITE],
             }
@@ -79,7 +79,14 @@ def test_a_crawl_of_version_0_is_read_with_its_facts(crawl: Path) -> None:
         title="Tea | Docs",
         description="About tea",
         source=f"{SITE}/tea",
-        facts={"language": "en", "status_code": 200},
+        facts={
+            "language": "en",
+            "status_code": 200,
+            "base_url": SITE,
+            "timestamp": "2024-09-16T15:38:22Z",
+            "og_locale_alternate": ["de", "fr"],
+            "links_on_page": [SITE],
+        },
     )
 
 

@@ -371,7 +371,7 @@ def test_a_crawl_is_a_row_per_page_and_pages_go_by_their_url(
 
 
 def test_a_crawl_cannot_be_read_as_one_document(tmp_path: Path) -> None:
-    with pytest.raises(errors.UnsupportedFileError, match="use read_all"):
+    with pytest.raises(errors.UnsupportedFileError, match="rag-nodes docs"):
         read(write(tmp_path / "crawl.json", b"{}"))
 
 

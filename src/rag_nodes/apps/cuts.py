@@ -21,7 +21,7 @@ from rag_nodes.evaluation import (
     text_facts,
     total,
 )
-from rag_nodes.metadata import FILE_NAME, OVERSIZED, TOKEN_COUNT
+from rag_nodes.metadata import OVERSIZED, TOKEN_COUNT, display_name
 from rag_nodes.parsers import leaf_nodes
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokenizers import count_tokens
@@ -70,8 +70,8 @@ class Cuts:
         return tuple(self.comparison.parsers)
 
     def name_of(self, document: str) -> str:
-        """File name of a document, for display."""
-        return str(self.documents[document].metadata.get(FILE_NAME) or "document")
+        """Name of a document, for display."""
+        return display_name(self.documents[document].metadata) or "document"
 
     def text_of(self, document: str) -> str:
         """The text its chunks are slices of."""

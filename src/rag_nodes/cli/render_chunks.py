@@ -27,8 +27,10 @@ from rag_nodes.metadata import (
     PARTS,
     READ_WARNINGS,
     SOURCE,
+    TITLE,
     TOKEN_COUNT,
     TOTAL_PAGES,
+    display_name,
 )
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ def document_data(document: Document, nodes: Sequence[TextNode]) -> dict[str, An
     return {
         "file": metadata.get(FILE_NAME),
         "source": metadata.get(SOURCE),
+        "title": metadata.get(TITLE),
         "pages": metadata.get(TOTAL_PAGES),
         "characters": len(document.text),
         "warnings": metadata.get(READ_WARNINGS) or [],
@@ -86,7 +89,7 @@ def summary(document: Document, title: str, nodes: Sequence[TextNode]) -> Render
         size = f"{counted(metadata[TOTAL_PAGES], 'page')} · {size}"
     tokens = [int(node.metadata.get(TOKEN_COUNT, 0)) for node in nodes]
     rows = [
-        ("Document", f"{one_line(str(metadata.get(FILE_NAME)))} · {size}"),
+        ("Document", f"{one_line(display_name(metadata))} · {size}"),
         ("Parser", title),
         ("Chunks", f"{len(nodes):,}"),
     ]

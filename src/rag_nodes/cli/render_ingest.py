@@ -76,7 +76,7 @@ def _stored(column: FileColumn) -> str:
 
 
 def _name(file: FileOutcome) -> str:
-    return one_line(file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1])
+    return one_line(file.name or file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1])
 
 
 def _parsers(report: IngestReport) -> Table:

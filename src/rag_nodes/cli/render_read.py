@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.cli.render_text import clean, counted, facts, one_line, plain, seconds
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
-    FILE_NAME,
     PAGE_STARTS,
     READ_WARNINGS,
     SOURCE,
     TEXT_FORMAT,
     TITLE,
     TOTAL_PAGES,
+    display_name,
 )
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def read_view(shown: Shown) -> Iterator[RenderableType]:
     headings, tables = _structure(shown)
     links = _links(shown)
     rows = [
-        ("File", one_line(str(metadata.get(FILE_NAME) or shown.path.name))),
+        ("File", one_line(display_name(metadata) or shown.path.name)),
         ("Kind", _kind(shown.path)),
         ("Title", one_line(metadata.get(TITLE) or "-")),
         ("Pages", f"{metadata[TOTAL_PAGES]:,}" if TOTAL_PAGES in metadata else "none"),

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_nodes import metadata as keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llama_index.core.schema import TextNode
 
-    Rows = Callable[[Sequence[TextNode]], Iterator[dict[str, Any]]]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Rows(Protocol):
+    """The chunks of one page, in order, to one JSON object each."""
+
+    def __call__(
+        self, nodes: Sequence[TextNode], page: Mapping[str, Any] = ...
+    ) -> Iterator[dict[str, Any]]:
+        """Make the objects; `page` is the metadata of the page."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +32,7 @@ class Format:
 
     Attributes:
         summary: one line for help texts.
-        rows: the chunks of one page, in order, to one JSON object each.
+        rows: makes the objects.
         is_lines: one object per line instead of one JSON array.
     """
 
@@ -30,7 +41,10 @@ class Format:
     is_lines: bool = False
 
 
-def documentation_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+def documentation_rows(
+    nodes: Sequence[TextNode],
+    page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
+) -> Iterator[dict[str, Any]]:
     """S1-16: chunk_id, source_url, content, headers by level, token_count, summary."""
     for node in nodes:
         found = node.metadata
@@ -45,12 +59,16 @@ def documentation_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
             "metadata": {
                 "title": found.get(keys.TITLE),
                 "link": chunk_link(node),
+                **{key: found[key] for key in _OF_THE_CRAWL if key in found},
                 **_notes(node),
             },
         }
 
 
-def link_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+def link_rows(
+    nodes: Sequence[TextNode],
+    page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
+) -> Iterator[dict[str, Any]]:
     """S1-05: chunk_link, chunk_heading, text, summary."""
     for node in nodes:
         yield {
@@ -61,7 +79,10 @@ def link_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
         }
 
 
-def token_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+def token_rows(
+    nodes: Sequence[TextNode],
+    page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
+) -> Iterator[dict[str, Any]]:
     """S2-13: text, tokens, chunk_index, and metadata with offsets; web pages have no pages."""
     for node in nodes:
         found = node.metadata
@@ -79,7 +100,10 @@ def token_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
         }
 
 
-def web_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+def web_rows(
+    nodes: Sequence[TextNode],
+    page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
+) -> Iterator[dict[str, Any]]:
     """S3-09: chunk_id counts within the page; the rest of the web chunker's fields."""
     for number, node in enumerate(nodes):
         found = node.metadata
@@ -99,7 +123,10 @@ def web_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
         }
 
 
-def flat_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
+def flat_rows(
+    nodes: Sequence[TextNode],
+    page: Mapping[str, Any] = _NOTHING,
+) -> Iterator[dict[str, Any]]:
     """Every fact in a column of its own, the same columns in every row: ready for Parquet."""
     for node in nodes:
         found = node.metadata
@@ -110,7 +137,13 @@ def flat_rows(nodes: Sequence[TextNode]) -> Iterator[dict[str, Any]]:
             "also_at": found.get(keys.ALSO_AT, []),
             "source_hash": found.get(keys.SOURCE_HASH),
             "title": found.get(keys.TITLE),
+            "description": found.get(keys.DESCRIPTION),
             "language": found.get(keys.LANGUAGE),
+            "og_locale_alternate": found.get(keys.LOCALES, []),
+            "status_code": found.get(keys.STATUS_CODE),
+            "base_url": found.get(keys.BASE_URL),
+            "timestamp": found.get(keys.TIMESTAMP),
+            "links_on_page": page.get(keys.LINKS_ON_PAGE, []),
             "link": chunk_link(node),
             "heading": found.get(keys.HEADING),
             "heading_path": found.get(keys.HEADING_PATH, []),
@@ -139,6 +172,9 @@ FORMATS: dict[str, Format] = {
     "jsonl": Format("every fact, one chunk per line", flat_rows, is_lines=True),
 }
 """The shapes by name."""
+
+
+_OF_THE_CRAWL = (keys.BASE_URL, keys.TIMESTAMP, keys.LOCALES)
 
 
 def chunk_link(node: TextNode) -> str | None:

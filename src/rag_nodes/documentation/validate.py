@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes import metadata as keys
@@ -109,12 +110,9 @@ class _Check:
         self.tokens = [count_tokens(node.text) for node in nodes]
         self.findings = list(self._misplaced())
         wrong = {finding.chunk_id for finding in self.findings}
-        self.spans = sorted(
-            (node.start_char_idx or 0, node.end_char_idx or 0)
-            for node in nodes
-            if node.node_id not in wrong
-        )
+        self.spans = sorted(_span(node) for node in nodes if node.node_id not in wrong)
         self.starts = [start for start, _ in self.spans]
+        self.findings += self._disordered()
 
     def result(self, min_tokens: int, max_tokens: int) -> PageCheck:
         found = recount(self.text)
@@ -146,6 +144,23 @@ class _Check:
             start, end = node.start_char_idx, node.end_char_idx
             if start is None or end is None or self.text[start:end] != node.text:
                 detail = f"its text is not that at {start} to {end} of the page"
+                yield Finding("misplaced", self.page, node.node_id, detail)
+
+    def _disordered(self) -> Iterator[Finding]:
+        """Chunks that repeat the one before them, or stand where they do not belong."""
+        for before, node in pairwise(self.nodes):
+            former, span = _span(before), _span(node)
+            place = f"characters {span[0]} to {span[1]} of the page"
+            number = node.metadata.get(keys.CHUNK_INDEX, 0)
+            behind = before.metadata.get(keys.CHUNK_INDEX, -1)
+            if span == former:
+                detail = f"{place}, as the chunk before it"
+                yield Finding("duplicate", self.page, node.node_id, detail)
+            elif span[0] <= former[0] or span[1] <= former[1]:
+                detail = f"{place}, after a chunk that starts or ends further on"
+                yield Finding("misplaced", self.page, node.node_id, detail)
+            elif number <= behind:
+                detail = f"is number {number}, after number {behind}"
                 yield Finding("misplaced", self.page, node.node_id, detail)
 
     def _sizes(self, min_tokens: int, max_tokens: int) -> Iterator[Finding]:
@@ -203,6 +218,10 @@ class _Check:
     def _quote(self, start: int, end: int) -> str:
         words = " ".join(self.text[start:end][: 4 * _LONGEST_QUOTE].split())
         return f"{start} to {end}: {words[:_LONGEST_QUOTE]}"
+
+
+def _span(node: TextNode) -> tuple[int, int]:
+    return node.start_char_idx or 0, node.end_char_idx or 0
 
 
 def _by_level(headings: Sequence[FoundHeading]) -> tuple[int, ...]:

@@ -95,7 +95,7 @@ def run(
                     summarise([node for page in batch for node in page.nodes])
                 for page in batch:
                     work.tally.add(page.document, page.nodes, page.check)
-                    writer.write(shape.rows(page.nodes))
+                    writer.write(shape.rows(page.nodes, page.document.metadata))
         if not work.tally.statistics.pages:
             raise _nothing_read(work)
         writer.finish()

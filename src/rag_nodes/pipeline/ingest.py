@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, EmptyFileError, MissingExtraError
-from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES
+from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
 from rag_nodes.store import parser_collection
@@ -58,6 +58,8 @@ class _Read(NamedTuple):
             error="; ".join(warnings) or None,
             seconds=self.seconds,
             document_id=document.id_,
+            name=display_name(document.metadata),
+            source=document.metadata.get(SOURCE),
         )
 
     def failure(self) -> FileOutcome:

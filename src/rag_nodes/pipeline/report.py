@@ -69,6 +69,8 @@ class FileOutcome:
         document_id: id of the document it became; None for failed files.
         missing_extra: the extra of rag-nodes that would read it, where that is all it lacks.
         columns: what is stored of it, by parser; empty for files that could not be read.
+        name: what to call it: file name, or title and URL of a web page; "" for failed files.
+        source: where its text came from, such as the URL of a page of a crawl; None if unknown.
     """
 
     path: str
@@ -80,6 +82,8 @@ class FileOutcome:
     document_id: str | None = None
     missing_extra: str | None = None
     columns: dict[str, FileColumn] = field(default_factory=dict)
+    name: str = ""
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.metadata import (
-    FILE_NAME,
     HEADING_PATH,
     HEADINGS_INSIDE,
     PAGE_BREAKS,
     PAGE_END,
     PAGE_START,
     SOURCE,
+    display_name,
 )
 from rag_nodes.query.types import Citation
 from rag_nodes.text.spans import Span
@@ -75,7 +75,7 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
     return Citation(
         number=number,
         node_id=hit.node.node_id,
-        file_name=str(metadata.get(FILE_NAME) or ""),
+        file_name=display_name(metadata),
         source=str(metadata.get(SOURCE) or ""),
         page=pages[0],
         page_end=pages[1],

@@ -160,7 +160,7 @@ def build_document(path: Path, reading: Reading) -> Document:
 
 def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        **reading.facts,
+        **_safe(reading.facts),
         keys.SOURCE: safe_text(reading.source or str(path)),
         keys.FILE_NAME: safe_text(path.name),
         keys.SOURCE_HASH: hashlib.sha256(text.encode()).hexdigest(),
@@ -178,6 +178,15 @@ def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:
     if warnings := (*reading.warnings, *_replaced(reading.text)):
         facts[keys.READ_WARNINGS] = [safe_text(warning) for warning in warnings]
     return facts
+
+
+def _safe(value: Any) -> Any:
+    """Plain data with `safe_text` for every text in it."""
+    if isinstance(value, str):
+        return safe_text(value)
+    if isinstance(value, Mapping):
+        return {_safe(key): _safe(one) for key, one in value.items()}
+    return [_safe(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _replaced(text: str) -> Iterator[str]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _TEXTS = ("markdown", "content", "html", "rawHtml")
 """Where the text of a page may stand, best first. Versions 0 and 1 have the first."""
 _URLS = ("sourceURL", "URL", "url")
+_LINKS = ("linksOnPage", "links")
+_BASES = ("base_url", "input_url")
 _STATUSES = ("statusCode", "pageStatusCode")
 _ERRORS = ("error", "pageError")
 _FAILED = 400
@@ -36,7 +38,7 @@ _LONGEST_QUOTE = 200
 _LONGEST_URL = 8_000
 """Characters of an URL; servers take no more."""
 _LONGEST_LANGUAGE = 35
-"""Characters of a language tag (RFC 5646)."""
+"""Characters of a language tag (RFC 5646), and of a time."""
 _DIGEST = 16
 """Bytes of the hashes that find pages crawled twice."""
 _CRAWL_AGAIN = "crawl this page again"
@@ -75,10 +77,11 @@ def read_firecrawl(
         NoPagesError: JSON, but no list of pages.
         MissingExtraError: ijson is not installed, or a page is HTML and markdownify is not.
     """
-    further = {} if keep_duplicates else _further_urls(path, limits)
+    about: dict[str, Any] = {}
+    further = {} if keep_duplicates else _further_urls(path, limits, about)
     texts: set[bytes] = set()
     urls: set[bytes] = set()
-    for page in _pages(path, limits):
+    for page in _pages(path, limits, about):
         if isinstance(page, ReadError):
             yield page
         elif page.digest in further and page.digest in texts:
@@ -90,7 +93,7 @@ def read_firecrawl(
             urls.add(_digest(page.url))
             if page.digest in further:
                 texts.add(page.digest)
-            yield _reading(path, page, further.get(page.digest, {}))
+            yield _reading(path, page, further.get(page.digest, {}), about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +105,17 @@ class _Page:
     text: str
     is_html: bool
     metadata: dict[str, Any]
+    links: list[str]
     digest: bytes
 
 
-def _further_urls(path: Path, limits: Limits) -> dict[bytes, dict[str, None]]:
+def _further_urls(
+    path: Path, limits: Limits, about: dict[str, Any]
+) -> dict[bytes, dict[str, None]]:
     """By hash of the text: the URLs of all copies after the first, in order."""
     seen: set[bytes] = set()
     further: dict[bytes, dict[str, None]] = {}
-    for page in _pages(path, limits):
+    for page in _pages(path, limits, about):
         if isinstance(page, ReadError):
             continue
         if page.digest in seen:
@@ -118,10 +124,10 @@ def _further_urls(path: Path, limits: Limits) -> dict[bytes, dict[str, None]]:
     return further
 
 
-def _pages(path: Path, limits: Limits) -> Iterator[_Page | ReadError]:
+def _pages(path: Path, limits: Limits, about: dict[str, Any]) -> Iterator[_Page | ReadError]:
     found = False
     try:
-        for raw in raw_pages(path):
+        for raw in raw_pages(path, about):
             found = True
             yield _checked(path, raw, limits)
     except CorruptFileError as error:
@@ -165,7 +171,8 @@ def _page(path: Path, raw: RawPage, limits: Limits) -> _Page:
     except FileTooLargeError as error:
         raise FileTooLargeError(path, f"{where}.{name}: {error.reason}") from None
     is_html = name != "markdown" and _HTML.match(text) is not None
-    return _Page(where, url, text, is_html, metadata, _digest(text))
+    links = _texts(_first(page, _LINKS))
+    return _Page(where, url, text, is_html, metadata, links, _digest(text))
 
 
 def _is_address(url: object) -> bool:
@@ -213,28 +220,39 @@ def _wrong(path: Path, where: str, wanted: str, found: object) -> ReadError:
     return ReadError(path, f"{where}: {wanted} is required, found {shown}", _CRAWL_AGAIN)
 
 
-def _reading(path: Path, page: _Page, further: dict[str, None]) -> Reading | ReadError:
+def _reading(
+    path: Path, page: _Page, further: dict[str, None], about: dict[str, Any]
+) -> Reading | ReadError:
     try:
         read = _from_html(path, page) if page.is_html else _markdown(page)
     except ReadError as error:
         return error
-    facts: dict[str, Any] = {}
-    if language := _one_text(page.metadata.get("language")):
-        facts[keys.LANGUAGE] = language[:_LONGEST_LANGUAGE]
-    if (status := _status(page.metadata)) is not None:
-        facts[keys.STATUS_CODE] = status
     return replace(
         read,
         title=_one_text(page.metadata.get("title")) or read.title,
         description=_one_text(page.metadata.get("description")) or read.description,
         source=page.url,
         also_at=tuple(url for url in further if url != page.url),
-        facts=facts,
+        facts=_facts(page, about),
     )
 
 
 def _markdown(page: _Page) -> Reading:
     return Reading(text=page.text, text_format=Format.MARKDOWN)
+
+
+def _facts(page: _Page, about: dict[str, Any]) -> dict[str, Any]:
+    """What page and crawl say beside the text (S1-02 to S1-04)."""
+    language = _one_text(page.metadata.get("language")) or ""
+    facts = {
+        keys.LANGUAGE: language[:_LONGEST_LANGUAGE],
+        keys.STATUS_CODE: _status(page.metadata),
+        keys.BASE_URL: (_one_text(_first(about, _BASES)) or "")[:_LONGEST_URL],
+        keys.TIMESTAMP: (_one_text(about.get("timestamp")) or "")[:_LONGEST_LANGUAGE],
+        keys.LOCALES: _texts(page.metadata.get("ogLocaleAlternate")),
+        keys.LINKS_ON_PAGE: page.links,
+    }
+    return {key: value for key, value in facts.items() if value not in (None, "", [])}
 
 
 def _from_html(path: Path, page: _Page) -> Reading:
@@ -252,6 +270,12 @@ def _from_html(path: Path, page: _Page) -> Reading:
 def _first(metadata: dict[str, Any], names: tuple[str, ...]) -> Any:
     """The first of these fields that is set."""
     return next((metadata[name] for name in names if metadata.get(name) is not None), None)
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts of a list; of a text alone, a list of it."""
+    values = value if isinstance(value, list) else [value]
+    return [one[:_LONGEST_URL] for one in values if isinstance(one, str) and one.strip()]
 
 
 def _one_text(value: Any) -> str | None:

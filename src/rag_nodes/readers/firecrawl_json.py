@@ -48,11 +48,13 @@ class RawPage(NamedTuple):
     value: Any
 
 
-def raw_pages(path: Path) -> Iterator[RawPage]:
+def raw_pages(path: Path, about: dict[str, Any] | None = None) -> Iterator[RawPage]:
     """The pages of a crawl: `{"data": [...]}`, a bare list, or one JSON object per line.
 
     Args:
         path: an existing file.
+        about: takes what the file says of the crawl as a whole, texts and numbers by name, as far
+            as it has been read.
 
     Raises:
         CorruptFileError: not JSON, or broken off; the pages before that were given already.
@@ -64,7 +66,7 @@ def raw_pages(path: Path) -> Iterator[RawPage]:
         if path.suffix.lower() in LINE_SUFFIXES or _starts_with_a_page(file):
             yield from _by_line(file)
         else:
-            yield from _by_event(path, file)
+            yield from _by_event(path, file, {} if about is None else about)
 
 
 def _starts_with_a_page(file: BinaryIO) -> bool:
@@ -91,14 +93,14 @@ def _by_line(file: BinaryIO) -> Iterator[RawPage]:
         yield RawPage(f"line {number}", value)
 
 
-def _by_event(path: Path, file: BinaryIO) -> Iterator[RawPage]:
+def _by_event(path: Path, file: BinaryIO, about: dict[str, Any]) -> Iterator[RawPage]:
     try:
         import ijson
     except ImportError:
         raise MissingExtraError("ijson", "firecrawl") from None
     last = ""
     try:
-        for page in _elements(ijson.basic_parse(_Mended(file), use_float=True)):
+        for page in _elements(ijson.basic_parse(_Mended(file), use_float=True), about):
             last = page.where
             yield page
     except ijson.JSONError as error:
@@ -154,7 +156,7 @@ class _TooDeepError(Exception):
     """A value has more levels than any page."""
 
 
-def _elements(events: Iterator[tuple[str, Any]]) -> Iterator[RawPage]:
+def _elements(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Iterator[RawPage]:
     """The elements of the file's own list, or of that under `data`; one page alone counts too."""
     kind, value = next(events)
     if kind == "start_array":
@@ -169,11 +171,17 @@ def _elements(events: Iterator[tuple[str, Any]]) -> Iterator[RawPage]:
             elif key == "data":
                 yield RawPage("data", _built(first, events))
             else:
-                _built(first, events)
+                _note(about, key, _built(first, events))
     else:
         yield RawPage("the file", value)
     for _ in events:  # what follows must be nothing; the parser raises where it is not
         pass
+
+
+def _note(about: dict[str, Any], key: str, value: Any) -> None:
+    """Keep what is no structure: lists of all links of a crawl may be as large as the crawl."""
+    if not isinstance(value, dict | list):
+        about[key] = value
 
 
 def _list(events: Iterator[tuple[str, Any]], name: str) -> Iterator[RawPage]:

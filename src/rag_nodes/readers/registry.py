@@ -119,7 +119,10 @@ def read(
     path = Path(path)
     if path.suffix.lower() in COLLECTIONS:
         raise UnsupportedFileError(
-            path, "this kind of file holds many documents, not one", "use read_all"
+            path,
+            "this kind of file holds many documents, not one",
+            "cut them with `rag-nodes docs` or look at them with `rag-nodes read`; in Python, "
+            "read them with read_all",
         )
     outcome = next(readings(path, limits=limits, isolate=isolate, layout=layout))
     if isinstance(outcome, ReadError):

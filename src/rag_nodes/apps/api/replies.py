@@ -73,7 +73,7 @@ class Chunk(BaseModel):
             index=index,
             id=node.node_id,
             text=node.get_content(),
-            file_name=str(metadata.get(keys.FILE_NAME) or ""),
+            file_name=keys.display_name(metadata),
             start=getattr(node, "start_char_idx", None),
             end=getattr(node, "end_char_idx", None),
             page_start=metadata.get(keys.PAGE_START),

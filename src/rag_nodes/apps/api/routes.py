@@ -30,7 +30,7 @@ from rag_nodes.apps.api.replies import (
     Uploaded,
     UploadedFile,
 )
-from rag_nodes.metadata import FILE_NAME
+from rag_nodes.metadata import display_name
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import PRESETS
 
@@ -262,7 +262,7 @@ def _file(received: Received) -> UploadedFile:
 def _document(document: Document) -> DocumentReply:
     return DocumentReply(
         document=document.doc_id,
-        name=str(document.metadata.get(FILE_NAME) or ""),
+        name=display_name(document.metadata),
         pages=facts_of(document)[0],
         characters=len(document.text),
     )

@@ -124,7 +124,7 @@ def _file(outcome: FileOutcome, *, pages: bool) -> Html:
     problem = notice("error" if failed_ else "warning", outcome.error) if outcome.error else None
     return tag(
         "li",
-        tag("span", name_of(file_name(outcome.path)), cls="rn-file"),
+        tag("span", name_of(outcome.name or file_name(outcome.path)), cls="rn-file"),
         tag("span", facts, cls="rn-quiet") if facts else None,
         problem,
     )
