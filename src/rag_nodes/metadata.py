@@ -87,6 +87,8 @@ BLOCKS = "blocks"
 """Kinds of Markdown blocks inside: `code`, `table`, `list` (sorted list of str)."""
 OVERSIZED = "oversized"
 """True where an atomic block kept whole exceeds the size limit."""
+SPLIT_BLOCK = "split_block"
+"""True where the node holds a part of a block of code that was too long to stay whole."""
 TABLE_HEADER = "table_header"
 """Header rows of the table this node continues (str)."""
 CODE_LANGUAGE = "code_language"
@@ -144,6 +146,7 @@ BOOKKEEPING: tuple[str, ...] = (
     PARTS,
     BLOCKS,
     OVERSIZED,
+    SPLIT_BLOCK,
     TABLE_HEADER,
     CODE_LANGUAGE,
     WHOLE_DOCUMENT,

@@ -8,6 +8,7 @@ import pytest
 from llama_index.core.schema import Document, MetadataMode, TextNode
 
 from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import HeadingHierarchyNodeParser
 from rag_nodes.text.tokens import count_tokens
 
@@ -18,6 +19,8 @@ CODE = "```python title=x\ndef run():\n" + "\n".join(LINES) + "\n```"
 
 def parse(text: str, **options: Any) -> list[TextNode]:
     options = {"min_chunk_size": 0, "chunk_size": 150, **options}
+    if options.get("oversize", "keep") == "keep":
+        options = {"max_block_tokens": 5000, **options}
     document = Document(text=text, id_="doc")
     return HeadingHierarchyNodeParser(**options)([document])  # type: ignore[return-value]
 
@@ -113,3 +116,46 @@ def test_an_unclosed_fence_is_one_block_of_code() -> None:
     pieces = parse(text, oversize="split")
     assert len(pieces) > 3
     assert {piece.metadata[keys.CODE_LANGUAGE] for piece in pieces[1:]} == {"js"}
+
+
+@pytest.mark.parametrize(
+    ("chunk_size", "given", "expected"),
+    [(100, None, 400), (1000, None, 4000), (4000, None, 7000), (8000, None, 8000), (8, 90, 90)],
+)
+def test_kept_code_has_a_ceiling_that_an_embedding_model_takes(
+    chunk_size: int, given: int | None, expected: int
+) -> None:
+    parser = HeadingHierarchyNodeParser(
+        chunk_size=chunk_size, min_chunk_size=0, max_block_tokens=given
+    )
+    assert parser.block_ceiling == expected
+    split = parser.model_copy(update={"oversize": "split", "max_block_tokens": None})
+    assert split.block_ceiling == chunk_size
+
+
+def test_code_over_the_ceiling_is_split_at_line_ends_and_every_piece_says_so() -> None:
+    text = f"# A\n\n{BODY}\n\n{CODE}\n\n{BODY}"
+    (kept,) = with_code(parse(text, max_block_tokens=count_tokens(CODE)))
+    assert kept.metadata[keys.OVERSIZED] is True
+    assert keys.SPLIT_BLOCK not in kept.metadata
+    nodes = parse(text, max_block_tokens=count_tokens(CODE) - 1)
+    pieces = with_code(nodes)
+    assert "\n".join(piece.text for piece in pieces) == CODE
+    assert all(count_tokens(piece.text) <= 150 for piece in pieces)
+    assert [node for node in nodes if node.metadata.get(keys.SPLIT_BLOCK)] == pieces
+    assert not [node for node in nodes if keys.OVERSIZED in node.metadata]
+    assert "split_block" not in pieces[0].get_content(MetadataMode.EMBED)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_block_tokens": 149}, "must not be under chunk_size"),
+        ({"max_block_tokens": 600, "oversize": "split"}, "no effect"),
+    ],
+)
+def test_a_ceiling_that_contradicts_the_size_is_refused(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        HeadingHierarchyNodeParser(chunk_size=150, **options)

@@ -17,13 +17,15 @@ from rag_nodes.parsers.embedders import model_named, name_of
 from rag_nodes.parsers.heading_meaning import Meaning
 from rag_nodes.parsers.heading_sections import Outline
 from rag_nodes.parsers.heading_split import Splitter
-from rag_nodes.parsers.sizes import LEAST_TOKENS
+from rag_nodes.parsers.sizes import LARGEST_BLOCK, LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.cohesion import unit_rows
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span
 
 _DEEPEST = 6
+_MOST_SIZES = 4
+"""Sizes that code may take which is kept whole."""
 _LEXICAL = "lexical"
 
 
@@ -53,7 +55,8 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
     A section shorter than `min_chunk_size` joins its neighbour below the same heading, a heading
     without text joins the section under it, and a section longer than `chunk_size` is cut between
     blocks, then sentences or lines, and its parts numbered (S1-43). Code within the size is never
-    cut; code over it stands alone, marked `oversized` (S1-44, S1-45), or is cut between its lines.
+    cut; code over it stands alone, marked `oversized` (S1-44, S1-45), unless it is over
+    `max_block_tokens` too: then it is cut between its lines, and each piece marked `split_block`.
     A part that continues a table or a block of code names its header rows or its language.
 
     Every node knows the headings above it (`heading_path`), which are embedded with its text as
@@ -76,6 +79,8 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
             `whole_document` (S3-08). None: one below `min_chunk_size` does (S1-42); 0: none does.
         max_level: deepest headings that open a section; deeper ones stay in the text of theirs.
         oversize: what happens to code over the size: "keep" it whole, or "split" it.
+        max_block_tokens: tokens of code from which on it is split all the same. None: four times
+            the size, but no more than an embedding model takes (7000) where the size allows it.
         long_sections: how a long section is cut: after as many "sentences" as fit, or "semantic",
             where their meaning moves apart: as SemanticNodeParser with `method="optimal"` (S3-26).
         embedding: with "semantic", the name of the model that compares sentences: "lexical"
@@ -85,6 +90,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
 
     Raises:
         ConfigurationError: `min_chunk_size` or `split_only_if_over` is over `chunk_size`,
+            `max_block_tokens` under it or without effect,
             `chunk_overlap` is not smaller, a model is named that nothing would use, or it is
             unknown.
         ModelError: embedding failed.
@@ -101,6 +107,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
     split_only_if_over: int | None = Field(default=None, ge=0)
     max_level: int = Field(default=_DEEPEST, ge=1, le=_DEEPEST)
     oversize: Literal["keep", "split"] = Field(default="keep")
+    max_block_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
     long_sections: Literal["sentences", "semantic"] = Field(default="sentences")
     embedding: str = Field(default=_LEXICAL)
     sentence_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
@@ -119,11 +126,35 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
                 f"split_only_if_over ({whole}) must not be over chunk_size ({self.chunk_size}): "
                 "a document that stays one node must fit into one"
             )
+        self._check_blocks()
         if self.long_sections != "semantic" and self.embedding != _LEXICAL:
             raise ConfigurationError(
                 f"embedding={self.embedding!r} has no effect with "
                 f"long_sections={self.long_sections!r}; leave it out or choose 'semantic'"
             )
+
+    def _check_blocks(self) -> None:
+        most = self.max_block_tokens
+        if most is None:
+            return
+        if self.oversize == "split":
+            raise ConfigurationError(
+                f"max_block_tokens ({most}) has no effect with oversize='split', which splits all "
+                "code over chunk_size; leave it out or choose 'keep'"
+            )
+        if most < self.chunk_size:
+            raise ConfigurationError(
+                f"max_block_tokens ({most}) must not be under chunk_size ({self.chunk_size}): "
+                "code within the size is never cut"
+            )
+
+    @property
+    def block_ceiling(self) -> int:
+        """Most tokens of any node: those of code that is kept whole."""
+        if self.oversize == "split":
+            return self.chunk_size
+        usual = min(_MOST_SIZES * self.chunk_size, LARGEST_BLOCK)
+        return self.max_block_tokens or max(usual, self.chunk_size)
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Sections, merged where short, cut where long."""
@@ -151,9 +182,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         is_whole = packer.count(packer.start, packer.end) <= self._most_of_a_whole()
         if is_whole and groups:
             groups = [(0, groups[-1][1])]
-        splitter = Splitter(
-            packer, self.chunk_size, self.chunk_overlap, keeps_code=self.oversize == "keep"
-        )
+        splitter = Splitter(packer, self.chunk_size, self.chunk_overlap, self.block_ceiling)
         meaning = None
         if self.long_sections == "semantic":
             spans = (outline.span(*group) for group in groups)

@@ -39,13 +39,13 @@ class Splitter:
         packer: the text.
         size: tokens a part may hold.
         overlap: tokens neighbouring parts may share.
-        keeps_code: whether code over the size stays whole.
+        ceiling: tokens of code over the size that stays whole.
     """
 
     packer: Packer
     size: int
     overlap: int
-    keeps_code: bool
+    ceiling: int
 
     def stretches(self, section: Span) -> Iterator[Stretch]:
         """The section's blocks of code over the size, and what stands between them."""
@@ -66,12 +66,15 @@ class Splitter:
     def facts(self, part: Span) -> dict[str, Any]:
         """What is true of one part: kinds of blocks, and what it needs to be read alone."""
         packer = self.packer
-        facts = kinds_of(packer.blocks_between(*part))
+        blocks = packer.blocks_between(*part)
+        facts = kinds_of(blocks)
         block = packer.block_at(part.start)
         if block.kind is Kind.CODE and part.start > block.start and block.info:
             facts[keys.CODE_LANGUAGE] = block.info.split()[0]
         if packer.count(*part) > self.size:
             facts[keys.OVERSIZED] = True
+        if any(_is_cut(block, part) for block in blocks):
+            facts[keys.SPLIT_BLOCK] = True
         facts.update(table_header(packer, part.start))
         return facts
 
@@ -79,7 +82,7 @@ class Splitter:
         """The parts of a stretch, the next sentence begun where the one before leaves room."""
         if not stretch.is_code:
             yield from self._prose(stretch)
-        elif self.keeps_code:
+        elif self.packer.count(stretch.start, stretch.end) <= self.ceiling:
             yield Span(stretch.start, stretch.end)
         else:
             yield from self._code(stretch)
@@ -167,3 +170,9 @@ class Splitter:
         first = visible.start()
         line = max(text.rfind("\n", offset, first), text.rfind("\r", offset, first)) + 1
         return line or first
+
+
+def _is_cut(block: Block, part: Span) -> bool:
+    """Whether a part holds some of a block of code, but not all of it."""
+    whole = part.start <= block.start and block.end <= part.end
+    return block.kind is Kind.CODE and not whole

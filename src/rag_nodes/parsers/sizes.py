@@ -9,6 +9,10 @@ from rag_nodes.errors import ConfigurationError
 LEAST_TOKENS = 8
 """Smallest token limit: one character can take four tokens, and a limit must always hold."""
 
+LARGEST_BLOCK = 7_000
+"""Tokens of a node that every embedding model we know the limit of (8,191 and more) takes with the
+headings embedded above it; `EmbeddingGuard` would cut what is longer, wherever that falls."""
+
 
 def check_sizes(options: Any) -> None:
     """Refuse sizes that contradict each other; options a parser does not have are passed over.

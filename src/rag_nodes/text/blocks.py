@@ -4,7 +4,8 @@ Follows CommonMark for what can be seen from outside a block: ATX and setext hea
 indented code, HTML blocks and comments, block quotes, lists (with everything nested in them),
 thematic breaks, paragraphs; GFM tables; YAML front matter at the very top. What crawlers make of
 code, a code span that runs over several lines, counts as a code block. A line of nothing but
-Unicode spaces is blank.
+Unicode spaces is blank. Two things are bounded that are not in CommonMark: what a block without an
+end mark may swallow (see `markdown_bounds`), and how long a heading may be.
 """
 
 from __future__ import annotations
@@ -13,18 +14,17 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
+from rag_nodes.text.markdown_bounds import EndMarks
 from rag_nodes.text.markdown_containers import container_end
-from rag_nodes.text.markdown_inline import definitions_end, has_long_code_span, lone_code_span
+from rag_nodes.text.markdown_inline import definitions_end, has_long_code_span
 from rag_nodes.text.markdown_lines import (
     ATX,
-    BLANK_LINE,
     CODE_INDENT,
     FENCE,
     ITEM,
     RULE,
     SETEXT,
     TEXT_START,
-    closing_fence,
     columns,
     front_matter_end,
     html_end,
@@ -35,7 +35,7 @@ from rag_nodes.text.markdown_lines import (
 )
 from rag_nodes.text.markdown_plain import plain_heading, plain_paragraph_end
 from rag_nodes.text.patterns import compiled
-from rag_nodes.text.spans import Span
+from rag_nodes.text.spans import Span, trimmed
 
 
 class Kind(StrEnum):
@@ -111,6 +111,8 @@ class _Scanner:
         self.text = text
         self.blocks: list[Block] = []
         self.at = 0
+        self._ends = EndMarks(text)
+        self._no_title = -1
         self._openers: dict[str, Callable[[int, int], bool]] = {
             "#": self._atx,
             "`": self._backticks,
@@ -181,21 +183,23 @@ class _Scanner:
         heading = ATX.match(text, first)
         if not heading:
             return False
-        self.at = heading.end()
-        level = heading.end(1) - first
-        high = visible = visible_end(text, self.at)
+        high = visible = visible_end(text, heading.end())
         low = min(heading.end(2), visible) if heading.end(2) > 0 else visible
         if text[high - 1] == "#":
             bare = text[low:high].rstrip("#")
             if not bare or bare[-1] in " \t":
                 high = low + len(bare.rstrip())
+        if high - low > LONGEST_HEADING:
+            return False
+        self.at = heading.end()
+        level = heading.end(1) - first
         self.blocks.append(Block(Kind.HEADING, start, visible, level, Span(low, high)))
         return True
 
     def _backticks(self, start: int, first: int) -> bool:
         if self._fenced_code(start, first):
             return True
-        end = lone_code_span(self.text, first)
+        end = self._ends.code_span_end(first)
         if end:
             self._add(Kind.CODE, start, end)
         return end > 0
@@ -205,7 +209,7 @@ class _Scanner:
         if not fence:
             return False
         mark, info = fence.group(1, 2) if fence.group(1) else fence.group(3, 4)
-        self.at = closing_fence(self.text, mark, fence.end())
+        self.at = self._ends.fence_end(mark, fence.end(), has_info=bool(info.strip()))
         end = visible_end(self.text, self.at)
         self.blocks.append(Block(Kind.CODE, start, end, info=info.strip()))
         return True
@@ -218,13 +222,7 @@ class _Scanner:
         mark = html_end(self.text, first, in_paragraph=False)
         if not mark:
             return False
-        found = mark.search(self.text, first)
-        if not found:
-            self._add(Kind.HTML, start, len(self.text))
-        elif mark is BLANK_LINE:
-            self._add(Kind.HTML, start, found.start())
-        else:
-            self._add(Kind.HTML, start, line_end(self.text, found.end()))
+        self._add(Kind.HTML, start, self._ends.html_end(mark, first))
         return True
 
     def _rule_or_list(self, start: int, first: int) -> bool:
@@ -305,16 +303,18 @@ class _Scanner:
         """A heading of all lines so far, link definitions apart."""
         text = self.text
         underline = SETEXT.match(text, below)
-        if not underline:
+        if not underline or first == self._no_title:
             return False
         body = definitions_end(text, first, end) if text[first] == "[" else first
         if body >= end:
             return False
+        title = trimmed(text, body, end)
+        if title.length > LONGEST_HEADING:
+            self._no_title = first  # nor is it with what follows
+            return False
         if body > first:
             self._add_paragraph(start, first, body - 1)
             start = body
-            body += len(text[body:end]) - len(text[body:end].lstrip())
-        title = Span(body, visible_end(text, end))
         self.at = underline.end()
         level = 1 if text[below] == "=" else 2
         self.blocks.append(Block(Kind.HEADING, start, visible_end(text, self.at), level, title))

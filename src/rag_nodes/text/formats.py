@@ -30,7 +30,7 @@ _TABLE = ("|---", "| ---", "|:-", "| :-")
 _OTHER = ("\n.. ", "::\n", ":`")
 """What begins a directive or comment, announces literal text, and names a role, in RST."""
 _UNDERLINED = compiled(
-    r"\n(?:[^\s][^\n]*+\n([~^\"'+*#.])\1{3,}+|([=*#-])\2{3,}+[ \t]*+\n[^\n]++\n\2{4,}+)[ \t]*+\n"
+    r"\n(?:[^\W_][^\n]*+\n([~^\"'+*.])\1{3,}+|([=*#-])\2{3,}+[ \t]*+\n[^\n]++\n\2{4,}+)[ \t]*+\n"
 )
 """A title underlined with what underlines nothing in Markdown, or with a line above it too."""
 

@@ -121,17 +121,17 @@ _FENCE_ENDS = {mark: compiled(rf"({mark}*+)([ \t]*+{_END})?+") for mark in "`~"}
 """The rest of a run of fence characters, and that of the line if it is blank."""
 
 
-def closing_fence(text: str, mark: str, at: int) -> int:
-    """Offset after the line that closes the fence `mark` at or after `at`; the end without one."""
+def closing_fence(text: str, mark: str, at: int, stop: int) -> int:
+    """Offset after the line in `at:stop` that closes the fence `mark`; 0 without one."""
     rest_of_run = _FENCE_ENDS[mark[0]]
-    while (found := text.find(mark, at)) >= 0:
+    while (found := text.find(mark, at, stop)) >= 0:
         before = text[max(0, found - CODE_INDENT) : found].rstrip(" ")
         at = found + len(mark)
         if rest := rest_of_run.match(text, at):
             if before.endswith("\n") and rest.group(2) is not None:
                 return rest.end()
             at = rest.end(1)
-    return len(text)
+    return 0
 
 
 _FRONT_MATTER = compiled(r"---[^\S\n]*+(?=\n)")

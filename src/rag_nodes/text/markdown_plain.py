@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _LEVELS = 6
+_LONGEST = 200
+"""Characters of a line that is not looked at more closely; longer ones may be no heading."""
 _MARKS = frozenset("#`~><=*_+|:-0123456789")
 """First characters of lines that may be more than text; `TEXT_START` is all others but blanks."""
 
@@ -16,7 +18,13 @@ def plain_heading(text: str, at: int, end: int) -> tuple[int, int] | None:
     line = text[at:end] if end > 0 else ""
     rest = line.lstrip("#")
     level = len(line) - len(rest)
-    if level > _LEVELS or rest[:1] != " " or line[-1] == "#" or line[-1].isspace():
+    if (
+        level > _LEVELS
+        or len(line) > _LONGEST
+        or rest[:1] != " "
+        or line[-1] == "#"
+        or line[-1].isspace()
+    ):
         return None
     return level, end - len(rest.lstrip(" \t"))
 

@@ -66,6 +66,9 @@ class ParserOptions(_Body):
     oversize: Literal["keep", "split"] | None = Field(
         default=None, description="What becomes of a code block larger than chunk_size."
     )
+    max_block_tokens: Annotated[int, Field(ge=1, le=_LARGEST)] | None = Field(
+        default=None, description="Tokens from which on a code block that is kept is split too."
+    )
     max_level: Annotated[int, Field(ge=1, le=6)] | None = Field(
         default=None, description="Deepest heading that starts a section."
     )
