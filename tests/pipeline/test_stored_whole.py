@@ -115,6 +115,27 @@ def test_one_refused_chunk_keeps_the_former_chunks_of_its_document_alone(
     assert versions(store, report, "bad") == {"former", "latter"}
 
 
+def test_a_family_of_which_no_child_is_accepted_is_not_begun(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    parser = get_parser("parent-child")
+    before, [row] = taken(store, models, {"one": text("former", 300)}, family=parser)
+    collection = before.columns[0].collection
+    nodes, chunks = store.stored(collection, "one"), row.chunks
+    assert chunks == before.columns[0].chunks < len(nodes), "parents are no chunks"
+
+    def refuse(_texts: list[str]) -> None:
+        raise ModelRequestError("no")
+
+    embedding.fail(refuse)
+    for name in ("one", "two"):
+        report, [row] = taken(store, models, {name: text("latter", 300)}, family=parser)
+        assert report.columns[0].written == row.stored == 0
+        assert (row.former, row.error) == (chunks if name == "one" else 0, "no")
+    assert store.stored(collection, "one") == nodes
+    assert not store.stored(collection, "two")
+
+
 def test_each_parser_says_what_it_stored_of_a_file(
     store: Store, models: Models, embedding: Any
 ) -> None:

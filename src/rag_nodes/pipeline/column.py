@@ -147,17 +147,24 @@ class ColumnRun:
         stored = self._known().of(document.id_)
         if is_complete(stored, source_hash):
             self._counts.add((node.tokens, not node.is_parent) for node in stored.values())
-            self._unchanged += sum(not node.is_parent for node in stored.values())
-            deposit.expect(len(stored), present=len(stored))
+            chunks = sum(not node.is_parent for node in stored.values())
+            self._unchanged += chunks
+            deposit.expect(chunks)
             return
         nodes = self._parse(document)
         ids = {node.node_id for node in nodes}
         kept = {node.node_id for node in nodes if _is_kept(node, stored, source_hash)}
         self._unchanged += sum(not stored[one].is_parent for one in kept)
-        deposit.expect(len(nodes), present=len(kept), stale=stored.keys() - ids)
+        due = [node for node in nodes if node.node_id not in kept]
+        stale = stored.keys() - ids
+        deposit.expect(
+            sum(map(is_leaf, nodes)),
+            map(is_leaf, due),
+            stale=stale,
+            former=sum(not stored[one].is_parent for one in stale),
+        )
         if deposit.is_stored:
             self._emptied.append(deposit)
-        due = [node for node in nodes if node.node_id not in kept]
         self._reuse_vectors([node for node in due if node.node_id in stored])
         self._enqueue(due, deposit)
 
@@ -224,8 +231,8 @@ class ColumnRun:
         self._report(Progress("embed", self.name, written, self._wanted))
         with self._timed("store"):
             self._store.vector_store(self._collection).add([node for node, _ in embedded])
-        for _, deposit in embedded:
-            deposit.count_stored()
+        for node, deposit in embedded:
+            deposit.count_stored(is_chunk=is_leaf(node))
         self._written = written
         self._report(Progress("store", self.name, self._written, self._wanted))
         self._delete_replaced(dict.fromkeys(deposit for _, deposit in embedded))
@@ -256,7 +263,9 @@ class ColumnRun:
         except ModelRequestError as error:
             if len(part) > 1:
                 logger.info("%s: refused, embedding its chunks one by one", self.name)
-                return [one for alone in part for one in self._embedded([alone])]
+                accepted = [one for alone in part for one in self._embedded([alone])]
+                # Parents are stored with their children, of which none was accepted.
+                return accepted if any(is_leaf(node) for node, _ in accepted) else []
             [(node, deposit)] = part
             deposit.fail(_said(error))
             self._note(f"{deposit.label}, chunk {node.node_id}", error)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rag_nodes.pipeline.report import FileColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from rag_nodes.pipeline.report import ColumnStatus
 
 
 class Deposit:
@@ -27,25 +26,29 @@ class Deposit:
         self.label = label
         self.stale: list[str] = []
         self._chunks: int | None = None
-        self._stored = 0
+        self._former = 0
+        self._due: Counter[bool] = Counter()
         self._touched = True
         self._error: str | None = None
 
-    def expect(self, chunks: int, *, present: int, stale: Iterable[str] = ()) -> None:
+    def expect(
+        self, chunks: int, due: Iterable[bool] = (), *, stale: Iterable[str] = (), former: int = 0
+    ) -> None:
         """Say what the document was cut into.
 
         Args:
-            chunks: how many in all.
-            present: how many of them are stored already.
-            stale: ids of the chunks that the new ones replace.
+            chunks: how many in all, parents not counted.
+            due: of each node that is to be stored, whether it is a chunk and no parent.
+            stale: ids of the nodes that the new ones replace.
+            former: how many of these are chunks and no parents.
         """
-        self._chunks, self._stored = chunks, present
-        self.stale = list(stale)
-        self._touched = not chunks or present < chunks or bool(self.stale)
+        self._chunks, self._due = chunks, Counter(due)
+        self.stale, self._former = list(stale), former
+        self._touched = not chunks or bool(self._due) or bool(self.stale)
 
-    def count_stored(self) -> None:
-        """One more chunk is stored."""
-        self._stored += 1
+    def count_stored(self, *, is_chunk: bool) -> None:
+        """One more node is stored."""
+        self._due[is_chunk] -= 1
 
     def fail(self, error: str) -> None:
         """Say why a chunk is not stored; the first reason is kept."""
@@ -53,14 +56,13 @@ class Deposit:
 
     @property
     def is_stored(self) -> bool:
-        """Whether every chunk is in the store."""
-        return self._stored == self._chunks
+        """Whether every node is in the store."""
+        return self._chunks is not None and not self._due.total()
 
     def outcome(self) -> FileColumn:
         """What became of it; ask when the run is over."""
+        chunks = self._chunks or 0
         if self.is_stored and not self.stale:
-            status: ColumnStatus = "stored" if self._touched else "unchanged"
-            return FileColumn(status, self._stored, self._stored)
-        return FileColumn(
-            "incomplete", self._chunks or 0, self._stored, len(self.stale), self._error
-        )
+            return FileColumn("stored" if self._touched else "unchanged", chunks, chunks)
+        former = self._former if self.stale else 0
+        return FileColumn("incomplete", chunks, chunks - self._due[True], former, self._error)
