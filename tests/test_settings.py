@@ -1,14 +1,16 @@
 import json
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import SecretStr, ValidationError
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.query import QUERY_PRESETS, QueryOptions
 from rag_nodes.readers import Limits
 from rag_nodes.settings import DEFAULT_PROMPT, Settings
+from rag_nodes.settings.answer_presets import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
 
 pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")
@@ -66,6 +68,10 @@ def test_a_key_pasted_with_its_line_break_is_trimmed() -> None:
         ({"zzz": 3}, "Settings are: embedding,"),
         ({"top_k": 0}, "top_k: Input should be greater"),
         ({"temperature": 3}, "temperature"),
+        ({"similarity_cutoff": float("nan")}, "similarity_cutoff"),
+        ({"similarity_cutoff": 1.1}, "similarity_cutoff"),
+        ({"similarity_cutoff": "much"}, "similarity_cutoff"),
+        ({"answer_preset": "gpt"}, "'workbench', 'crawl' or 'pdf-qa'"),
         ({"embedding": "magic"}, "'auto', 'lexical' or 'openai'"),
         ({"api_base": "localhost:80"}, "must start with http"),
         ({"api_base": "http://user:pass@host/v1"}, "not into the address"),
@@ -164,7 +170,7 @@ def test_the_example_of_an_env_file_is_understood(no_configuration: Path) -> Non
     assigned = [line.removeprefix("# ") for line in lines if "=" in line.split(" ", 2)[-1]]
     (no_configuration / ".env").write_text("\n".join(assigned), encoding="utf-8")
     names = {line.partition("=")[0].removeprefix("RAG_NODES_").lower() for line in assigned}
-    assert names == Settings.model_fields.keys() - {"prompt"} | {"openai_api_key"}
+    assert names == Settings.model_fields.keys() - {"prompt", "system_prompt"} | {"openai_api_key"}
     Settings()
 
 
@@ -172,3 +178,46 @@ def test_what_a_file_may_cost_is_handed_to_the_readers_in_their_units() -> None:
     limits = Limits(**Settings(read_seconds=7, read_memory_mb=100, read_pages=3).reading())
     assert (limits.seconds, limits.memory_bytes, limits.pages) == (7.0, 100 * 1024**2, 3)
     assert Limits(**Settings().reading()) == Limits()
+
+
+def test_the_answer_settings_of_a_source_document_have_a_name() -> None:
+    chosen = Settings(answer_preset="pdf-qa")
+    assert (chosen.llm_model, chosen.temperature, chosen.max_output_tokens) == (
+        "gpt-3.5-turbo",
+        0.7,
+        1000,
+    )
+    assert (chosen.budget, chosen.top_k, chosen.similarity_cutoff) == (None, 10, 0.2)
+    assert chosen.answering()["step_factor"] == 5
+    workbench = Settings(answer_preset="workbench")
+    assert (workbench.llm_model, workbench.temperature, workbench.max_output_tokens) == (
+        "gpt-4o",
+        0.2,
+        1024,
+    )
+
+
+def test_what_is_set_by_itself_wins_over_a_preset(
+    no_configuration: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (no_configuration / "rag_nodes.toml").write_text(
+        "answer_preset = 'pdf-qa'\ntop_k = 7\nsimilarity_cutoff = 0.5\n[answers]\nstep_factor = 3\n"
+    )
+    monkeypatch.setenv("RAG_NODES_TEMPERATURE", "0.1")
+    settings = Settings(llm_model="mine")
+    assert (settings.llm_model, settings.temperature, settings.max_output_tokens) == (
+        "mine",
+        0.1,
+        1000,
+    )
+    answering = settings.answering()
+    assert (settings.top_k, answering["similarity_cutoff"], answering["step_factor"]) == (7, 0.5, 3)
+
+
+def test_presets_of_settings_and_of_engines_say_the_same() -> None:
+    for name in ANSWER_PRESETS:
+        settings = Settings(answer_preset=name)
+        options = QueryOptions(**settings.answering(), budget=settings.budget, top_k=settings.top_k)
+        assert options == QUERY_PRESETS[name]
+    assert set(ANSWER_PRESETS) == set(get_args(AnswerPreset)) == QUERY_PRESETS.keys() - {"compare"}
+    assert set(STEP_FACTORS) <= set(ANSWER_PRESETS)

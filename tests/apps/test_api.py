@@ -104,6 +104,44 @@ def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: 
     assert found["elsewhere"] == set()
 
 
+def test_a_similarity_cutoff_holds_and_nonsense_is_refused(client: httpx.Client) -> None:
+    session = _uploaded(client)
+    every = client.post("/ask", json=QUESTION, headers=session).json()["chunks"]
+    kept = client.post("/ask", json={**QUESTION, "similarity_cutoff": 0.1}, headers=session)
+    similar = [one["similarity"] for one in kept.json()["chunks"]]
+    assert 0 < len(similar) < len(every)
+    assert min(similar) >= 0.1
+    for wrong in ("NaN", "1.5", '"much"'):
+        body = f'{{"question": "Why?", "similarity_cutoff": {wrong}}}'
+        headers = {**session, "Content-Type": "application/json"}
+        reply = client.post("/ask", content=body, headers=headers)
+        assert reply.status_code == 422
+        assert reply.json()["remedy"]
+
+
+def test_a_request_answers_as_a_source_document_says_or_as_it_names_itself(
+    client: httpx.Client, openai_server: OpenAIServer
+) -> None:
+    session = _uploaded(client)
+    models = {"api_base": openai_server.base, "api_key": "sk-any"}
+    like = {**QUESTION, "answer_preset": "pdf-qa", "models": models}
+    answer = client.post("/ask", json=like, headers=session).json()
+    body = openai_server.asked("chat/completions")[-1]
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("gpt-3.5-turbo", 0.7, 1000)
+    assert len(answer["chunks"]) <= 10
+    own = {**models, "llm_model": "mine", "temperature": 0.1, "max_output_tokens": 5000}
+    client.post("/ask", json={**like, "models": own}, headers=session)
+    body = openai_server.asked("chat/completions")[-1]
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("mine", 0.1, 5000)
+
+
+def test_an_answer_the_server_pays_for_is_no_longer_than_it_allows(client: httpx.Client) -> None:
+    body = {**QUESTION, "models": {"max_output_tokens": 5000}}
+    reply = client.post("/ask", json=body, headers=_uploaded(client))
+    assert reply.status_code == 422
+    assert "at most 1024" in reply.json()["error"]
+
+
 def test_only_one_parser_alone_reads_more_for_steps_and_says_so(client: httpx.Client) -> None:
     steps, session = {"question": "How do I rinse the sand filter?"}, _uploaded(client)
     answer = client.post("/ask", json=steps, headers=session).json()

@@ -106,6 +106,46 @@ def test_filters_add_up_and_each_is_given_once() -> None:
         search_filter(["page=3", "page=4"])
 
 
+def test_a_similarity_cutoff_leaves_out_what_is_less_similar(
+    handbook: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = [hit["similarity"] for hit in handbook(SAND, "--json").json["hits"]]
+    assert min(every) < 0.1 < max(every)
+    kept = handbook(SAND, "--similarity-cutoff", "0.1", "--json").json["hits"]
+    assert kept
+    assert all(hit["similarity"] >= 0.1 for hit in kept)
+    monkeypatch.setenv("RAG_NODES_SIMILARITY_CUTOFF", "0.99")
+    assert handbook(SAND, "--json").json["kind"] == "nothing"
+
+
+@pytest.mark.parametrize("value", ["nan", "1.5", "-2", "inf"])
+def test_a_cutoff_that_is_no_similarity_is_refused(
+    handbook: Callable[..., Ended], value: str
+) -> None:
+    ended = handbook(SAND, "--similarity-cutoff", value, "-q")
+    assert (ended.code, ended.stdout) == (ExitCode.USAGE, "")
+    assert "similarity_cutoff" in ended.stderr
+
+
+def test_a_preset_answers_as_its_source_document_says(
+    handbook: Callable[..., Ended],
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234")
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    lexical = ("--embedding", "lexical", "--json")
+    answer = handbook(SAND, "--answer-preset", "pdf-qa", *lexical).json
+    body = openai_server.asked("chat/completions")[-1]
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("gpt-3.5-turbo", 0.7, 1000)
+    assert len(answer["hits"]) <= 10
+    assert all(hit["similarity"] >= 0.2 for hit in answer["hits"])
+    own = ("--temperature", "0.1", "--max-output-tokens", "50", "--top-k", "2")
+    handbook(SAND, "--answer-preset", "workbench", *own, *lexical)
+    body = openai_server.asked("chat/completions")[-1]
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("gpt-4o", 0.1, 50)
+
+
 def test_retrieval_only_shows_chunks_and_no_answer(handbook: Callable[..., Ended]) -> None:
     ended = handbook(SAND, "--retrieval-only")
     assert ended.code == 0

@@ -46,7 +46,7 @@ class SmallLLM(CustomLLM):
         return LLMMetadata(context_window=self.window, num_output=self.longest_answer)
 
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
-        self._prompts.append(str(messages[0].content))
+        self._prompts.append("".join(str(one.content) for one in messages))
         message = ChatMessage(role=MessageRole.ASSISTANT, content="A battery [Source 1].")
         return ChatResponse(message=message, additional_kwargs=dict(self.billed))
 

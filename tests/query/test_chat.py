@@ -52,7 +52,7 @@ class ScriptedLLM(CustomLLM):
         return LLMMetadata(model_name="scripted")
 
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
-        self._prompts.append(str(messages[0].content))
+        self._prompts.append("".join(str(one.content) for one in messages))
         line = self._script.pop(0)
         if isinstance(line, Exception):
             raise line

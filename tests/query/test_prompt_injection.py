@@ -17,7 +17,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Answer, RagNodesQueryEngine, Source
 from rag_nodes.query.prompt import fill
-from rag_nodes.settings import DEFAULT_PROMPT, Settings
+from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, Settings
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def test_a_document_stays_data_between_the_marks(
     assert request.path == "/v1/chat/completions", "nothing else is called"
     body = request.body
     assert body.keys() <= {"model", "messages", "temperature", "max_tokens"}, "no tools"
-    [message] = body["messages"]
+    told, message = body["messages"]
+    assert told == {"role": "system", "content": DEFAULT_SYSTEM_PROMPT}, "no word of a document"
     assert message["role"] == "user"
     prompt = message["content"]
     before, opening, rest = prompt.partition(f"{OPENING}\n")

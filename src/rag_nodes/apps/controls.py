@@ -20,6 +20,7 @@ from rag_nodes.apps.render.explained import parsers_explained
 from rag_nodes.apps.render.html import Html, tag
 from rag_nodes.apps.render.parts import count, notice, title_of
 from rag_nodes.parsers import COMPARED, PRESETS
+from rag_nodes.settings.answer_presets import ANSWER_PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
 
 BY_BUDGET = "Same token budget"
 BY_COUNT = "Same number of chunks"
+_PRESETS = {
+    "workbench": "workbench: gpt-4o, 5 chunks",
+    "crawl": "crawl: 3 chunks, similarity from 0.3",
+    "pdf-qa": "pdf-qa: gpt-3.5-turbo, 10 chunks, similarity from 0.2",
+}
+"""Presets of answers and what they are called; a test compares them with `ANSWER_PRESETS`."""
+_LONGEST = 4096
+"""Tokens of the longest answer that can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,8 @@ class Controls:
         top_k: chunks per answer.
         retrieval_only: whether answers are left out.
         models: key, address, embedding model, answer model.
+        writing: similarity below which chunks are left out, temperature, longest answer.
+        preset: sets what a source document says about answers.
     """
 
     parsers: gr.CheckboxGroup
@@ -59,6 +70,8 @@ class Controls:
     top_k: gr.Slider
     retrieval_only: gr.Checkbox
     models: tuple[gr.Textbox, ...] = field(repr=False)
+    writing: tuple[gr.Slider, ...]
+    preset: gr.Dropdown
 
     @property
     def inputs(self) -> list[Component]:
@@ -72,6 +85,7 @@ class Controls:
             self.retrieval_only,
             *self.models,
             self.seconds,
+            *self.writing,
         ]
 
     def choice(self, values: Sequence[Any]) -> Choice:
@@ -79,7 +93,7 @@ class Controls:
         parsers, *rest = values
         numbers, rest = rest[: len(self.sliders)], rest[len(self.sliders) :]
         retrieval, budget, top_k, retrieval_only, *typed = rest
-        key, api_base, embedding_model, llm_model, seconds = typed
+        key, api_base, embedding_model, llm_model, seconds, cutoff, temperature, longest = typed
         options: dict[str, dict[str, float]] = {}
         for (preset, name), value in zip(self.sliders, numbers, strict=True):
             options.setdefault(preset, {})[name] = number(value)
@@ -95,6 +109,9 @@ class Controls:
             api_base=api_base or "",
             embedding_model=embedding_model or "",
             llm_model=llm_model or "",
+            similarity_cutoff=number(cutoff) or None,
+            temperature=number(temperature),
+            max_output_tokens=int(longest),
         )
 
     def shown(self, parsers: list[str] | None, seconds: list[str] | None) -> list[Any]:
@@ -109,6 +126,14 @@ class Controls:
             self.shown,
             [self.parsers, self.seconds],
             [self.count, *self.groups.values()],
+            show_progress="hidden",
+            queue=False,
+            api_visibility="private",
+        )
+        self.preset.input(
+            _like_preset,
+            self.preset,
+            [self.retrieval, self.budget, self.top_k, *self.writing, self.models[-1]],
             show_progress="hidden",
             queue=False,
             api_visibility="private",
@@ -146,12 +171,38 @@ def build_controls(settings: Settings) -> Controls:
         )
         groups, sliders = _groups(first)
     with gr.Accordion("Retrieval", open=False):
+        preset = gr.Dropdown(
+            [("choose", ""), *((title, name) for name, title in _PRESETS.items())],
+            value=settings.answer_preset or "",
+            label="As a source document says",
+            info="Sets the controls of retrieval and of the answer model.",
+            elem_id="rn-answer-preset",
+        )
         retrieval, budget, top_k = _retrieval(settings)
+        cutoff = gr.Slider(
+            0,
+            1,
+            value=max(0, settings.similarity_cutoff or 0),
+            step=0.01,
+            label="Least similarity of a chunk",
+            info="Chunks of a lower cosine similarity are left out; 0 keeps all.",
+            elem_id="rn-cutoff",
+        )
         retrieval_only = gr.Checkbox(
             label="Show the chunks only", info="Nothing is answered, and no LLM is asked."
         )
     with gr.Accordion("Models and key", open=False):
         models = _models(settings)
+        temperature = gr.Slider(
+            0, 2, value=settings.temperature, step=0.1, label="Temperature of the answer model"
+        )
+        longest = gr.Slider(
+            1,
+            max(_LONGEST, settings.max_output_tokens),
+            value=settings.max_output_tokens,
+            step=1,
+            label="Longest answer, tokens",
+        )
     return Controls(
         parsers=parsers,
         seconds=seconds,
@@ -163,7 +214,28 @@ def build_controls(settings: Settings) -> Controls:
         top_k=top_k,
         retrieval_only=retrieval_only,
         models=models,
+        writing=(cutoff, temperature, longest),
+        preset=preset,
     )
+
+
+def _like_preset(name: str | None) -> list[Any]:
+    """The controls of retrieval and answer model as a preset says; unchanged for no preset."""
+    preset = ANSWER_PRESETS.get(name or "")
+    if preset is None:
+        return [gr.skip() for _ in range(7)]
+    given = (
+        gr.Slider(value=preset[field]) if field in preset else gr.skip()
+        for field in ("temperature", "max_output_tokens")
+    )
+    return [
+        gr.Radio(value=BY_COUNT),
+        gr.Slider(visible=False),
+        gr.Slider(value=preset["top_k"], visible=True),
+        gr.Slider(value=preset.get("similarity_cutoff", 0)),
+        *given,
+        gr.Textbox(value=preset["llm_model"]) if "llm_model" in preset else gr.skip(),
+    ]
 
 
 def _columns(parsers: Sequence[str] | None, seconds: Sequence[str] | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from rag_nodes.apps.options import preset_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import ParentChildNodeParser, get_parser
 from rag_nodes.query import QueryOptions
-from rag_nodes.settings import DEFAULT_PROMPT
+from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -175,6 +175,8 @@ def _models(models: Models) -> str:
         place = getattr(models.llm, "api_base", None)
     if models.prompt != DEFAULT_PROMPT:
         chosen["prompt"] = models.prompt
+    if models.system_prompt != DEFAULT_SYSTEM_PROMPT:
+        chosen["system_prompt"] = models.system_prompt
     arguments = [f"{name}={value!r}" for name, value in chosen.items() if value is not None]
     if not models.offline:
         lines = [

@@ -27,6 +27,7 @@ from rag_nodes.apps.api.models import (
     AskBody,
     ChunkBody,
     CompareBody,
+    Cutoff,
     ParserName,
     ParserOptions,
     SearchFilter,
@@ -69,6 +70,10 @@ _Options = Annotated[
     ParserOptions | None, Field(description="Options that differ from the parser's preset.")
 ]
 _Filter = Annotated[SearchFilter | None, Field(description="Search only these chunks.")]
+_Cutoff = Annotated[
+    Cutoff | None,
+    Field(description="Leave out chunks of a lower cosine similarity; null for the server's."),
+]
 _Budget = Annotated[Size | None, Field(description="Tokens of context; null for no limit.")]
 
 
@@ -131,6 +136,7 @@ class _Tools:
         options: _Options = None,
         budget: _Budget = BUDGET,
         filter: _Filter = None,  # noqa: A002 - what REST calls it
+        similarity_cutoff: _Cutoff = None,
     ) -> AnswerReply:
         """Answer a question, citing the passages it rests on."""
 
@@ -140,7 +146,7 @@ class _Tools:
                 parser=parser,
                 options=options,
                 filter=filter,
-                **_limit(budget),
+                **_given(budget, similarity_cutoff),
             )
             (column,) = self._answers(body, text).columns
             if column.answer is None:
@@ -159,11 +165,17 @@ class _Tools:
         ] = ["fixed", "heading", "token-overlap", "semantic"],  # noqa: B006 - only read
         budget: _Budget = BUDGET,
         filter: _Filter = None,  # noqa: A002 - what REST calls it
+        similarity_cutoff: _Cutoff = None,
     ) -> Compared:
         """Answer a question with several parsers, to see which finds the better passages."""
 
         def work() -> Compared:
-            body = CompareBody(question=question, parsers=parsers, filter=filter, **_limit(budget))
+            body = CompareBody(
+                question=question,
+                parsers=parsers,
+                filter=filter,
+                **_given(budget, similarity_cutoff),
+            )
             return Compared.of(self._answers(body, text))
 
         return await self._run(context, work)
@@ -211,9 +223,11 @@ class _Tools:
             raise ToolError("; ".join(public(error)[1:])) from None
 
 
-def _limit(budget: int | None) -> dict[str, Any]:
-    """The budget where an agent chose one: it holds as it is, also for questions about steps."""
-    return {} if budget == BUDGET else {"budget": budget}
+def _given(budget: int | None, similarity_cutoff: float | None) -> dict[str, Any]:
+    """What an agent chose; a budget then holds as it is, also for questions about steps."""
+    limit = {} if budget == BUDGET else {"budget": budget}
+    cutoff = {} if similarity_cutoff is None else {"similarity_cutoff": similarity_cutoff}
+    return limit | cutoff
 
 
 @contextmanager

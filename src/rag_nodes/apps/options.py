@@ -140,6 +140,9 @@ class Choice:
         api_base: typed in by the user.
         embedding_model: typed in by the user.
         llm_model: typed in by the user.
+        similarity_cutoff: chunks of a lower cosine similarity are left out; None to keep all.
+        temperature: of the answer model; None for the server's.
+        max_output_tokens: longest answer; None for the server's.
     """
 
     parsers: tuple[str, ...]
@@ -151,6 +154,9 @@ class Choice:
     api_base: str = ""
     embedding_model: str = ""
     llm_model: str = ""
+    similarity_cutoff: float | None = None
+    temperature: float | None = None
+    max_output_tokens: int | None = None
 
 
 def preset_of(name: str) -> str:
@@ -254,6 +260,7 @@ def query_options(settings: Settings, choice: Choice) -> QueryOptions:
         "budget": choice.budget,
         "top_k": choice.top_k,
         "retrieval_only": choice.retrieval_only,
+        "similarity_cutoff": choice.similarity_cutoff,
     }
     return QueryOptions(**{**settings.answering(), **chosen})
 
@@ -284,9 +291,31 @@ def effective_settings(
         typed |= {"api_base": choice.api_base.strip(), "api_key": choice.api_key}
     if "api_key" in typed:
         typed |= {"embedding": "openai", "llm": "openai"}
+    typed |= _writing(settings, choice, own="api_key" in typed)
     if not typed:
         return settings
     effective = Settings(**{**settings.model_dump(exclude_unset=True), **typed})
     if effective.api_base and "api_base" in typed:
         check_address(effective.api_base, configured=settings.api_base, local=local_models)
     return effective
+
+
+def _writing(settings: Settings, choice: Choice, *, own: bool) -> dict[str, Any]:
+    """How the answer model writes, where that was chosen.
+
+    Args:
+        settings: the server's.
+        choice: what the user chose.
+        own: the user brings a key or a server, and so pays for the answers.
+
+    Raises:
+        ConfigurationError: an answer that the server pays for would be longer than it allows.
+    """
+    longest = settings.max_output_tokens
+    if choice.max_output_tokens is not None and choice.max_output_tokens > longest and not own:
+        raise ConfigurationError(
+            f"max_output_tokens must be at most {longest}, what this server allows; with a key of "
+            "your own it may be more"
+        )
+    chosen = {"temperature": choice.temperature, "max_output_tokens": choice.max_output_tokens}
+    return {name: value for name, value in chosen.items() if value is not None}

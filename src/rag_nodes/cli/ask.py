@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag_nodes.cli.answering import Filters, Mode, RetrievalOnly, query_options
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, OneParser, ShownChunks, takes
+from rag_nodes.cli.options import (
+    ANSWER_SETTINGS,
+    MODEL_SETTINGS,
+    Changes,
+    OneParser,
+    ShownChunks,
+    takes,
+)
 from rag_nodes.cli.render_answer import answer_view, evidence_view, header_of
 from rag_nodes.cli.render_text import counted
 from rag_nodes.cli.selection import select
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 _IN_MEMORY = ":memory:"
 
 
-@takes("store", "corpus", "budget", "top_k", *MODEL_SETTINGS)
+@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS)
 def ask(
     session: Session,
     question: Annotated[str, typer.Argument(help="In your own words.")],

@@ -7,7 +7,14 @@ import typer
 
 from rag_nodes.cli.answering import Filters, Mode, RetrievalOnly, query_options
 from rag_nodes.cli.failures import ExitCode, conclude
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, Parsers, ShownChunks, takes
+from rag_nodes.cli.options import (
+    ANSWER_SETTINGS,
+    MODEL_SETTINGS,
+    Changes,
+    Parsers,
+    ShownChunks,
+    takes,
+)
 from rag_nodes.cli.progress import shown_progress
 from rag_nodes.cli.render_comparison import comparison_view, header_view, times_view
 from rag_nodes.cli.render_ingest import files_view
@@ -22,7 +29,7 @@ _DEFAULTS = {"store": ":memory:"}
 """A comparison leaves nothing behind unless it is told where."""
 
 
-@takes("store", "corpus", "budget", "top_k", *MODEL_SETTINGS, defaults=_DEFAULTS)
+@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, defaults=_DEFAULTS)
 def compare(  # noqa: PLR0913 - one per option of the command
     session: Session,
     paths: Annotated[

@@ -41,6 +41,15 @@ MODEL_SETTINGS = (
     "retry_seconds",
 )
 """Settings that choose the models."""
+ANSWER_SETTINGS = (
+    "budget",
+    "top_k",
+    "similarity_cutoff",
+    "answer_preset",
+    "temperature",
+    "max_output_tokens",
+)
+"""Settings of commands that answer questions."""
 
 _MODELS = "Models"
 _OUTPUT = "Output"
@@ -60,6 +69,28 @@ _SETTINGS: dict[str, Any] = {
     "top_k": Annotated[
         int | None,
         typer.Option(help="Chunks per parser instead of a budget of tokens."),
+    ],
+    "similarity_cutoff": Annotated[
+        float | None,
+        typer.Option(help="Leave out chunks of a lower cosine similarity, from -1 to 1."),
+    ],
+    "answer_preset": Annotated[
+        str | None,
+        typer.Option(
+            help="Answer as a source document says: workbench, crawl or pdf-qa. Other options and "
+            "settings win over it."
+        ),
+    ],
+    "temperature": Annotated[
+        float | None,
+        typer.Option(help="Of the chat model, 0 to 2; 0.2 by default.", rich_help_panel=_MODELS),
+    ],
+    "max_output_tokens": Annotated[
+        int | None,
+        typer.Option(
+            help="Longest answer of the chat model, in its tokens; 1024 by default.",
+            rich_help_panel=_MODELS,
+        ),
     ],
     "embedding": Annotated[
         str | None,

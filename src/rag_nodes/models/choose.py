@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
 from rag_nodes.models.connection import require_openai
 from rag_nodes.models.faults import map_model_error
-from rag_nodes.settings import DEFAULT_PROMPT, Settings
+from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,7 @@ class Models:
         answer_name: name of the LLM, or "extractive".
         offline: True where no text leaves this process.
         prompt: template for the LLM, with {context} and {question}.
+        system_prompt: what the LLM is told before it; blank for no system message (S4-16).
     """
 
     embedding: BaseEmbedding
@@ -40,6 +41,7 @@ class Models:
     answer_name: str
     offline: bool
     prompt: str = DEFAULT_PROMPT
+    system_prompt: str = DEFAULT_SYSTEM_PROMPT
 
     def describe(self) -> str:
         """One line for reports and the app: each model and where it runs."""
@@ -81,6 +83,7 @@ def choose_models(settings: Settings, *, public_only: bool = False) -> Models:
         answer_name=settings.llm_model if answers == OPENAI else EXTRACTIVE,
         offline=OPENAI not in (embeds, answers),
         prompt=settings.prompt,
+        system_prompt=settings.system_prompt,
     )
 
 

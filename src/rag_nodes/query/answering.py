@@ -90,11 +90,17 @@ def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
     return Written(tuple(pieces), "extract", tuple(citations), marks=tuple(marks))
 
 
-def messages(prompt: str) -> list[ChatMessage]:
-    """What the LLM is sent."""
+def messages(system: str, prompt: str) -> list[ChatMessage]:
+    """What the LLM is sent: what holds for every question (S4-16), then excerpts and question.
+
+    Args:
+        system: the system message; none is sent where it is blank.
+        prompt: the user's message.
+    """
     from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-    return [ChatMessage(role=MessageRole.USER, content=prompt)]
+    told = [ChatMessage(role=MessageRole.SYSTEM, content=system)] if system.strip() else []
+    return [*told, ChatMessage(role=MessageRole.USER, content=prompt)]
 
 
 def generated(text: str, packed: Packed, models: Models, usage: Usage) -> Written:

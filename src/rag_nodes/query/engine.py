@@ -20,7 +20,7 @@ from rag_nodes.query.usage import usage_of
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
 
-    from llama_index.core.base.llms.types import ChatResponse
+    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
     from llama_index.core.base.response.schema import RESPONSE_TYPE
     from llama_index.core.prompts.mixin import PromptMixinType
     from llama_index.core.schema import NodeWithScore, QueryBundle
@@ -158,7 +158,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
             return
         growing = self._growing(prepared)
         try:
-            with closing(self._llm.stream_chat(messages(prepared.prompt))) as pieces:
+            with closing(self._llm.stream_chat(self._messages(prepared))) as pieces:
                 for piece in pieces:
                     yield from growing.grow(piece)
         except Exception as error:  # noqa: BLE001 - any LlamaIndex LLM, each with its own errors
@@ -177,7 +177,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
             return
         growing = self._growing(prepared)
         try:
-            pieces = await self._llm.astream_chat(messages(prepared.prompt))
+            pieces = await self._llm.astream_chat(self._messages(prepared))
             async with aclosing(pieces):
                 async for piece in pieces:
                     for event in growing.grow(piece):
@@ -192,6 +192,9 @@ class RagNodesQueryEngine(BaseQueryEngine):
     def _llm(self) -> Any:
         return self.models.llm
 
+    def _messages(self, prepared: Prepared) -> list[ChatMessage]:
+        return messages(self.models.system_prompt, prepared.prompt)
+
     def _growing(self, prepared: Prepared) -> GrowingAnswer:
         return GrowingAnswer(prepared, self.models, self.options.prices, self._assembled)
 
@@ -203,7 +206,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         if not prepared.prompt:
             return self._without_llm(prepared)
         try:
-            response = self._llm.chat(messages(prepared.prompt))
+            response = self._llm.chat(self._messages(prepared))
         except Exception as error:
             raise translated(error, self.models) from error
         return self._generated(prepared, response)
@@ -212,7 +215,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         if not prepared.prompt:
             return await asyncio.to_thread(self._without_llm, prepared)
         try:
-            response = await self._llm.achat(messages(prepared.prompt))
+            response = await self._llm.achat(self._messages(prepared))
         except Exception as error:
             raise translated(error, self.models) from error
         return self._generated(prepared, response)
@@ -220,7 +223,8 @@ class RagNodesQueryEngine(BaseQueryEngine):
     def _generated(self, prepared: Prepared, response: ChatResponse) -> Written:
         text = response.message.content or ""
         name, prices = self.models.answer_name, self.options.prices
-        usage = usage_of(response, prepared.prompt, text, model=name, prices=prices)
+        read = self.models.system_prompt + prepared.prompt
+        usage = usage_of(response, read, text, model=name, prices=prices)
         return generated(text, prepared.packed, self.models, usage)
 
     def _assembled(self, prepared: Prepared, written: Written) -> Answer:

@@ -157,7 +157,8 @@ def _room(models: Models, options: QueryOptions) -> int:
     if about is None:
         return 0
     window = options.context_window or about.context_window
-    return int(window * (1 - _MARGIN)) - max(about.num_output, 0)
+    told = count_tokens(models.system_prompt)
+    return int(window * (1 - _MARGIN)) - max(about.num_output, 0) - told
 
 
 def _no_room(models: Models, room: int) -> ConfigurationError:

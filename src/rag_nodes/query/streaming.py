@@ -107,7 +107,8 @@ class GrowingAnswer:
 
     def _usage(self, text: str) -> Usage:
         model = self._models.answer_name
-        return usage_of(self._last, self._prepared.prompt, text, model=model, prices=self._prices)
+        read = self._models.system_prompt + self._prepared.prompt
+        return usage_of(self._last, read, text, model=model, prices=self._prices)
 
     def _cited(self, marks: Iterable[Mark]) -> Iterator[Event]:
         """What the marks name for the first time."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from rag_nodes.apps.options import MOST_COLUMNS, MOST_QUESTION, Choice
 from rag_nodes.query import Filter, QueryOptions
 from rag_nodes.query.options import STEP_FACTOR
+from rag_nodes.settings.answer_presets import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
 
 ParserName = Literal[
     "fixed",
@@ -32,6 +33,7 @@ BUDGET = 1500
 """Tokens of context where a request names no limit."""
 _LARGEST = 100_000
 Size = Annotated[int, Field(ge=1, le=_LARGEST)]
+Cutoff = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 Address = Annotated[str, Field(max_length=2000, pattern=r"\S")]
 Name = Annotated[str, Field(max_length=200, pattern=r"\S")]
 
@@ -89,6 +91,13 @@ class ModelChoice(_Body):
     )
     embedding_model: str = Field(default="", max_length=200, description="Empty for the server's.")
     llm_model: str = Field(default="", max_length=200, description="Empty for the server's.")
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = Field(
+        default=None, description="Of the answer model; null for the server's."
+    )
+    max_output_tokens: Size | None = Field(
+        default=None,
+        description="Longest answer; null for the server's, more than that only with your own key.",
+    )
 
 
 class SearchFilter(_Body):
@@ -135,6 +144,14 @@ class Question(_Body):
         default="hybrid", description="Search by meaning and words, by meaning, or by words."
     )
     filter: SearchFilter | None = Field(default=None, description="Search only these chunks.")
+    similarity_cutoff: Cutoff | None = Field(
+        default=None, description="Leave out chunks of a lower cosine similarity; null for all."
+    )
+    answer_preset: AnswerPreset | None = Field(
+        default=None,
+        description="Limits, cutoff and answer model of a source document, where "
+        "the request does not name them.",
+    )
     retrieval_only: bool = Field(default=False, description="Show what is found; answer nothing.")
     models: ModelChoice | None = Field(
         default=None, description="Null for the models of the server."
@@ -147,25 +164,36 @@ class Question(_Body):
             configured: what the server's settings say.
         """
         limited = self.model_fields_set & {"budget", "top_k"}
-        factor = 1.0 if limited else configured.get("step_factor") or self.step_factor
+        preset = ANSWER_PRESETS.get(self.answer_preset or "", {})
+        usual = STEP_FACTORS.get(self.answer_preset or "", self.step_factor)
+        limits = {name: getattr(self, name) for name in ("budget", "top_k")}
+        cutoff = preset.get("similarity_cutoff", configured.get("similarity_cutoff"))
+        if "similarity_cutoff" in self.model_fields_set:
+            cutoff = self.similarity_cutoff
         return QueryOptions(
             **{
                 **configured,
-                "budget": self.budget,
-                "top_k": self.top_k,
+                **(limits if limited or not preset else {name: preset[name] for name in limits}),
+                "similarity_cutoff": cutoff,
                 "mode": self.mode,
                 "filter": self.filter.condition() if self.filter else None,
                 "retrieval_only": self.retrieval_only,
-                "step_factor": factor,
+                "step_factor": 1.0 if limited else configured.get("step_factor") or usual,
             }
         )
 
     def _choice(self, parsers: dict[str, ParserOptions | None]) -> Choice:
         models = self.models or ModelChoice()
+        preset = ANSWER_PRESETS.get(self.answer_preset or "", {})
         return Choice(
             parsers=tuple(parsers),
             options={name: given.chosen() for name, given in parsers.items() if given},
-            **{name: getattr(models, name) for name in ModelChoice.model_fields},
+            **{
+                name: preset[name]
+                if name in preset and name not in models.model_fields_set
+                else getattr(models, name)
+                for name in ModelChoice.model_fields
+            },
         )
 
 
