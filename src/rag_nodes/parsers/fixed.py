@@ -10,6 +10,7 @@ from llama_index.core.bridge.pydantic import Field
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
+from rag_nodes.text.spans import with_indentation
 
 
 class FixedSizeNodeParser(SpanNodeParser):
@@ -36,9 +37,9 @@ class FixedSizeNodeParser(SpanNodeParser):
     unit: Literal["characters", "tokens"] = Field(default="characters")
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
-        """Windows from the first visible character to the last."""
+        """Windows from the first line with something visible to the last visible character."""
         text = source.text
-        start = len(text) - len(text.lstrip())
+        start = with_indentation(text, 0, len(text) - len(text.lstrip()))
         stop = len(text.rstrip())
         after = start
         while start < stop:

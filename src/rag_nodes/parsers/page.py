@@ -15,7 +15,7 @@ from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.blocks import Kind
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.packing import Packer
-from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.spans import Span, trimmed, with_indentation
 
 
 class PageNodeParser(SpanNodeParser):
@@ -79,15 +79,8 @@ def _pages(text: str, breaks: Sequence[int]) -> Iterator[Span]:
         end = boundary_at_or_before(text, wanted, start)
         page = trimmed(text, start, end)
         if page.length:
-            yield Span(_with_indentation(text, start, page.start), page.end)
+            yield Span(with_indentation(text, start, page.start), page.end)
         start = end
-
-
-def _with_indentation(text: str, low: int, start: int) -> int:
-    """`start` moved back over the blanks of its line, which Markdown code needs."""
-    while start > low and text[start - 1] in " \t":
-        start -= 1
-    return start
 
 
 def _table_header(packer: Packer, start: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.measure import measure_of
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
-from rag_nodes.text.spans import trimmed
+from rag_nodes.text.spans import trimmed, with_indentation
 
 _VISIBLE = re.compile(r"\S")
 _CLUSTER = regex.compile(r"\X")
@@ -165,8 +165,18 @@ class _Cutter:
 
     def _cut(self, start: int, after: int, level: int) -> Cut:
         end = trimmed(self.text, start, after).end
+        start = self._with_indentation(start, end)
         self.before = start, end, level
         return Cut(start, end)
+
+    def _with_indentation(self, start: int, end: int) -> int:
+        """`start`, or where its line starts, if size and overlap leave room for that."""
+        floor, before, _ = self.before or (-1, 0, 0)
+        line = with_indentation(self.text, max(floor + 1, start - self.size), start)
+        fits = self.measure.fits(line, end, self.size) and (
+            line >= before or self.measure.fits(line, before, self.overlap)
+        )
+        return line if fits else start
 
     def _visible_from(self, offset: int, stop: int) -> int:
         found = _VISIBLE.search(self.text, offset, stop)

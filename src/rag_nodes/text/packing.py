@@ -13,7 +13,7 @@ from rag_nodes.text.formats import Format, blocks_of, format_of
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.headings import HeadingTree
 from rag_nodes.text.sentences import AUTO, Bounds, guess_language, sentence_bounds
-from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.spans import Span, trimmed, with_indentation
 from rag_nodes.text.tokenizers import LengthIndex, SliceIndex, token_index
 from rag_nodes.text.tokens import TokenIndex
 
@@ -111,12 +111,15 @@ class Packer:
         return self.blocks[bisect_right(self._ends, start) : bisect_left(self._starts, end)]
 
     def visible_from(self, offset: int) -> int:
-        """The first visible character at or after `offset`; line indentation of a block is kept."""
+        """The first visible character at or after `offset`; the indentation of its line is kept."""
         block = self.block_at(offset)
         if offset <= block.start:
             return block.start
         found = _VISIBLE.search(self.text, offset, max(offset, block.end))
-        return found.start() if found else offset
+        if found is None:
+            return offset
+        keeps = block.kind in _BY_LINE
+        return with_indentation(self.text, offset, found.start()) if keeps else found.start()
 
     def end_of_piece(self, start: int, after: int, stop: int, limit: int) -> int:
         """The best end for a piece from `start` that must hold something beyond `after`.

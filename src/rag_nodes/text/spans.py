@@ -48,6 +48,17 @@ def trimmed_lines(text: str, start: int, end: int) -> Span:
     return Span(first if text[first : span.start].strip(" \t") == "" else span.start, span.end)
 
 
+def with_indentation(text: str, low: int, start: int) -> int:
+    """`start` moved back over the blanks its line begins with, but not below `low`.
+
+    `start` itself where something visible or `low` stands before it in its line.
+    """
+    line = start
+    while line > low and text[line - 1] in " \t":
+        line -= 1
+    return line if line == 0 or text[line - 1] in "\r\n" else start
+
+
 def merge(spans: list[Span]) -> list[Span]:
     """Sorted, disjoint spans that hold the same characters as `spans`."""
     merged: list[Span] = []
