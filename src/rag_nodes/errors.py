@@ -55,8 +55,11 @@ class CancelledError(RagNodesError):
     """The caller ended it before it was done."""
 
 
-class ConfigurationError(RagNodesError):
-    """An option is unknown, out of range, or contradicts another."""
+class ConfigurationError(RagNodesError, ValueError):
+    """An option is unknown, out of range, or contradicts another.
+
+    A `ValueError` too, as from any other constructor that is given a wrong value.
+    """
 
 
 class CredentialsError(ConfigurationError):

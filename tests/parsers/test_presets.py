@@ -12,7 +12,9 @@ import pytest
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.schema import Document
+from parser_laws import SMALL
 
+from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
 from rag_nodes.text.tokenizers import count_tokens
@@ -195,3 +197,74 @@ def test_a_changed_copy_is_checked_and_has_ids_of_its_own() -> None:
     assert parser.model_copy(update={"chunk_size": 500}).fingerprint != parser.fingerprint
     with pytest.raises(ConfigurationError, match="must be smaller"):
         parser.model_copy(update={"chunk_size": 100})
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "says"),
+    [
+        ("semantic", {"buffer_size": 10**30}, "buffer_size"),
+        ("semantic-optimal", {"chunk_size": 10**30}, "chunk_size must be at most 1000000000"),
+        ("semantic", {"embed_model": {}}, "embed_model: .*instance of BaseEmbedding"),
+        ("heading", {"sentence_model": {}}, "sentence_model: .*instance of BaseEmbedding"),
+        ("fixed", {"chunk_size": 0}, "chunk_size: .*greater than or equal to 1"),
+        ("fixed", {"chunk_overlap": 1000}, r"^chunk_overlap \(1000\) must be smaller than"),
+        ("fixed", {"tokenizer": "none"}, "tokenizer: unknown tokenizer 'none'"),
+        ("fixed", {"chunk_sise": 9}, "unknown option 'chunk_sise'; FixedSizeNodeParser takes"),
+    ],
+    ids=str,
+)
+def test_p12_a_wrong_option_is_a_value_error_that_says_which_wherever_it_is_given(
+    name: str, options: dict[str, object], says: str
+) -> None:
+    parser = type(get_parser(name))
+    given = {**PRESETS[name].options, **options}
+    for make in (
+        lambda: parser(**given),
+        lambda: parser.from_dict(given),
+        lambda: get_parser(name).model_copy(update=options),
+    ):
+        with pytest.raises(ValueError, match=says) as caught:
+            make()
+        assert type(caught.value) is ConfigurationError
+
+
+def test_p12_nodes_share_no_metadata_that_could_be_changed_through_one_of_them() -> None:
+    facts = {"tags": ["a"], "by": {"name": ["x"]}}
+    document = Document(text="One here. " * 400, metadata=facts)
+    first, second, *_ = get_parser("fixed")([document])
+    first.metadata["tags"].append("b")
+    first.metadata["by"]["name"].append("y")
+    assert second.metadata["tags"] == document.metadata["tags"] == ["a"]
+    assert second.metadata["by"] == document.metadata["by"] == {"name": ["x"]}
+
+
+INDENTED = (
+    "- Outer item one is here.\n"
+    "    - Inner item two is here now.\n"
+    "    - Inner item three is here too.\n"
+    "        - Deep item four is here as well.\n"
+) * 4 + "\nText.\n\n    def first(one):\n        return one\n"
+
+
+@pytest.mark.parametrize("text", [INDENTED, "    x = 1\n    y = 2\n\nText."])
+@pytest.mark.parametrize("name", sorted(set(PRESETS) - {"fixed", "recursive", "parent-child"}))
+def test_p12_the_first_line_of_a_node_keeps_its_indentation(name: str, text: str) -> None:
+    options = {} if name in {"sentence", "sentence-window"} else SMALL[name]
+    document = Document(text=text, metadata={keys.TEXT_FORMAT: "markdown"})
+    for node in get_parser(name, **options)([document]):
+        start = node.start_char_idx  # type: ignore[attr-defined]
+        line = text.rfind("\n", 0, start) + 1
+        assert line == start or text[line:start].strip()
+
+
+@pytest.mark.parametrize("name", ["fixed", "recursive"])
+def test_p12_so_does_the_first_line_of_a_document_cut_by_characters(name: str) -> None:
+    assert get_parser(name).split_text("\n    x = 1\n    y = 2") == ["    x = 1\n    y = 2"]
+
+
+def test_p12_recursive_pieces_keep_their_indentation_where_there_is_room() -> None:
+    parser = get_parser("recursive", chunk_size=26, chunk_overlap=0)
+    assert parser.split_text("if x:\n    one = 1\n    two = 2\n    three = 3") == [
+        "if x:\n    one = 1",
+        "    two = 2\n    three = 3",
+    ]

@@ -15,12 +15,11 @@ from llama_index.core.bridge.pydantic import (
     PrivateAttr,
     ValidationError,
     field_validator,
-    model_validator,
 )
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode
-from pydantic import ModelWrapValidatorHandler
+from pydantic_core import ErrorDetails
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
@@ -70,13 +69,12 @@ class SpanNodeParser(NodeParser):
     language: str = Field(default=AUTO)
     _fingerprint: str = PrivateAttr(default="")
 
-    @model_validator(mode="wrap")
-    @classmethod
-    def _say_the_remedy(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+    def __init__(self, **options: Any) -> None:
+        # Not a validator, out of which no ValueError comes as it is.
         try:
-            return handler(data)
+            super().__init__(**options)
         except ValidationError as error:
-            raise ConfigurationError(_explain(cls, error)) from error
+            raise _configuration_error(type(self), error) from error
 
     @field_validator("id_func")
     @classmethod
@@ -260,10 +258,21 @@ def _format_of(node: BaseNode, text: str) -> Format:
     return format_of(text, str(node.metadata.get(keys.FILE_NAME) or ""))
 
 
-def _explain(parser: type[SpanNodeParser], error: ValidationError) -> str:
+def _configuration_error(
+    parser: type[SpanNodeParser], error: ValidationError
+) -> ConfigurationError:
+    """The error our own checks raised, else what is wrong with which option."""
+    problems = error.errors()
+    own = problems[0].get("ctx", {}).get("error")
+    if isinstance(own, ConfigurationError) and not problems[0]["loc"]:
+        return own
+    return ConfigurationError(_explain(parser, problems))
+
+
+def _explain(parser: type[SpanNodeParser], problems: Sequence[ErrorDetails]) -> str:
     known = sorted(set(parser.model_fields) - {"callback_manager", "id_func"})
     lines = []
-    for problem in error.errors():
+    for problem in problems:
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             lines.append(f"unknown option {name!r}; {parser.__name__} takes: {', '.join(known)}")

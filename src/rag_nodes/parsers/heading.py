@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, model_validator
+from pydantic import InstanceOf
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
@@ -110,7 +111,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
     max_block_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
     long_sections: Literal["sentences", "semantic"] = Field(default="sentences")
     embedding: str = Field(default=_LEXICAL)
-    sentence_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
+    sentence_model: InstanceOf[BaseEmbedding] | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="before")
     @classmethod

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, model_validator
+from pydantic import InstanceOf
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
@@ -20,6 +21,8 @@ from rag_nodes.text.cohesion import unit_rows
 
 _PERCENTILE = 75.0
 _PENALTY = 1.0
+_WIDEST_BUFFER = 1000
+"""Sentences; as many vectors are held at once."""
 
 
 class SemanticNodeParser(SpanNodeParser):
@@ -66,11 +69,11 @@ class SemanticNodeParser(SpanNodeParser):
     min_chunk_size: int = Field(default=64, ge=0)
     method: Literal["percentile", "optimal"] = Field(default="percentile")
     breakpoint_percentile: float = Field(default=_PERCENTILE, ge=0.0, le=100.0)
-    buffer_size: int = Field(default=0, ge=0)
+    buffer_size: int = Field(default=0, ge=0, le=_WIDEST_BUFFER)
     chunk_penalty: float = Field(default=_PENALTY, ge=0.0, le=1000.0)
     window: int = Field(default=1000, ge=2)
     embedding: str = Field(default="lexical")
-    embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
+    embed_model: InstanceOf[BaseEmbedding] | None = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="before")
     @classmethod

@@ -12,6 +12,8 @@ LEAST_TOKENS = 8
 LARGEST_BLOCK = 7_000
 """Tokens of a node that every embedding model we know the limit of (8,191 and more) takes with the
 headings embedded above it; `EmbeddingGuard` would cut what is longer, wherever that falls."""
+MOST = 10**9
+"""Largest number any option may have; arrays of places in a text hold no larger ones."""
 
 
 def check_sizes(options: Any) -> None:
@@ -21,9 +23,12 @@ def check_sizes(options: Any) -> None:
         options: the parser, with any of `chunk_size`, `chunk_overlap`, `min_chunk_size`, `unit`.
 
     Raises:
-        ConfigurationError: the overlap is not smaller than the size, the least size is over it,
-            or a size in tokens is too small to hold one character.
+        ConfigurationError: a number is beyond all sense, the overlap is not smaller than the size,
+            the least size is over it, or a size in tokens is too small to hold one character.
     """
+    for name, value in options:
+        if isinstance(value, int) and value > MOST:
+            raise ConfigurationError(f"{name} must be at most {MOST}, not {value}")
     size = getattr(options, "chunk_size", None)
     if size is None:
         return
