@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError, MissingExtraError
 from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.html_bounds import bounded
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.formats import Format
 
@@ -21,7 +22,6 @@ HEAD_BYTES = 4096
 
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]+)""")
-_XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 _SEPARATORS = str.maketrans(dict.fromkeys("\x1c\x1d\x1e\x1f", " "))
 _TAG = re.compile(r"<[A-Za-z!/]")
 _LATIN = frozenset({"ascii", "iso8859-1"})
@@ -82,11 +82,10 @@ def reading_of_html(html: str, *, main_content: bool = True) -> Reading:
     except ImportError as error:  # they import markdownify and what it brings
         raise MissingExtraError("markdownify", "html") from error
 
-    soup = html_tree.Page(
-        _XML_DECLARATION.sub("", html, count=1).translate(_SEPARATORS), "html.parser"
-    )
+    simple, warnings = bounded(html.translate(_SEPARATORS), html_tree.DEEPEST)
+    soup = html_tree.Page(simple)
     title, description = _head(soup)
-    warnings = html_tree.flatten(soup)
+    warnings = tuple(dict.fromkeys((*warnings, *html_tree.flatten(soup))))
     html_tree.drop_what_is_not_read(soup)
     content = html_tree.main_content(soup) if main_content else soup
     return Reading(
