@@ -85,7 +85,7 @@ def conclude(
     if incomplete:
         session.complain(
             f"Not stored whole: {_share(len(incomplete), len(files), 'file')}; what was stored "
-            "before is kept, and running this again completes it"
+            "before is kept; mend the cause and run this again"
         )
     all_parsers = len(errors) == len(parsers) and not some_done
     nothing_left = (lost and len(lost) == len(files)) or all_parsers
