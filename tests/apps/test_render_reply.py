@@ -9,7 +9,7 @@ from rag_nodes.apps.render import status
 from rag_nodes.apps.render.history import history
 from rag_nodes.apps.scores import Scale, scale_for
 from rag_nodes.apps.turns import Asking, Growing, Turn
-from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
+from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,6 +149,18 @@ def test_the_status_gives_pages_and_chunks_per_parser() -> None:
     for expected in ("42 pages", "report.pdf", "57", "181 / 983", "embedding: lexical (offline)"):
         assert expected in html
     assert "/tmp" not in html  # noqa: S108 - shown only
+
+
+def test_the_status_says_of_each_file_what_a_parser_could_not_store() -> None:
+    columns = {
+        "fixed": FileColumn("stored", 5, 5),
+        "heading": FileColumn("incomplete", 4, 3, 6, "refused"),
+    }
+    file = FileOutcome("a.md", "incomplete", None, 99, None, 0.1, columns=columns)
+    outcome = ParserOutcome("heading", "c", chunks=4, error="a.md: refused")
+    html = status.done(IngestReport((file,), (outcome,), 2.0, "lexical"))
+    assert "Heading hierarchy: 3 of 4 chunks stored, the 6 former ones are kept" in html
+    assert "Fixed size:" not in html
 
 
 def test_a_running_ingest_shows_how_far_each_parser_is() -> None:

@@ -64,7 +64,8 @@ def test_a_model_that_refuses_every_chunk_costs_none_of_the_former_ones(
         assert (row.status, row.stored, row.former) == ("incomplete", 0, count // 6)
         assert row.chunks > 0
         assert row.error == "no chunk is good enough"
-        assert file.error == f"fixed: nothing stored, the {row.former} former ones are kept"
+        assert row.lack == f"nothing stored, the {row.former} former ones are kept"
+        assert file.error is None, "it was read"
         assert versions(store, report, str(file.document_id)) == {"former"}
 
 
@@ -107,9 +108,10 @@ def test_one_refused_chunk_keeps_the_former_chunks_of_its_document_alone(
     assert bad.stored == bad.chunks - 1
     assert bad.former > 0
     assert bad.error == "this is poison"
-    assert report.files[1].error == (
-        f"fixed: {bad.stored} of {bad.chunks} chunks stored, the {bad.former} former ones are kept"
+    assert bad.lack == (
+        f"{bad.stored} of {bad.chunks} chunks stored, the {bad.former} former ones are kept"
     )
+    assert good.lack is None
     assert "bad, chunk" in (report.columns[0].error or "")
     assert versions(store, report, "good") == {"latter"}
     assert versions(store, report, "bad") == {"former", "latter"}
@@ -149,7 +151,8 @@ def test_each_parser_says_what_it_stored_of_a_file(
     assert list(columns) == ["fixed", "wide"]
     assert columns["fixed"].status == "stored"
     assert columns["wide"] == FileColumn("incomplete", 1, 0, 0, "too long")
-    assert report.files[0].error == "wide: nothing stored"
+    assert columns["wide"].lack == "nothing stored"
+    assert columns["fixed"].lack is None
     assert report.as_dict()["files"][0]["columns"]["wide"]["error"] == "too long"
 
 
@@ -174,9 +177,7 @@ def test_former_chunks_that_cannot_be_deleted_are_reported(
     assert report.columns[0].error == "the last chunks: the disk is read-only"
     assert row.stored == row.chunks
     assert (row.status, row.error) == ("incomplete", "the disk is read-only")
-    assert report.files[0].error == (
-        f"fixed: stored, but {row.former} former chunks could not be deleted"
-    )
+    assert row.lack == f"stored, but {row.former} former chunks could not be deleted"
 
 
 # --- behind a server ----------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
     "Stored" counts the chunks of the file in the collection of each parser, in the order of the
     parsers, and says of how many where some are missing.
     """
-    shown = files if len(files) <= MOST_FILES else tuple(file for file in files if file.error)
+    shown = files if len(files) <= MOST_FILES else tuple(file for file in files if _said(file))
     made = table(
         "Document",
         "Status",
@@ -65,9 +65,16 @@ def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
     if rest := len(files) - len(shown):
         yield plain(f"{counted(rest, 'other document')}, all well", "dim")
     for file in shown:
-        if file.error:
-            named = "" if file.status == "failed" else f"{_name(file)}: "
-            yield plain(f"{named}{one_line(file.error)}", _STYLES.get(file.status, ""))
+        named = "" if file.status == "failed" else f"{_name(file)}: "
+        for said in _said(file):
+            yield plain(f"{named}{one_line(said)}", _STYLES.get(file.status, ""))
+
+
+def _said(file: FileOutcome) -> list[str]:
+    """What there is to say about a file: of reading it, and of storing it by each parser."""
+    reading = [file.error] if file.error else []
+    lacks = ((name, column.lack) for name, column in file.columns.items())
+    return [*reading, *(f"{name}: {lack}" for name, lack in lacks if lack)]
 
 
 def _stored(column: FileColumn) -> str:

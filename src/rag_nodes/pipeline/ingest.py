@@ -247,25 +247,11 @@ def _with_columns(file: FileOutcome, columns: dict[str, FileColumn]) -> FileOutc
     if not columns:
         return file
     status: FileStatus = file.status
-    lacking = {name: one for name, one in columns.items() if one.status == "incomplete"}
-    if lacking:
+    if any(one.status == "incomplete" for one in columns.values()):
         status = "incomplete"
     elif all(one.status == "unchanged" for one in columns.values()):
         status = "unchanged"
-    said = [file.error, *(f"{name}: {_lack(one)}" for name, one in lacking.items())]
-    error = "; ".join(one for one in said if one) or None
-    return replace(file, status=status, columns=columns, error=error)
-
-
-def _lack(column: FileColumn) -> str:
-    """In words what a collection lacks of a file; why is the column's business."""
-    if column.stored == column.chunks and column.former:
-        return f"stored, but {column.former} former chunks could not be deleted"
-    if column.stored:
-        lack = f"{column.stored} of {column.chunks} chunks stored"
-    else:
-        lack = "nothing stored"
-    return f"{lack}, the {column.former} former ones are kept" if column.former else lack
+    return replace(file, status=status, columns=columns)
 
 
 def _hashed(document: Document) -> Document:

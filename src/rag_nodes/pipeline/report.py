@@ -53,6 +53,16 @@ class FileColumn:
     former: int = 0
     error: str | None = None
 
+    @property
+    def lack(self) -> str | None:
+        """In words what the collection lacks of the file; why is in `error`. None where nothing."""
+        if self.status != "incomplete":
+            return None
+        if self.stored == self.chunks and self.former:
+            return f"stored, but {self.former} former chunks could not be deleted"
+        lack = f"{self.stored} of {self.chunks} chunks stored" if self.stored else "nothing stored"
+        return f"{lack}, the {self.former} former ones are kept" if self.former else lack
+
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
@@ -64,7 +74,7 @@ class FileOutcome:
             or "unchanged" (every parser had it stored already).
         pages: pages of the document; None for formats without pages and for failed files.
         characters: characters of its text; 0 for failed files.
-        error: why it failed, what a partial read left out, or what is not stored; None otherwise.
+        error: why it failed, or what a partial read left out; None otherwise.
         seconds: wall-clock time of reading.
         document_id: id of the document it became; None for failed files.
         missing_extra: the extra of rag-nodes that would read it, where that is all it lacks.

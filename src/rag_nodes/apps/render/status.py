@@ -122,11 +122,13 @@ def _file(outcome: FileOutcome, *, pages: bool) -> Html:
     failed_ = outcome.status == "failed"
     facts = count(outcome.pages, "page") if pages and outcome.pages else None
     problem = notice("error" if failed_ else "warning", outcome.error) if outcome.error else None
+    lacks = ((name, column.lack) for name, column in outcome.columns.items())
     return tag(
         "li",
         tag("span", name_of(outcome.name or file_name(outcome.path)), cls="rn-file"),
         tag("span", facts, cls="rn-quiet") if facts else None,
         problem,
+        *(notice("warning", f"{title_of(name)}: {lack}") for name, lack in lacks if lack),
     )
 
 
