@@ -1,34 +1,75 @@
-"""Make `handbook.pdf` of `handbook.txt`: `python examples/corpus/build_pdf.py`.
+"""Make the PDFs of the corpus of their texts: `python examples/corpus/build_pdf.py [NAME]`.
 
 The text has `#` and `##` headings, `-` items, `|` table rows and paragraphs, one per line; `~`
-marks where a word may be broken. The PDF has what real ones have and readers must cope with: an
-outline, running headers, page numbers, headings over two lines, and words broken at line ends.
+marks where a word may be broken. The PDFs have what real ones have and readers must cope with: an
+outline, running headers, page numbers, headings over two lines, words broken at line ends, and
+tables without rules or with them, over several pages.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pymupdf
 
 FOLDER = Path(__file__).parent
-TITLE = "Alderwick Fen Glasshouse Handbook"
 WIDTH, HEIGHT = 420.0, 595.0
 LEFT, RIGHT, TOP, BOTTOM = 48.0, 372.0, 70.0, 540.0
 BODY = 10.5
 PITCH = 1.28
 FIXED_DATE = "D:20260101000000Z"
 REGULAR, BOLD = "helv", "hebo"
-COLUMNS = (48.0, 130.0, 215.0, 300.0)
+
+
+@dataclass(frozen=True)
+class Book:
+    """What differs between the documents.
+
+    Attributes:
+        name: of the files.
+        title: in the running header.
+        edition: beside it.
+        columns: left edges of the columns of its tables.
+        ruled: lines are drawn around cells, whose text may then have several.
+    """
+
+    name: str
+    title: str
+    edition: str
+    columns: tuple[float, ...]
+    ruled: bool = False
+
+
+BOOKS = {
+    book.name: book
+    for book in (
+        Book(
+            "handbook",
+            "Alderwick Fen Glasshouse Handbook",
+            "Third edition",
+            (48.0, 130.0, 215.0, 300.0),
+        ),
+        Book(
+            "ferry",
+            "Skerrow Sound Ferries: Operating Manual",
+            "Sixth edition",
+            (48.0, 88.0, 200.0, 232.0),
+            ruled=True,
+        ),
+    )
+}
 
 
 @dataclass
 class Layout:
     """Places lines on pages from top to bottom and remembers the headings."""
 
+    book: Book
     document: Any = field(default_factory=pymupdf.open)
     outline: list[tuple[int, str, int]] = field(default_factory=list)
     y: float = BOTTOM
@@ -74,17 +115,37 @@ class Layout:
 
     def row(self, cells: list[str], *, head: bool) -> None:
         """Write one row of a table."""
+        if self.book.ruled:
+            self.ruled_row(cells, head=head)
+            return
         self.room(BODY * PITCH)
-        for x, cell in zip(COLUMNS, cells, strict=True):
+        for x, cell in zip(self.book.columns, cells, strict=True):
             self.line(cell, x=x, font=BOLD if head else REGULAR)
             self.y -= BODY * PITCH
         self.y += BODY * PITCH + 2
 
+    def ruled_row(self, cells: list[str], *, head: bool) -> None:
+        """Write one row with a frame around each cell."""
+        size, font = 9.0, BOLD if head else REGULAR
+        columns = list(pairwise([*self.book.columns, RIGHT]))
+        texts = [
+            wrapped(cell, size=size, font=font, indent=RIGHT - LEFT - (right - left - 6))
+            for cell, (left, right) in zip(cells, columns, strict=True)
+        ]
+        height = max(map(len, texts)) * size * PITCH + 5
+        self.room(height)
+        for lines, (left, right) in zip(texts, columns, strict=True):
+            self.page.draw_rect((left, self.y, right, self.y + height), width=0.5)
+            for number, line in enumerate(lines, start=1):
+                place = (left + 3, self.y + number * size * PITCH)
+                self.page.insert_text(place, line, fontsize=size, fontname=font)
+        self.y += height
+
     def furniture(self) -> None:
         """Add header and footer to every page."""
         for number, page in enumerate(self.document, start=1):
-            page.insert_text((LEFT, 40), TITLE, fontsize=8, fontname=REGULAR)
-            page.insert_text((RIGHT - 48, 40), "Third edition", fontsize=8, fontname=REGULAR)
+            page.insert_text((LEFT, 40), self.book.title, fontsize=8, fontname=REGULAR)
+            page.insert_text((RIGHT - 48, 40), self.book.edition, fontsize=8, fontname=REGULAR)
             footer = f"Page {number} of {len(self.document)}"
             page.insert_text((WIDTH / 2 - 25, 570), footer, fontsize=8, fontname=REGULAR)
 
@@ -140,19 +201,20 @@ def place(layout: Layout, text: str) -> None:
         head = True
 
 
-def main() -> None:
-    """Build the PDF next to this script."""
-    layout = Layout()
-    place(layout, (FOLDER / "handbook.txt").read_text(encoding="utf-8"))
+def build(book: Book) -> None:
+    """Build one PDF next to this script."""
+    layout = Layout(book)
+    place(layout, (FOLDER / f"{book.name}.txt").read_text(encoding="utf-8"))
     layout.furniture()
     layout.document.set_toc([list(entry) for entry in layout.outline])
     layout.document.set_metadata(
-        {"title": TITLE, "creationDate": FIXED_DATE, "modDate": FIXED_DATE}
+        {"title": book.title, "creationDate": FIXED_DATE, "modDate": FIXED_DATE}
     )
-    target = FOLDER / "handbook.pdf"
+    target = FOLDER / f"{book.name}.pdf"
     layout.document.save(target, garbage=4, deflate=True, no_new_id=True)
     print(f"{target.name}: {len(layout.document)} pages, {target.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
-    main()
+    for name in sys.argv[1:] or BOOKS:
+        build(BOOKS[name])

@@ -94,6 +94,45 @@ def test_empty_forms_and_single_rows_are_no_tables(
     assert "|" not in text_of(document, path)
 
 
+LONG = [(f"Tea {number}", "India", "" if number < 20 else str(number)) for number in range(60)]
+
+
+@pytest.mark.parametrize("repeated", [True, False])
+def test_a_ruled_table_over_several_pages_is_one_table_with_its_own_header(
+    path: Path, repeated: bool
+) -> None:
+    document = pymupdf.open()
+    for start in (0, 20, 40):
+        head = [("Tea", "Origin", "Price")] if start == 0 or repeated else []
+        page = document.new_page()
+        page.insert_text((50, 40), "The running header", fontsize=8)
+        ruled(page, [*head, *LONG[start : start + 20]], top=200)
+    page.insert_text((50, 700), "After the table there is a sentence.", fontsize=10)
+    text = text_of(document, path)
+    rows = "\n".join(f"| {' | '.join(row)} |" for row in LONG)
+    assert f"| Tea | Origin | Price |\n| --- | --- | --- |\n{rows}\n\nAfter the table" in text
+    reading = read_pdf(path, Limits())
+    starts = reading.page_starts or ()
+    assert [text[start:].split(" |")[0] for start in starts[1:]] == ["| Tea 20", "| Tea 40"]
+
+
+@pytest.mark.parametrize(
+    ("top", "columns", "between"), [(60, 3, ""), (450, 2, ""), (450, 3, "Another table follows.")]
+)
+def test_another_table_at_the_start_of_a_page_keeps_its_header(
+    path: Path, top: float, columns: int, between: str
+) -> None:
+    """The one before ends far up, is of another shape, or is followed by text."""
+    document = pymupdf.open()
+    ruled(document.new_page(), LONG[:15], top=top)
+    page = document.new_page()
+    if between:
+        page.insert_text((50, 150), between, fontsize=10)
+    ruled(page, [row[:columns] for row in PRICES])
+    rows = [f"| {' | '.join(row[:columns])} |" for row in PRICES]
+    assert f"{rows[0]}\n| ---" in text_of(document, path)
+
+
 def test_the_page_map_is_exact_with_tables_on_every_page(path: Path) -> None:
     document = pymupdf.open()
     for number in range(3):

@@ -14,7 +14,7 @@ def table_cell(text: str) -> str:
     return "<br>".join(line for line in lines if line)
 
 
-def markdown_table(rows: Sequence[list[str]]) -> str:
+def markdown_table(rows: Sequence[list[str]], *, part: int = 0) -> str:
     """Write rows as a Markdown table; the first becomes its header, as Markdown has no other.
 
     Rows and columns without any text are left out. Rows that are too short stay so, which
@@ -23,14 +23,18 @@ def markdown_table(rows: Sequence[list[str]]) -> str:
 
     Args:
         rows: texts that went through `table_cell`.
+        part: number of this part of a longer table, from 1: all its columns stay, and further
+            parts have no header; 0 for a whole table.
 
     Returns:
         The lines of the table; "" where no cell holds anything.
     """
-    used = sorted({at for row in rows for at, cell in enumerate(row) if cell})
+    used = sorted({at for row in rows for at, cell in enumerate(row) if cell or part})
     if not used:
         return ""
     kept = [[row[at] for at in used if at < len(row)] for row in rows if any(row)]
+    if part > 1:
+        return "\n".join(map(_line, kept))
     head, *body = kept
     head += [""] * (len(used) - len(head))
     return "\n".join(map(_line, [head, ["---"] * len(used), *body]))

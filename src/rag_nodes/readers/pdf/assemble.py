@@ -70,7 +70,8 @@ def _attach(
     if first and block.kind == "text" and may_follow(previous, block.text):
         return joint(previous.text, block.text, vocabulary), _escaped(block.text, start=1)
     items = previous.kind == block.kind == "item"
-    return Joint(0, "\n" if items else "\n\n"), _rendered(block)
+    goes_on = items or block.last.part > 1
+    return Joint(0, "\n" if goes_on else "\n\n"), _rendered(block)
 
 
 def _rendered(block: Block) -> str:

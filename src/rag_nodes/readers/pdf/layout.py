@@ -34,6 +34,8 @@ class Line:
         links: start and end in the text, and the address, of each link to somewhere else.
         cells: this stands for a ruled table; its rows, of which all have the same columns. Lines
             within a cell are parted by line ends.
+        part: number of this part of a table that runs over page breaks, counted from 1; 0 for a
+            table on one page.
     """
 
     text: str
@@ -50,6 +52,7 @@ class Line:
     row: bool = False
     links: tuple[tuple[int, int, str], ...] = ()
     cells: tuple[tuple[str, ...], ...] = ()
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,7 +152,8 @@ class Composer:
     def _table(self, line: Line) -> str:
         """Give a table in Markdown, words that were broken in its cells rejoined."""
         rows = ((reduce(self._glued, cell.split("\n")) for cell in row) for row in line.cells)
-        return markdown_table([[table_cell(cell) for cell in row] for row in rows])
+        cells = [[table_cell(cell) for cell in row] for row in rows]
+        return markdown_table(cells, part=line.part)
 
     def _item_text(self, line: Line, text: str, previous: Block | None) -> str | None:
         """Give the text of a list item with a Markdown bullet; None where it is no item."""

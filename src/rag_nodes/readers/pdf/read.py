@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.pdf.assemble import assemble
+from rag_nodes.readers.pdf.continued import with_continued_tables
 from rag_nodes.readers.pdf.extract import extract
 from rag_nodes.readers.pdf.fonts import font_headings
 from rag_nodes.readers.pdf.furniture import without_furniture
@@ -77,6 +78,7 @@ def compose(extracted: Extracted) -> Reading:
     if not any(page.lines for page in kept):
         kept = extracted.pages  # what is all of the text is no furniture: labels, slips, tickets
     pages = tuple(replace(page, lines=merge_rows(page.lines)) for page in kept)
+    pages = with_continued_tables(pages)
     measures = measure(pages)
     headings = outline_headings(pages, extracted.outline) or font_headings(pages, measures)
     composer = Composer(measures, vocabulary)
