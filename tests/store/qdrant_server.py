@@ -34,15 +34,24 @@ def _index(client: QdrantClient, name: str, body: Any) -> Any:
 
 def _check_indexes(client: QdrantClient, name: str, scope: rest.Filter | None) -> None:
     indexed = INDEXED.get(client, {}).get(name, {})
-    for condition in [] if scope is None else scope.must or []:
-        if isinstance(condition, rest.FieldCondition):
-            needed = "integer" if condition.range else "keyword"
-            needed = "text" if isinstance(condition.match, rest.MatchText) else needed
-            if indexed.get(condition.key) != needed:
-                raise ValueError(
-                    f'Index required but not found for "{condition.key}" of one of the following '
-                    f"types: [{needed}]"
-                )
+    for condition in _conditions(scope):
+        needed = "integer" if condition.range else "keyword"
+        needed = "text" if isinstance(condition.match, rest.MatchText) else needed
+        if indexed.get(condition.key) != needed:
+            raise ValueError(
+                f'Index required but not found for "{condition.key}" of one of the following '
+                f"types: [{needed}]"
+            )
+
+
+def _conditions(scope: Any) -> Iterator[rest.FieldCondition]:
+    """The conditions on payload keys, in filters within filters too."""
+    if isinstance(scope, rest.FieldCondition):
+        yield scope
+    if isinstance(scope, rest.Filter):
+        for parts in (scope.must, scope.should, scope.must_not):
+            for part in parts if isinstance(parts, list) else [parts]:
+                yield from _conditions(part)
 
 
 def _describe(client: QdrantClient, name: str, _body: Any) -> Any:
@@ -112,7 +121,9 @@ def _scroll(client: QdrantClient, name: str, body: Any) -> Any:
 
 
 def _count(client: QdrantClient, name: str, body: Any) -> Any:
-    return client.count(name, rest.CountRequest.model_validate(body).filter)
+    wanted = rest.CountRequest.model_validate(body)
+    _check_indexes(client, name, wanted.filter)
+    return client.count(name, wanted.filter)
 
 
 def _delete(client: QdrantClient, name: str, body: Any) -> Any:

@@ -212,6 +212,21 @@ def test_a_collection_of_an_earlier_release_gets_the_indexes_it_lacks_once(
     assert made == [key for key in INDEXES if key != "doc_id"]
 
 
+@pytest.mark.parametrize("way", ["catalogue", "vector store"])
+def test_a_collection_without_any_index_gets_them_whichever_way_it_is_used_first(
+    server_url: str, collection: str, make_node: MakeNode, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, open_store(server_url) as store:
+        patch.setattr("rag_nodes.store.engine.INDEXES", {})
+        fill(store, collection, make_node)
+    with open_store(server_url) as store:
+        if way == "catalogue":
+            assert len(store.catalogue(collection).of("manual")) == 3
+        else:
+            store.vector_store(collection).delete("manual")
+            assert store.count(collection) == 1
+
+
 def test_a_key_that_may_only_read_still_searches_and_the_log_says_what_is_missing(
     old_server: str,
     collection: str,

@@ -225,6 +225,8 @@ class Store:
         with self._engine.calls(collection):
             if not self._engine.client.collection_exists(collection):
                 return chunks
+            if scope is not None:
+                self._engine.make_filterable(collection)
             # Embedded Qdrant sorts the whole collection for every page.
             page = max(1, self.count(collection)) if self._engine.embedded else _PAGE
             offset = None

@@ -65,6 +65,8 @@ class HybridVectorStore(QdrantVectorStore):
                 # `Engine.make_filterable` makes this index with all the others.
                 index_doc_id=False,
             )
+            if self._collection_initialized:
+                engine.make_filterable(collection)
         self._engine = engine
 
     @classmethod
