@@ -13,6 +13,7 @@ import gradio as gr
 
 from rag_nodes.apps.options import MOST_QUESTION
 from rag_nodes.apps.render.history import history
+from rag_nodes.apps.render.html import tag
 from rag_nodes.apps.turns import AT_FIRST
 from rag_nodes.apps.verdicts import Sent
 from rag_nodes.apps.visitors import session_of
@@ -163,7 +164,8 @@ def _page(session: Session) -> str:
 
 def while_loading() -> tuple[Any, ...]:
     """What becomes of the comparison while documents are loaded; see `CompareTab.loading`."""
-    return gr.skip(), gr.Textbox("", placeholder="Processing", interactive=False), gr.skip()
+    waiting = gr.Textbox(placeholder="Processing", interactive=False)
+    return gr.skip(), waiting, gr.skip(), tag("p", "Processing the documents", cls="rn-quiet")
 
 
 def after_loading(session: Session, example: Path | None) -> tuple[Any, ...]:
@@ -177,6 +179,7 @@ def after_loading(session: Session, example: Path | None) -> tuple[Any, ...]:
         _page(session),
         _question_box(session),
         gr.Row(visible=session.ready and session.paths == (example,)),
+        "",
     )
 
 

@@ -15,7 +15,9 @@ from rag_nodes.apps.render.history import history
 if TYPE_CHECKING:
     from rag_nodes.apps.chunks_tab import ChunksTab
     from rag_nodes.apps.cuts import AllCuts
+    from rag_nodes.apps.loading_events import LoadingEvents
     from rag_nodes.apps.sessions import Sessions
+    from rag_nodes.apps.sidebar import Sidebar
 
 AT_ONCE = 8
 """Visitors whose questions are answered at the same time."""
@@ -111,6 +113,7 @@ class CompareTab:
     blind: gr.Checkbox
     suggestions: gr.Row
     suggested: list[gr.Button]
+    note: gr.HTML
     question: gr.Textbox
     stop: gr.Button
     clear: gr.Button
@@ -118,7 +121,7 @@ class CompareTab:
     @property
     def loading(self) -> list[gr.blocks.Block]:
         """What an event that loads gives values for, see `after_loading`."""
-        return [self.history, self.question, self.suggestions]
+        return [self.history, self.question, self.suggestions, self.note]
 
     def open_chunks_in(self, cuts: AllCuts, chunks: ChunksTab, tabs: gr.Tabs) -> None:
         """Let chunks below an answer open in the tab that draws them.
@@ -138,15 +141,17 @@ class CompareTab:
         opened.then(None, js=chunks.to_chosen, api_visibility="private")
 
 
-def build_compare_tab(sessions: Sessions) -> CompareTab:
+def build_compare_tab(sessions: Sessions, sidebar: Sidebar, loading: LoadingEvents) -> CompareTab:
     """Build and wire the comparison inside the blocks that are open.
 
     Args:
         sessions: where each visitor's work is.
+        sidebar: what is chosen there is what answers.
+        loading: applies it.
     """
     page = _layout(sessions)
     work = CompareEvents(sessions)
-    _wire_asking(page, work)
+    _wire_asking(page, work, sidebar, loading)
     _wire_votes(page, work)
     return page
 
@@ -164,6 +169,7 @@ def _layout(sessions: Sessions) -> CompareTab:
         with gr.Column(elem_id="rn-ask"):
             with gr.Row(visible=False, elem_id="rn-suggestions") as suggestions:
                 suggested = [gr.Button(text, size="sm") for text in EXAMPLE_QUESTIONS]
+            note = gr.HTML(apply_default_css=False, elem_id="rn-note")
             with gr.Row(equal_height=True):
                 question = gr.Textbox(
                     label="Question",
@@ -199,18 +205,30 @@ def _layout(sessions: Sessions) -> CompareTab:
         blind=blind,
         suggestions=suggestions,
         suggested=suggested,
+        note=note,
         question=question,
         stop=stop,
         clear=clear,
     )
 
 
-def _wire_asking(page: CompareTab, work: CompareEvents) -> None:
+def _wire_asking(
+    page: CompareTab, work: CompareEvents, sidebar: Sidebar, loading: LoadingEvents
+) -> None:
+    """What was changed in the sidebar is applied first, so that what is seen is what answers."""
     outputs = [page.history, page.question, page.stop]
     for number, (event, source) in enumerate(
         [(page.question.submit, page.question)] + [(one.click, one) for one in page.suggested]
     ):
-        asking = event(
+        applied = event(
+            loading.apply,
+            sidebar.controls.inputs,
+            sidebar.outputs(page.loading),
+            show_progress="hidden",
+            concurrency_limit=AT_ONCE,
+            api_visibility="private",
+        )
+        asking = applied.success(
             work.ask,
             [source, page.blind],
             outputs,

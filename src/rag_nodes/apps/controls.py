@@ -94,13 +94,15 @@ class Controls:
         numbers, rest = rest[: len(self.sliders)], rest[len(self.sliders) :]
         retrieval, budget, top_k, retrieval_only, *typed = rest
         key, api_base, embedding_model, llm_model, seconds, cutoff, temperature, longest = typed
+        columns = _columns(parsers, seconds)
         options: dict[str, dict[str, float]] = {}
-        for (preset, name), value in zip(self.sliders, numbers, strict=True):
-            options.setdefault(preset, {})[name] = number(value)
+        for (column, name), value in zip(self.sliders, numbers, strict=True):
+            if column in columns:
+                options.setdefault(column, {})[name] = number(value)
         by_budget = retrieval == BY_BUDGET
         key = (key or "").strip()
         return Choice(
-            parsers=_columns(parsers, seconds),
+            parsers=columns,
             options=options,
             budget=int(budget) if by_budget else None,
             top_k=None if by_budget else int(top_k),

@@ -6,15 +6,16 @@ import logging
 import queue
 
 # At runtime, since Gradio evaluates the annotations of its events.
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import gradio as gr
 
 from rag_nodes.apps.compare_events import after_loading, while_loading
 from rag_nodes.apps.render import status
+from rag_nodes.apps.render.html import tag
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import CancelledError, RagNodesError
 
@@ -35,6 +36,15 @@ _FAULT = (
 )
 TICK = 0.2
 """Seconds between two looks at a running ingest."""
+_OUTPUTS = 7
+"""Values that every event gives that loads."""
+_NOTE = tag(
+    "p",
+    tag("strong", "Settings have changed."),
+    " Your next question applies them first.",
+    cls="rn-changed",
+    role="status",
+)
 _BUSY = (
     gr.Button("Processing", interactive=False, variant="secondary"),
     gr.Button(visible=True),
@@ -45,8 +55,8 @@ _BUSY = (
 class LoadingEvents:
     """What the events do: find the visitor's session, load, say how far it is and what came of it.
 
-    All but `changed` and `cancel` yield values for: status, what the comparison shows, process
-    button, cancel button.
+    All but `changed`, `noted` and `cancel` yield values for: status, what the comparison shows,
+    process button, cancel button.
 
     Args:
         sessions: where each visitor's work is.
@@ -77,11 +87,47 @@ class LoadingEvents:
 
         return process_given
 
-    def changed(self, files: list[str] | None, request: gr.Request) -> Any:
-        """Point out that options take effect only when they are applied."""
-        if not files and not session_of(self._sessions, request).paths:
-            return gr.skip()
-        return gr.Button("Apply changes", interactive=True, variant="primary")
+    def apply(self, request: gr.Request, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Load again where something was changed since, so that a question is answered with it.
+
+        Raises:
+            gr.Error: that failed; nothing is to be asked then.
+        """
+        if not self._pending(request, values):
+            yield (gr.skip(),) * _OUTPUTS
+            return
+        failure = yield from self._load([], request, values)
+        if failure is not None:
+            raise gr.Error(f"Your question was not asked: {failure}", print_exception=False)
+
+    def changed(
+        self, files: list[str] | None, request: gr.Request, *values: Any
+    ) -> tuple[Any, ...]:
+        """Point out what is not applied yet.
+
+        Returns:
+            The button that applies it, and the note beside the question.
+        """
+        session = session_of(self._sessions, request)
+        paths = tuple(map(Path, files or ()))
+        if not paths and not session.paths:
+            return gr.skip(), gr.skip()
+        due = self._pending(request, values) or paths not in ((), session.paths)
+        kind: Literal["primary", "secondary"] = "primary" if due else "secondary"
+        button = gr.Button("Apply changes", interactive=due, variant=kind)
+        return button, _NOTE if self._pending(request, values) else ""
+
+    def noted(self, request: gr.Request, *values: Any) -> Any:
+        """The note beside the question, where something was changed while documents were loaded.
+
+        It only ever adds the note: a change that came later may have been answered already.
+        """
+        return _NOTE if self._pending(request, values) else gr.skip()
+
+    def _pending(self, request: gr.Request, values: Sequence[Any]) -> bool:
+        """Whether what is chosen differs from what would answer."""
+        session = session_of(self._sessions, request)
+        return session.ready and session.choice != self._controls.choice(values)
 
     def cancel(self, files: list[str] | None, request: gr.Request) -> Any:
         """End what is being loaded, and take the files away that were not.
@@ -96,7 +142,9 @@ class LoadingEvents:
 
     def _load(
         self, paths: Sequence[Path], request: gr.Request, values: Sequence[Any]
-    ) -> Iterator[tuple[Any, ...]]:
+    ) -> Generator[tuple[Any, ...], None, str | None]:
+        """Load, and show how far it is; gives why that failed, if it did."""
+        failure = None
         session = session_of(self._sessions, request)
         choice = self._controls.choice(values)
         try:
@@ -105,19 +153,21 @@ class LoadingEvents:
             panel = status.done(session.report) if session.report else status.idle()
             again = gr.Button("Apply changes", interactive=False, variant="secondary")
         except CancelledError:
+            failure = "cancelled"
             if session.loading:  # another run took over, and shows its own progress
-                return
+                return failure
             panel = status.cancelled(session.report)
             again = gr.Button("Apply changes", interactive=session.ready, variant="secondary")
-        except RagNodesError as error:
-            panel = status.failed(str(error), session.report)
-            again = gr.Button("Try again", interactive=True, variant="secondary")
         except Exception as error:
             # Whatever it was, the visitor can go on.
-            logger.exception("documents could not be loaded")
-            panel = status.failed(_FAULT.format(type(error).__name__), None)
+            known = isinstance(error, RagNodesError)
+            failure = str(error) if known else _FAULT.format(type(error).__name__)
+            if not known:
+                logger.exception("documents could not be loaded")
+            panel = status.failed(failure, session.report if known else None)
             again = gr.Button("Try again", interactive=True, variant="secondary")
         yield panel, *after_loading(session, self._example), again, gr.Button(visible=False)
+        return failure
 
 
 def _progress(session: Session, paths: Sequence[Path], choice: Choice) -> Iterator[str]:

@@ -51,6 +51,7 @@ class Session:
         asking: the question that is being answered; None while there is none.
         report: what the last `load` did; None before it.
         paths: the loaded documents.
+        choice: what they were loaded with, so what the next question is answered with.
     """
 
     def __init__(self, settings: Settings, *, local_models: bool = False) -> None:
@@ -71,6 +72,7 @@ class Session:
         self.asking: Asking | None = None
         self.report: IngestReport | None = None
         self.paths: tuple[Path, ...] = ()
+        self.choice: Choice | None = None
 
     @property
     def turns(self) -> list[Turn]:
@@ -146,6 +148,7 @@ class Session:
                 self._discard(loaded)
                 raise CancelledError("cancelled: the visitor has left, or loads something else")
             self._take_over(loaded)
+            self.choice = choice
         return loaded.report
 
     def cancel(self) -> None:
@@ -248,7 +251,7 @@ class Session:
         self._store, self._comparison, self.report = None, None, None
         self._documents, self._files = [], {}
         self.history.clear()
-        self.paths = paths
+        self.paths, self.choice = paths, None
 
     def _opened(self) -> Store:
         if self._store is None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gradio.events import Dependency
 
+    from rag_nodes.apps.compare_tab import CompareTab
     from rag_nodes.apps.loading_events import LoadingEvents
     from rag_nodes.settings import Settings
 
@@ -80,6 +81,14 @@ class Sidebar:
     controls: Controls
     process: gr.Button
 
+    def outputs(self, shown: Sequence[Any]) -> list[Any]:
+        """What an event that loads gives values for.
+
+        Args:
+            shown: what it changes outside the sidebar, see `CompareTab.loading`.
+        """
+        return [self.status, *shown, self.process, self.cancel]
+
 
 def build_sidebar(settings: Settings, example: Path | None) -> Sidebar:
     """Build the sidebar inside the blocks that are open; `wire_loading` makes it work.
@@ -111,7 +120,7 @@ def wire_loading(
     app: gr.Blocks,
     sidebar: Sidebar,
     work: LoadingEvents,
-    shown: Sequence[Any],
+    compare: CompareTab,
     documents: Sequence[Path] = (),
 ) -> list[Dependency]:
     """Let the sidebar load documents.
@@ -120,7 +129,7 @@ def wire_loading(
         app: the blocks that are open.
         sidebar: built before.
         work: what its events do.
-        shown: what loading changes outside the sidebar, see `CompareTab.loading`.
+        compare: where loading shows, and where a note says what is not applied yet.
         documents: loaded as soon as a visitor opens the page.
 
     Returns:
@@ -130,7 +139,7 @@ def wire_loading(
     controls.wire()
     app.load(None, js=_FOLDS, api_visibility="private")
     common: dict[str, Any] = {
-        "outputs": [sidebar.status, *shown, sidebar.process, sidebar.cancel],
+        "outputs": sidebar.outputs(compare.loading),
         "show_progress": "hidden",
         "concurrency_limit": AT_ONCE,
         "trigger_mode": "multiple",  # what is uploaded later takes over
@@ -149,24 +158,26 @@ def wire_loading(
     if documents:
         given = work.process_given(documents)
         events.append(app.load(given, controls.inputs, api_visibility="private", **common))
+    quiet: dict[str, Any] = {
+        "show_progress": "hidden",
+        "queue": False,
+        "api_visibility": "private",
+    }
     for event in events:
         event.then(None, js=_AFTER_LOADING, api_visibility="private")
+        event.then(work.noted, controls.inputs, compare.note, **quiet)
     sidebar.cancel.click(
         work.cancel,
         sidebar.files,
         sidebar.files,
-        show_progress="hidden",
-        queue=False,
-        api_visibility="private",
+        **quiet,
     )
     gr.on(
         [component.change for component in controls.inputs],  # type: ignore[attr-defined]
         work.changed,
-        sidebar.files,
-        outputs=sidebar.process,
-        show_progress="hidden",
+        [sidebar.files, *controls.inputs],
+        [sidebar.process, compare.note],
         trigger_mode="multiple",  # two events of one change that wait start each other without end
-        queue=False,
-        api_visibility="private",
+        **quiet,
     )
     return events

@@ -59,14 +59,14 @@ def build_tabs(
     loading = LoadingEvents(sessions, sidebar.controls, example)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
-            compare = build_compare_tab(sessions)
+            compare = build_compare_tab(sessions, sidebar, loading)
         with gr.Tab("Chunks", id="chunks") as drawing:
             chunks = build_chunks_tab(cuts)
         with gr.Tab("Evaluate", id="evaluate") as judging:
             judged = build_evaluate_tab(cuts, chunks, tabs)
         with gr.Tab("Export", id="export") as exporting:
             export = build_export_tab(cuts)
-    loads = wire_loading(app, sidebar, loading, compare.loading, documents)
+    loads = wire_loading(app, sidebar, loading, compare, documents)
     compare.open_chunks_in(cuts, chunks, tabs)
     views = [
         _View(
