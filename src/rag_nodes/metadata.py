@@ -108,6 +108,13 @@ SUMMARY_KIND = "summary_kind"
 SUMMARY_ERROR = "summary_error"
 """Why there is no summary (str)."""
 
+WINDOW = "window"
+"""A node's text with the sentences around it (str): LlamaIndex's key, for its post-processor."""
+ORIGINAL_TEXT = "original_text"
+"""The node's own text (str), kept where a post-processor puts the window in its place."""
+WINDOW_PLACE = "window_place"
+"""Offsets, pages and headings of the window, by the keys of nodes (dict)."""
+
 DOCUMENT_ONLY = frozenset({LINKS_ON_PAGE, PAGE_STARTS, READ_WARNINGS})
 """Keys a node does not inherit from its document."""
 
@@ -155,6 +162,9 @@ BOOKKEEPING: tuple[str, ...] = (
     SUMMARY,
     SUMMARY_KIND,
     SUMMARY_ERROR,
+    WINDOW,
+    ORIGINAL_TEXT,
+    WINDOW_PLACE,
 )
 """Keys hidden from the embedding model and the LLM."""
 

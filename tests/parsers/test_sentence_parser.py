@@ -19,7 +19,8 @@ from strategies import TEXTS
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.sentence import ORIGINAL_TEXT, WINDOW, SentenceNodeParser
+from rag_nodes.metadata import ORIGINAL_TEXT, WINDOW
+from rag_nodes.parsers.sentence import SentenceNodeParser
 from rag_nodes.parsers.source import SourceText
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.tokens import count_tokens

@@ -97,6 +97,8 @@ def remarks(answer: Answer) -> Iterator[RenderableType]:
     if answer.left_out:
         tokens = counted(answer.left_out_tokens, "token")
         yield plain(f"{counted(answer.left_out, 'chunk')} ({tokens}) did not fit", "dim")
+    if answer.cut:
+        yield plain("the last chunk that is read is cut at the budget", "dim")
     if answer.tokens_in:
         about = "about " if answer.tokens_estimated else ""
         cost = "price unknown" if answer.cost is None else f"${answer.cost:.4f}"
@@ -166,11 +168,23 @@ def chunks(answer: Answer, shown: int, width: int) -> RenderableType:
         lines: list[RenderableType] = [_facts_of(hit, numbers.get(hit.node.node_id))]
         if title:
             lines.append(plain(shortened(title, max(20, width - 4)), "italic"))
-        grid.add_row(str(hit.rank), Group(*lines, plain(quote, "dim")))
+        lines.append(plain(quote, "dim"))
+        if hit.surroundings:
+            lines.append(plain(shortened(_read(answer, hit), 2 * max(20, width - 4) - _RAGGED)))
+        grid.add_row(str(hit.rank), Group(*lines))
     if rest := len(answer.hits) - shown:
         more = f"and {rest} more" if rest > 0 else ""
         grid.add_row("", plain(more, "dim"))
     return grid
+
+
+def _read(answer: Answer, hit: Hit) -> str:
+    """What was read in the place of what was found: its size and how it begins."""
+    excerpts = answer.read_of(hit)
+    if not excerpts:
+        return "read with it: nothing that is not read already"
+    tokens = sum(one.tokens for one in excerpts)
+    return f"read with it, {counted(tokens, 'token')}: {' … '.join(one.text for one in excerpts)}"
 
 
 def label(name: str, remark: str = "") -> Text:

@@ -22,6 +22,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.parsers.likeness import like
 from rag_nodes.parsers.origins import Origin
 from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
+from rag_nodes.text.spans import Span
 from rag_nodes.text.tokenizers import is_estimate
 
 _NAMESPACE = uuid.UUID("5f1d1b0e-6b1c-5e0e-9a55-7d2f4a3c9b10")
@@ -45,6 +46,9 @@ _OWN_TO_A_NODE = frozenset(
         keys.SUMMARY,
         keys.SUMMARY_KIND,
         keys.SUMMARY_ERROR,
+        keys.WINDOW,
+        keys.ORIGINAL_TEXT,
+        keys.WINDOW_PLACE,
     }
 )
 """Metadata that is true of one span only, so a parser further down must not inherit it."""
@@ -93,6 +97,8 @@ class _NodeMaker:
         text = self.source.text[cut.start : cut.end]
         facts = self.origin.believed(cut.facts)
         metadata = {**self.shared, **self._place(cut), **facts, **self._headings(cut)}
+        if cut.window is not None:
+            metadata |= self._window(cut.window, text)
         if self.nested:  # so that a change to one node is none to its neighbours
             metadata.update(deepcopy(self.nested))
         metadata[keys.TOKEN_COUNT] = self.source.count(cut.start, cut.end)
@@ -111,6 +117,15 @@ class _NodeMaker:
             excluded_llm_metadata_keys=llm,
             relationships={NodeRelationship.SOURCE: self.root},
         )
+
+    def _window(self, window: Span, own: str) -> dict[str, Any]:
+        """What is read in the node's place, as exact a slice of the document as the node itself."""
+        whole = Cut(*window)
+        return {
+            keys.WINDOW: window.of(self.source.text),
+            keys.ORIGINAL_TEXT: own,
+            keys.WINDOW_PLACE: {**self._place(whole), **self._headings(whole)},
+        }
 
     def _headings(self, cut: Cut) -> Mapping[str, Any]:
         """Headings above the node and inside it, and what follows from them.

@@ -5,24 +5,19 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import ClassVar, Literal
 
 from llama_index.core.bridge.pydantic import Field
-from llama_index.core.schema import BaseNode, Document
 
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.measure import measure_of
 from rag_nodes.parsers.sizes import LEAST_TOKENS
-from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
+from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, trimmed
 
-WINDOW = "window"
-"""The node's text with its neighbours (str): LlamaIndex's key for `SentenceWindowNodeParser`."""
-ORIGINAL_TEXT = "original_text"
-"""The node's own text (str), kept where a post-processor puts the window in its place."""
 _VISIBLE = re.compile(r"\S")
 
 
@@ -43,8 +38,8 @@ class SentenceNodeParser(SpanNodeParser):
         max_tokens: with `unit="sentences"`, tokens a node may hold however many sentences that
             leaves; a size in characters or tokens needs no second bound.
         window: sentences before and after the node that go into the metadata key `window`, the
-            node's own text into `original_text`; neither is seen by the embedding model or the
-            LLM. 0 adds neither.
+            node's own text into `original_text`, offsets, pages and headings of the window into
+            `window_place`; none is seen by the embedding model or the LLM. 0 adds none.
 
     Raises:
         ConfigurationError: the overlap is not smaller than the size.
@@ -54,6 +49,9 @@ class SentenceNodeParser(SpanNodeParser):
         >>> parser.split_text("One here. Two there. Three.")
         ['One here. Two there.', 'Two there. Three.']
     """
+
+    output_version: ClassVar[int] = 2
+    """2: a window knows its place."""
 
     chunk_size: int = Field(default=10, ge=1)
     chunk_overlap: int = Field(default=2, ge=0)
@@ -66,26 +64,14 @@ class SentenceNodeParser(SpanNodeParser):
         groups = _Groups(source, self)
         for first, last in groups:
             start, end = groups.starts[first], groups.ends[last]
-            yield Cut(start, end, self._surroundings(groups, first, last))
+            yield Cut(start, end, window=self._window(groups, first, last))
 
-    def _surroundings(self, groups: _Groups, first: int, last: int) -> Mapping[str, Any]:
+    def _window(self, groups: _Groups, first: int, last: int) -> Span | None:
         if not self.window:
-            return NO_FACTS
+            return None
         start = groups.starts[max(0, first - self.window)]
         end = groups.ends[min(len(groups.ends) - 1, last + self.window)]
-        own = groups.text[groups.starts[first] : groups.ends[last]]
-        return {WINDOW: groups.text[start:end], ORIGINAL_TEXT: own}
-
-    def _postprocess_parsed_nodes(
-        self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
-    ) -> list[BaseNode]:
-        """Hide the window from the embedding model and the LLM, as LlamaIndex does."""
-        nodes = super()._postprocess_parsed_nodes(nodes, parent_doc_map)
-        if self.window:
-            for node in nodes:
-                for hidden in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
-                    hidden.extend(key for key in (WINDOW, ORIGINAL_TEXT) if key not in hidden)
-        return nodes
+        return Span(start, end)
 
 
 class _Groups:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from rag_nodes.text.formats import Format, format_of
 from rag_nodes.text.packing import Packer
+from rag_nodes.text.spans import Span
 
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
@@ -20,11 +21,13 @@ class Cut(NamedTuple):
         start: offset of the first character.
         end: offset after the last one.
         facts: metadata of this node alone, by the keys of `rag_nodes.metadata`.
+        window: what is to be read where the node is found; None for the node alone.
     """
 
     start: int
     end: int
     facts: Mapping[str, Any] = NO_FACTS
+    window: Span | None = None
 
 
 class SourceText:

@@ -17,6 +17,7 @@ from rag_nodes.query.events import (
 )
 from rag_nodes.query.options import QUERY_PRESETS, QueryOptions
 from rag_nodes.query.question_vectors import QuestionVectors
+from rag_nodes.query.replacement import RagNodesPostprocessor
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.types import Answer, Citation, Hit, Mark, Source
 from rag_nodes.store.filters import Filter
@@ -41,6 +42,7 @@ __all__ = [
     "QueryOptions",
     "QuestionVectors",
     "RagNodesChat",
+    "RagNodesPostprocessor",
     "RagNodesQueryEngine",
     "RagNodesRetriever",
     "Retrieved",

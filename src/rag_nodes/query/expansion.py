@@ -1,4 +1,4 @@
-"""Hits in, hits with what stands around them out, read from the store by node id.
+"""Hits in, hits with what is read around them out: windows, parents, neighbours.
 
 LlamaIndex's postprocessors for this want a document store beside the vectors; every stored node
 knows its relatives, and they are in the same collection.
@@ -6,48 +6,105 @@ knows its relatives, and they are in the same collection.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from rag_nodes.store.hit import Hit
+from rag_nodes import metadata as keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from llama_index.core.schema import TextNode
+    from rag_nodes.store.hit import Hit
 
-    from rag_nodes.query.options import Expand
-    from rag_nodes.store import Store
+Fetch = Callable[[Sequence[str]], dict[str, TextNode]]
+"""Gives the stored ones of some node ids."""
+Expand = Literal["auto", "none", "neighbours", "parent"]
+"""What the parser meant to be read; nothing more; the chunks before and after each hit; or the
+parent in place of its children, pieced together where it is not stored."""
+EXPANSIONS: tuple[Expand, ...] = ("auto", "none", "neighbours", "parent")
+_OF_A_PLACE = frozenset(
+    {
+        keys.PAGE_START,
+        keys.PAGE_END,
+        keys.PAGE_BREAKS,
+        keys.HEADING_PATH,
+        keys.HEADING,
+        keys.HEADINGS_INSIDE,
+        keys.BREADCRUMB,
+        keys.START_CHAR,
+        keys.END_CHAR,
+        keys.TOKEN_COUNT,
+    }
+)
+"""Metadata that differ between a node and its window."""
 
-    Fetch = Callable[[Sequence[str]], dict[str, TextNode]]
 
-
-def expanded(
-    hits: Sequence[Hit], store: Store, collection: str, expand: Expand, *, limit: int
-) -> list[Hit]:
-    """The hits with their surroundings, ranks counted anew.
+def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) -> list[Hit]:
+    """The hits with what is read around them, ranks counted anew.
 
     Args:
         hits: in rank order.
-        store: where they were found.
-        collection: which of its collections.
-        expand: "none"; "neighbours" puts the chunk before and the one after behind each hit;
-            "parent" has the parent read in the place of its children, or, where it is not stored,
-            adds all children of the same parent.
+        read: gives stored nodes by id.
+        expand: "auto" has the window or the parent of a node read in its place, where it has one;
+            "none" nothing; "neighbours" puts the chunk before and the one after behind each hit;
+            "parent" has the parent read, or, where it is not stored, adds all children of it.
         limit: hits at most that were found themselves.
     """
     found = hits[:limit]
-
-    def read(node_ids: Sequence[str]) -> dict[str, TextNode]:
-        return store.fetch(collection, node_ids)
-
+    if expand == "auto":
+        return _as_meant(found, read)
     if expand == "neighbours":
         return _ranked(_with_neighbours(found, read))
     if expand == "parent":
         return _ranked(_with_parents(found, read))
     return list(found)
+
+
+def window_of(node: TextNode) -> TextNode | None:
+    """The window of a node as a node under its id; None where it has none.
+
+    Windows of our parsers are exact slices of the document. Of others only the text is known, and
+    a window that is not around its node is not believed.
+    """
+    text = node.metadata.get(keys.WINDOW)
+    if not isinstance(text, str) or text == node.text:
+        return None
+    place = node.metadata.get(keys.WINDOW_PLACE)
+    place = place if isinstance(place, dict) else {}
+    start, own = place.get(keys.START_CHAR), node.start_char_idx
+    if not isinstance(start, int) or own is None or not text.startswith(node.text, own - start):
+        place, start = {}, None
+    own_facts = {k: v for k, v in node.metadata.items() if k not in _OF_A_PLACE or not place}
+    return node.model_copy(
+        update={
+            "text": text,
+            "start_char_idx": start,
+            "end_char_idx": None if start is None else start + len(text),
+            "metadata": {**own_facts, **place},
+        }
+    )
+
+
+def _as_meant(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
+    """Windows and stored parents, which take one request for all hits."""
+    windows = [window_of(hit.node) for hit in hits]
+    wanted = [
+        parent_id
+        for hit, window in zip(hits, windows, strict=True)
+        if window is None and (parent_id := _related(hit.node, NodeRelationship.PARENT))
+    ]
+    parents = read(list(dict.fromkeys(wanted))) if wanted else {}
+    return [
+        replace(hit, surroundings=window or parents.get(_parent_of(hit.node)))
+        for hit, window in zip(hits, windows, strict=True)
+    ]
+
+
+def _parent_of(node: TextNode) -> str:
+    return _related(node, NodeRelationship.PARENT) or ""
 
 
 def _with_neighbours(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
@@ -61,9 +118,9 @@ def _with_neighbours(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
 
 
 def _with_parents(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
-    parent_ids = [_related(hit.node, NodeRelationship.PARENT) for hit in hits]
-    parents = read(list(dict.fromkeys(one for one in parent_ids if one)))
-    for hit, parent_id in zip(hits, parent_ids, strict=True):
+    parents = read(list(dict.fromkeys(filter(None, (_parent_of(hit.node) for hit in hits)))))
+    for hit in hits:
+        parent_id = _parent_of(hit.node)
         if parent_id in parents:
             yield replace(hit, surroundings=parents[parent_id])
             continue
@@ -82,7 +139,7 @@ def _siblings(node: TextNode, parent_id: str, read: Fetch) -> Iterator[TextNode]
             if next_id not in nodes:
                 break
             here = nodes[next_id]
-            if _related(here, NodeRelationship.PARENT) != parent_id:
+            if _parent_of(here) != parent_id:
                 break
             yield here
 

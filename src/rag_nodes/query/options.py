@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.query.checks import (
@@ -15,6 +15,7 @@ from rag_nodes.query.checks import (
     check_type,
     check_whole,
 )
+from rag_nodes.query.expansion import EXPANSIONS, Expand
 from rag_nodes.query.steps import STEP_WORDS
 from rag_nodes.store.filters import Filter
 
@@ -24,13 +25,10 @@ if TYPE_CHECKING:
     from rag_nodes.store import Hit, SearchMode
     from rag_nodes.store.fusion import Fusion
 
-Expand = Literal["none", "neighbours", "parent"]
-"""Nothing, the chunks before and after each hit, or the parent instead of its children."""
-
 _CHOICES = {
     "mode": ("hybrid", "dense", "sparse"),
     "fusion": ("score", "distribution", "rank"),
-    "expand": ("none", "neighbours", "parent"),
+    "expand": EXPANSIONS,
 }
 
 CANDIDATES = 50
@@ -52,8 +50,10 @@ class QueryOptions:
         fusion: how a hybrid search joins its rankings: "score", "distribution" or "rank".
         filter: search only chunks that pass it; None for all.
         similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all (C9).
-        expand: read around what was found: "neighbours" adds the chunks before and after,
-            "parent" takes a child's parent instead, where the parser makes families.
+        expand: what is read around what was found: "auto" the window of a sentence or the parent
+            of a child, where the parser made them, and nothing else; "none" nothing;
+            "neighbours" the chunks before and after as well; "parent" the parent, or all its
+            children where it is not stored.
         rerank: puts the candidates into a better order: called with question and hits, or a
             LlamaIndex postprocessor; None to keep the order of the search.
         step_words: phrases that ask for steps, see `STEP_WORDS`; () for none (S4-12).
@@ -79,7 +79,7 @@ class QueryOptions:
     fusion: Fusion = "score"
     filter: Filter | None = None
     similarity_cutoff: float | None = None
-    expand: Expand = "none"
+    expand: Expand = "auto"
     rerank: Callable[[str, Sequence[Hit]], Sequence[Hit]] | BaseNodePostprocessor | None = None
     step_words: tuple[str, ...] = STEP_WORDS
     step_factor: float | None = None

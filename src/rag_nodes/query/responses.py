@@ -11,7 +11,7 @@ from llama_index.core.base.response.schema import (
 )
 
 from rag_nodes.query.events import Delta, Failed, Finished, Retrieved
-from rag_nodes.query.retriever import scored
+from rag_nodes.query.replacement import replaced
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -26,7 +26,7 @@ def response_of(answer: Answer) -> Response:
     """The answer's text and nodes, with all of it as plain data in the metadata."""
     return Response(
         response=answer.text,
-        source_nodes=scored(answer.hits),
+        source_nodes=replaced(answer.hits),
         metadata={"answer": answer.as_dict()},
     )
 
@@ -59,7 +59,7 @@ async def astreaming_response(events: AsyncGenerator[Event]) -> AsyncStreamingRe
 
 
 def _nodes(first: Event) -> list[NodeWithScore]:
-    return scored(first.hits) if isinstance(first, Retrieved) else []
+    return replaced(first.hits) if isinstance(first, Retrieved) else []
 
 
 def _text(event: Event, metadata: dict[str, Any]) -> str:

@@ -12,9 +12,12 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from rag_nodes.query.expansion import expanded
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
+from rag_nodes.query.replacement import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from llama_index.core.schema import TextNode
 
     from rag_nodes.models import Models
     from rag_nodes.store import Hit, SearchMode, Store
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 class RagNodesRetriever(BaseRetriever):
     """Hybrid retrieval for any LlamaIndex query engine, sync and async, embedded and served.
+
+    Where a parser made windows or parents, these are the nodes it gives (option `expand`), each
+    text once; `hits` says what was found as well.
 
     Args:
         store: where the chunks are.
@@ -112,16 +118,19 @@ class RagNodesRetriever(BaseRetriever):
             found = _similar(found, options.similarity_cutoff)
         if options.rerank:
             found = _reranked(found, question, options)
-        return expanded(found, self.store, self.collection, options.expand, limit=wanted)
+        return expanded(found, self._fetch, options.expand, limit=wanted)
+
+    def _fetch(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        return self.store.fetch(self.collection, node_ids)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         question = query_bundle.query_str
-        return scored(self.hits(question, query_bundle.embedding or self.embed(question)))
+        return replaced(self.hits(question, query_bundle.embedding or self.embed(question)))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         question = query_bundle.query_str
         vector = query_bundle.embedding or await self.aembed(question)
-        return scored(await asyncio.to_thread(self.hits, question, vector))
+        return replaced(await asyncio.to_thread(self.hits, question, vector))
 
 
 def scored(hits: Sequence[Hit]) -> list[NodeWithScore]:

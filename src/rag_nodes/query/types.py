@@ -172,6 +172,14 @@ class Answer:
         """More was retrieved than usual, since the question asks for steps."""
         return bool(self.widening)
 
+    def read_of(self, hit: Hit) -> tuple[Excerpt, ...]:
+        """What is read because of a hit, in document order.
+
+        Nothing where it is over the budget or its text is read because of better hits.
+        """
+        excerpts = (one for source in self.sources for one in source.excerpts)
+        return tuple(one for one in excerpts if one.hit.rank == hit.rank)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
         return {

@@ -37,6 +37,8 @@ class AnswerSettings(BaseModel):
     """By meaning and words, by meaning only, or by words only."""
     fusion: Literal["score", "distribution", "rank"] = "score"
     """How a hybrid search joins its two rankings."""
+    expand: Literal["auto", "none", "neighbours", "parent"] = "auto"
+    """What is read around what was found; "auto" for the windows and parents a parser made."""
     step_words: tuple[str, ...] | None = None
     """Phrases that ask for steps (S4-12); None for the built-in lists of ten languages."""
     step_factor: float | None = Field(None, ge=1, allow_inf_nan=False)

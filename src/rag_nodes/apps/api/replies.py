@@ -48,6 +48,14 @@ class Uploaded(BaseModel):
     files: list[UploadedFile] = Field(description="In the order they were sent.")
 
 
+class ReadReply(BaseModel):
+    """What is read in the place of a chunk: its window of sentences, or its parent."""
+
+    text: str = Field(description="Exactly as in the document.")
+    start: int | None = Field(description="Offset of its first character.")
+    end: int | None = Field(description="Offset after its last character.")
+
+
 class Chunk(BaseModel):
     """A piece of a document, cut out of it character by character."""
 
@@ -64,9 +72,12 @@ class Chunk(BaseModel):
     oversized: bool = Field(default=False, description="One block larger than the limit.")
     score: float | None = Field(default=None, description="What the answer's chunks are ranked by.")
     similarity: float | None = Field(default=None, description="Cosine of question and chunk.")
+    read: ReadReply | None = Field(
+        default=None, description="What is read in its place; null where it is read itself."
+    )
 
     @classmethod
-    def of(cls, node: BaseNode, index: int, **scores: float | None) -> Chunk:
+    def of(cls, node: BaseNode, index: int, **scores: Any) -> Chunk:
         """A node as plain data."""
         metadata = node.metadata
         return cls(
@@ -87,7 +98,11 @@ class Chunk(BaseModel):
     @classmethod
     def found(cls, hit: Hit, index: int) -> Chunk:
         """A hit as plain data."""
-        return cls.of(hit.node, index, score=hit.score, similarity=hit.similarity)
+        chunk = cls.of(hit.node, index, score=hit.score, similarity=hit.similarity)
+        node = hit.surroundings
+        if node is not None:
+            chunk.read = ReadReply(text=node.text, start=node.start_char_idx, end=node.end_char_idx)
+        return chunk
 
 
 class Chunks(BaseModel):
@@ -143,8 +158,11 @@ class AnswerReply(BaseModel):
     citations: list[CitationReply] = Field(description="The named sources, in order.")
     unknown_sources: list[int] = Field(description="Numbers it names that do not exist.")
     chunks: list[Chunk] = Field(description="Everything found, best first.")
-    context_tokens: int = Field(description="Tokens the answer was made from.")
-    left_out: int = Field(description="Chunks that did not fit the budget.")
+    context_tokens: int = Field(
+        description="Tokens of the documents' text that was read, at most the budget."
+    )
+    left_out: int = Field(description="Chunks asked for that did not fit the budget.")
+    cut: bool = Field(description="The last chunk that was read is cut at the budget.")
     widened: bool = Field(description="The question asks for steps, so more was read.")
     widening: str = Field(description="How much more, and why; empty for no more.")
     tokens_in: int = Field(description="Tokens of the prompt.")

@@ -13,6 +13,8 @@ from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from llama_index.core.schema import TextNode
+
     from rag_nodes.apps.scores import Scale
     from rag_nodes.query import Answer, Citation, Hit
 
@@ -91,6 +93,7 @@ def _item(
     facts = [
         place(metadata.get(PAGE_START), metadata.get(PAGE_END)),
         count(int(tokens), "token") if tokens is not None else None,
+        _read_with_it(answer, hit),
     ]
     headings = path_of([str(name) for name in metadata.get(HEADING_PATH) or ()])
     return tag(
@@ -110,6 +113,14 @@ def _item(
         cls="rn-hit",
         id=f"{where.anchor}-{hit.rank}",
     )
+
+
+def _read_with_it(answer: Answer, hit: Hit) -> str | None:
+    """How much is read in the place of what was found; None where that is read itself."""
+    if hit.surroundings is None:
+        return None
+    tokens = sum(one.tokens for one in answer.read_of(hit))
+    return f"read with it: {count(tokens, 'token')}" if tokens else "read already with another"
 
 
 def _found_by(shared: Sequence[str] | None) -> Html | None:
@@ -146,7 +157,7 @@ def _text(hit: Hit, cited: Sequence[Citation], where: Place) -> Html:
     text = hit.node.text
     flat = " ".join(_HEADING_MARK.sub("", text[: 4 * _PREVIEW]).split())
     preview = flat[:_PREVIEW] + ("\N{HORIZONTAL ELLIPSIS}" if len(flat) > _PREVIEW else "")
-    full = join(_marked(text, _quoted(hit, cited)))
+    full = tag("div", join(_marked(text, _quoted(hit.node, cited))), cls="rn-text", dir="auto")
     return tag(
         "details",
         tag(
@@ -154,22 +165,40 @@ def _text(hit: Hit, cited: Sequence[Citation], where: Place) -> Html:
             tag("span", preview, cls="rn-preview", dir="auto"),
             tag("span", "Close", cls="rn-close"),
         ),
-        tag("div", full, cls="rn-text", dir="auto"),
+        full,
+        _surroundings(hit, cited),
         show_in_document(where.turn, where.column, hit.rank),
         cls="rn-chunk",
         id=f"{where.anchor}-{hit.rank}-text",
     )
 
 
-def _quoted(hit: Hit, cited: Sequence[Citation]) -> list[tuple[int, int]]:
-    """What of the chunk's text was quoted; a chunk cited whole has nothing to point out."""
-    base = hit.node.start_char_idx
+def _surroundings(hit: Hit, cited: Sequence[Citation]) -> Html | None:
+    """What was read in the place of what was found: the quotes in it pointed out, or the find."""
+    node = hit.surroundings
+    if node is None:
+        return None
+    spans = _quoted(node, cited)
+    base, own = node.start_char_idx, hit.node.start_char_idx
+    if not spans and base is not None and own is not None:
+        spans = [(own - base, own - base + len(hit.node.text))]
+    return tag(
+        "div",
+        tag("div", "Read in its place", cls="rn-facts"),
+        tag("div", join(_marked(node.text, spans)), cls="rn-text", dir="auto"),
+        cls="rn-read",
+    )
+
+
+def _quoted(node: TextNode, cited: Sequence[Citation]) -> list[tuple[int, int]]:
+    """What of a text was quoted; a chunk cited whole has nothing to point out."""
+    base = node.start_char_idx
     spans = []
     for one in cited:
         if base is None or one.start is None or one.end is None:
             continue
-        start, end = max(0, one.start - base), min(len(hit.node.text), one.end - base)
-        if 0 < end - start < len(hit.node.text):
+        start, end = max(0, one.start - base), min(len(node.text), one.end - base)
+        if 0 < end - start < len(node.text):
             spans.append((start, end))
     return sorted(spans)
 

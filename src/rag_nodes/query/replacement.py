@@ -1,0 +1,164 @@
+"""What is read in place of what was found, as nodes for LlamaIndex: each text once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.storage.docstore.types import BaseDocumentStore
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.query.expansion import expanded
+from rag_nodes.store.hit import Hit
+from rag_nodes.text.spans import Span, merge
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class RagNodesPostprocessor(BaseNodePostprocessor):
+    """Has the window of a sentence, or the parent of a child, read in its place, each text once.
+
+    For any LlamaIndex retriever: what `MetadataReplacementPostProcessor("window")` does for
+    windows, with overlapping ones joined to one exact slice of the document, and the same for
+    parents. A replaced node keeps its score; the text that was found is in `original_text`.
+
+    Args:
+        parents: where parents are read by id: a vector store with `get_nodes`, such as the one the
+            index is built on, or a document store; None to replace by windows only.
+
+    Raises:
+        ConfigurationError: `parents` offers no nodes by id.
+    """
+
+    parents: Any = Field(default=None, exclude=True)
+
+    def __init__(self, parents: Any = None) -> None:
+        super().__init__(parents=parents)  # type: ignore[call-arg] # a field of this class
+        if parents is not None and not hasattr(parents, "get_nodes"):
+            raise ConfigurationError(
+                f"{type(parents).__name__} gives no nodes by id; pass a vector store or document "
+                "store that has get_nodes"
+            )
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name under which LlamaIndex files this class."""
+        return "RagNodesPostprocessor"
+
+    def _postprocess_nodes(
+        self,
+        nodes: list[NodeWithScore],
+        query_bundle: QueryBundle | None = None,  # noqa: ARG002 -- LlamaIndex's signature
+    ) -> list[NodeWithScore]:
+        others = [one for one in nodes if not isinstance(one.node, TextNode)]
+        hits = [
+            Hit(node=one.node, rank=rank, score=one.score or 0.0)
+            for rank, one in enumerate(nodes, start=1)
+            if isinstance(one.node, TextNode)
+        ]
+        return [*replaced(expanded(hits, self._read, "auto", limit=len(hits))), *others]
+
+    def _read(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        if self.parents is None or not node_ids:
+            return {}
+        if isinstance(self.parents, BaseDocumentStore):  # raises for what it does not have
+            found = self.parents.get_nodes(list(node_ids), raise_error=False)
+        else:
+            found = self.parents.get_nodes(node_ids=list(node_ids))
+        return {node.node_id: node for node in found if isinstance(node, TextNode)}
+
+
+def replaced(hits: Iterable[Hit]) -> list[NodeWithScore]:
+    """The nodes that are read, best first: windows and parents that overlap are one node."""
+    nodes: list[NodeWithScore] = []
+    seen: set[tuple[str, Span] | str] = set()
+    every = list(hits)
+    joined = _joined(every)
+    for hit in every:
+        node, place = hit.node, None
+        if hit.surroundings is not None:
+            place = _place_in(joined, hit.surroundings)
+            node = _whole(hit, joined[place]) if place else hit.surroundings
+        known = place or node.node_id
+        if known not in seen:
+            seen.add(known)
+            nodes.append(NodeWithScore(node=node, score=hit.score))
+    return nodes
+
+
+_Places = dict[tuple[str, Span], list[TextNode]]
+
+
+def _joined(hits: Sequence[Hit]) -> _Places:
+    """The surroundings that are read, by document and disjoint span."""
+    by_document: dict[str, dict[Span, TextNode]] = defaultdict(dict)
+    for hit in hits:
+        node = hit.surroundings
+        if node is not None and (span := _span(node)) is not None:
+            by_document[_document(node)].setdefault(span, node)
+    return {
+        (document, whole): [parts[span] for span in sorted(parts) if span.overlap(whole)]
+        for document, parts in by_document.items()
+        for whole in merge(list(parts))
+    }
+
+
+def _place_in(joined: _Places, node: TextNode) -> tuple[str, Span] | None:
+    span, document = _span(node), _document(node)
+    if span is None:
+        return None
+    return next(one for one in joined if one[0] == document and one[1].overlap(span))
+
+
+def _whole(hit: Hit, parts: Sequence[TextNode]) -> TextNode:
+    """One node of overlapping parts in order, under the id of the one the best hit brought."""
+    first, text = parts[0], ""
+    start = first.start_char_idx or 0
+    for part in parts:
+        text += part.text[max(0, start + len(text) - (part.start_char_idx or 0)) :]
+    found = hit.surroundings or hit.node
+    facts = {
+        **first.metadata,
+        **_listed(parts, keys.PAGE_BREAKS),
+        **_listed(parts, keys.HEADINGS_INSIDE),
+        keys.START_CHAR: start,
+        keys.END_CHAR: start + len(text),
+        keys.TOKEN_COUNT: count_tokens(text),
+        keys.ORIGINAL_TEXT: hit.node.text,
+    }
+    if keys.PAGE_END in parts[-1].metadata:
+        facts[keys.PAGE_END] = max(part.metadata[keys.PAGE_END] for part in parts)
+    hidden = {keys.ORIGINAL_TEXT, *found.excluded_llm_metadata_keys}
+    return found.model_copy(
+        update={
+            "text": text,
+            "start_char_idx": start,
+            "end_char_idx": start + len(text),
+            "metadata": facts,
+            "excluded_llm_metadata_keys": sorted(hidden),
+        }
+    )
+
+
+def _listed(parts: Sequence[TextNode], key: str) -> dict[str, list[Any]]:
+    """The entries that any of the parts has under a key, each once, in order."""
+    entries = [entry for part in parts for entry in part.metadata.get(key) or ()]
+    unique = [entry for number, entry in enumerate(entries) if entry not in entries[:number]]
+    return {key: sorted(unique)} if unique else {}
+
+
+def _span(node: TextNode) -> Span | None:
+    start, end = node.start_char_idx, node.end_char_idx
+    if start is None or end is None or end - start != len(node.text):
+        return None
+    return Span(start, end)
+
+
+def _document(node: TextNode) -> str:
+    return node.ref_doc_id or str(node.metadata.get(keys.SOURCE) or node.node_id)

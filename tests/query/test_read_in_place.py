@@ -1,0 +1,236 @@
+"""What is found by sentence or child is read with what stands around it, everywhere (Q1)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core.postprocessor import MetadataReplacementPostProcessor
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from qdrant_client import QdrantClient
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import ORIGINAL_TEXT
+from rag_nodes.parsers import get_parser, leaf_nodes
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query import (
+    Answer,
+    QueryOptions,
+    RagNodesPostprocessor,
+    RagNodesQueryEngine,
+    RagNodesRetriever,
+)
+
+if TYPE_CHECKING:
+    from rag_nodes.models import Models
+    from rag_nodes.store import Store
+
+NAMES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "kilo")
+SENTENCES = [
+    f"Valve {name} opens at {number} bar and is checked by the crew of deck {number}."
+    for number, name in enumerate(NAMES, start=1)
+]
+PAGES = ["# Valves\n\n" + " ".join(SENTENCES[:6]) + "\n\n", "# More\n\n" + " ".join(SENTENCES[6:])]
+TEXT = "".join(PAGES)
+QUESTION = "At what pressure does valve delta open?"
+FOUND = SENTENCES[3]
+
+
+@pytest.fixture
+def valves() -> Document:
+    facts = {"file_name": "valves.pdf", "page_starts": [0, len(PAGES[0])], "total_pages": 2}
+    return Document(
+        text=TEXT,
+        id_="valves",
+        metadata=facts,
+        excluded_embed_metadata_keys=list(facts),
+        excluded_llm_metadata_keys=list(facts),
+    )
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "sentence-window": {},
+    "parent-child": {
+        "parent_options": {"chunk_size": 300, "min_chunk_size": 0},
+        "child_options": {"chunk_size": 30, "chunk_overlap": 0, "whole_document_below": 0},
+    },
+}
+
+
+@pytest.fixture(params=list(PRESETS))
+def collection(
+    request: pytest.FixtureRequest, store: Store, offline: Models, valves: Document
+) -> str:
+    parser = get_parser(request.param, **PRESETS[request.param])
+    report = ingest_documents([valves], {"p": parser}, store, models=offline)
+    return report.columns[0].collection
+
+
+def ask(store: Store, collection: str, models: Models, **options: Any) -> Answer:
+    engine = RagNodesQueryEngine(
+        store=store, collection=collection, models=models, options=QueryOptions(**options)
+    )
+    return engine.answer(QUESTION)
+
+
+def test_a_sentence_or_child_is_found_and_what_stands_around_it_is_read(
+    store: Store, collection: str, offline: Models
+) -> None:
+    answer = ask(store, collection, offline, top_k=1, budget=None)
+    [hit] = answer.hits
+    assert hit.node.text.strip() == FOUND
+    assert SENTENCES[2] in answer.sources[0].text
+    assert SENTENCES[4] in answer.sources[0].text
+    read = hit.as_dict()["read"]
+    assert TEXT[read["start"] : read["end"]] == read["text"] == hit.read.text
+    assert answer.context_tokens > 60
+
+
+def test_the_expansion_can_be_turned_off(store: Store, collection: str, offline: Models) -> None:
+    answer = ask(store, collection, offline, top_k=1, budget=None, expand="none")
+    assert answer.sources[0].text.strip() == FOUND
+    assert answer.hits[0].as_dict()["read"] is None
+
+
+def test_the_prompt_holds_every_text_once(store: Store, collection: str, with_llm: Any) -> None:
+    models = with_llm("Delta opens at 4 bar [Source 1].")
+    ask(store, collection, models, top_k=9, budget=None)
+    [prompt] = models.llm.prompts
+    counts = [prompt.count(sentence) for sentence in SENTENCES]
+    assert max(counts) == 1
+    assert counts[3] == 1
+
+
+def test_a_citation_points_to_what_was_found_inside_what_was_read(
+    store: Store, collection: str, with_llm: Any
+) -> None:
+    answer = ask(store, collection, with_llm("4 bar [Source 1]."), budget=400)
+    [citation] = answer.citations
+    assert citation.quote.strip() == FOUND
+    assert TEXT[citation.start : citation.end] == citation.quote
+    assert citation.node_id == answer.hits[0].node.node_id
+    assert (citation.page, citation.heading_path) == (1, ("Valves",))
+
+
+def test_a_quoted_sentence_is_cited_at_its_own_place_with_its_own_page(
+    store: Store, collection: str, offline: Models
+) -> None:
+    engine = RagNodesQueryEngine(store=store, collection=collection, models=offline)
+    for number, name in ((4, "delta"), (7, "golf")):
+        answer = engine.answer(f"At what pressure does valve {name} open?")
+        citation = answer.citations[0]
+        assert citation.quote.strip() == SENTENCES[number - 1]
+        assert TEXT[citation.start : citation.end] == citation.quote
+        assert citation.page == (1 if number < 7 else 2)
+        assert citation.node_id in {hit.node.node_id for hit in answer.hits}
+
+
+@pytest.mark.parametrize("budget", [25, 50, 90, 150])
+def test_what_was_found_is_read_even_where_what_stands_around_it_does_not_fit(
+    store: Store, collection: str, offline: Models, budget: int
+) -> None:
+    answer = ask(store, collection, offline, budget=budget)
+    assert FOUND in answer.sources[0].text
+    assert answer.context_tokens <= budget
+
+
+def test_excerpts_are_exact_slices_of_the_document_and_share_nothing(
+    store: Store, collection: str, offline: Models
+) -> None:
+    answer = ask(store, collection, offline, budget=300)
+    spans = sorted(one.span for source in answer.sources for one in source.excerpts if one.span)
+    assert [TEXT[a:b] for a, b in spans] == [
+        one.text
+        for one in sorted(
+            (one for source in answer.sources for one in source.excerpts),
+            key=lambda one: one.span or (0, 0),
+        )
+    ]
+    assert all(left.end <= right.start for left, right in pairwise(spans))
+
+
+async def test_the_retriever_gives_llama_index_what_is_to_be_read_each_text_once(
+    store: Store, collection: str, offline: Models
+) -> None:
+    retriever = RagNodesRetriever(store=store, collection=collection, models=offline, top_k=4)
+    found = retriever.retrieve(QUESTION)
+    joined = "\n".join(one.node.get_content() for one in found)
+    assert all(joined.count(sentence) <= 1 for sentence in SENTENCES)
+    assert SENTENCES[4] in found[0].node.get_content()
+    for one in found:
+        assert isinstance(one.node, TextNode)
+        assert TEXT[one.node.start_char_idx : one.node.end_char_idx] == one.node.text
+    later = await retriever.aretrieve(QUESTION)
+    assert [one.node.text for one in later] == [one.node.text for one in found]
+
+
+def test_a_response_has_what_was_read_as_its_nodes(
+    store: Store, collection: str, offline: Models
+) -> None:
+    engine = RagNodesQueryEngine(store=store, collection=collection, models=offline)
+    response = engine.query(QUESTION)
+    assert SENTENCES[4] in response.source_nodes[0].node.get_content()
+
+
+def test_stock_window_replacement_works_on_what_our_parser_stored(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    parser = get_parser("sentence-window")
+    [column] = ingest_documents([valves], {"w": parser}, store, models=offline).columns
+    index = VectorStoreIndex.from_vector_store(
+        store.vector_store(column.collection), embed_model=offline.embedding
+    )
+    [hit] = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
+    [read] = MetadataReplacementPostProcessor("window").postprocess_nodes([hit])
+    assert FOUND in read.node.get_content() != FOUND
+    assert read.node.metadata[ORIGINAL_TEXT] == FOUND
+
+
+def test_our_postprocessor_reads_windows_and_parents_over_our_store(
+    store: Store, collection: str, offline: Models
+) -> None:
+    vector_store = store.vector_store(collection)
+    index = VectorStoreIndex.from_vector_store(vector_store, embed_model=offline.embedding)
+    found = index.as_retriever(similarity_top_k=4).retrieve(QUESTION)
+    read = RagNodesPostprocessor(vector_store).postprocess_nodes(found)
+    joined = "\n".join(one.node.get_content() for one in read)
+    assert all(joined.count(sentence) <= 1 for sentence in SENTENCES)
+    assert SENTENCES[4] in read[0].node.get_content()
+    assert read[0].node.metadata[ORIGINAL_TEXT] == found[0].node.text
+    assert read[0].score == found[0].score
+
+
+def test_our_postprocessor_reads_parents_over_a_stock_index_on_qdrant(
+    offline: Models, valves: Document
+) -> None:
+    nodes = get_parser("parent-child", **PRESETS["parent-child"])([valves])
+    docstore = SimpleDocumentStore()
+    docstore.add_documents(nodes)
+    client = QdrantClient(":memory:")
+    context = StorageContext.from_defaults(
+        vector_store=QdrantVectorStore("stock", client=client, index_doc_id=False),
+        docstore=docstore,
+    )
+    index = VectorStoreIndex(
+        leaf_nodes(nodes), storage_context=context, embed_model=offline.embedding
+    )
+    found = index.as_retriever(similarity_top_k=3).retrieve(QUESTION)
+    read = RagNodesPostprocessor(docstore).postprocess_nodes(found)
+    assert len({one.node.node_id for one in read}) == len(read) < len(found)
+    assert SENTENCES[4] in read[0].node.get_content()
+
+
+def test_stock_windows_are_read_too_though_their_place_is_unknown() -> None:
+    node = TextNode(text="b.", metadata={"window": "a. b. c.", ORIGINAL_TEXT: "b."})
+    bundle = QueryBundle("b")
+    [read] = RagNodesPostprocessor().postprocess_nodes([NodeWithScore(node=node)], bundle)
+    assert (read.node.text, read.node.start_char_idx) == ("a. b. c.", None)
+
+
+def test_a_postprocessor_without_a_place_to_read_from_says_so() -> None:
+    with pytest.raises(ConfigurationError, match="get_nodes"):
+        RagNodesPostprocessor(parents={"a": 1})
