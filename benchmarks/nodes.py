@@ -20,7 +20,8 @@ from llama_index.core.schema import Document
 from measuring import MEGABYTE, interleaved, markdown_table, ratio, save
 
 from rag_nodes.parsers import Cut, SourceText, SpanNodeParser, get_parser
-from rag_nodes.parsers.nodes import build_nodes, link_neighbours, origins_of
+from rag_nodes.parsers.nodes import build_nodes, link_neighbours
+from rag_nodes.parsers.origins import origins_of
 
 GOAL = 1 / 3
 """Most of LlamaIndex's time that ours may take."""

@@ -184,3 +184,39 @@ def test_neighbouring_words_of_the_question_found_side_by_side_win() -> None:
     together = "There, data transfer nodes are what costs money."
     found = extract("What do data transfer nodes cost?", [apart, together], limit=1)
     assert [one.passage for one in found] == [1]
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "Pump\n====\n\nTo restart the pump, hold the red button for five seconds.\n",
+        (
+            "~~~~ {.sh}\nrestart pump now please\n~~~~\n\n"
+            "To restart the pump, hold the red button for five seconds.\n"
+        ),
+        (
+            "<!-- how to restart the pump\n\nrestart the pump now please -->\n\n"
+            "To restart the pump, hold the red button for five seconds.\n"
+        ),
+        (
+            "- Do this:\n\n      ```sh\n      restart pump now please\n      ```\n\n"
+            "- To restart the pump, hold the red button for five seconds.\n"
+        ),
+        (
+            "x = 1\n```\n\n## Restart the pump now\n\n"
+            "To restart the pump, hold the red button for five seconds.\n"
+        ),
+        (
+            "To restart the pump, hold the red button for five seconds.\r\n\r\n```\r\n"
+            "restart the pump now please\r\n```\r\n"
+        ),
+    ],
+)
+def test_what_the_block_scanner_knows_for_code_headings_and_comments_is_not_quoted(
+    passage: str,
+) -> None:
+    assert quotes("How do I restart the pump?", passage, limit=1) == [
+        "To restart the pump, hold the red button for five seconds."
+    ]
+    found = quotes("How do I restart the pump now please?", passage)
+    assert not [quote for quote in found if "now" in quote]

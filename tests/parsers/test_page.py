@@ -104,3 +104,22 @@ def test_the_laws_hold_for_any_text_and_any_pages(text: str, breaks: list[int]) 
     assert_clusters_are_whole(text, nodes, count_tokens, 20)
     assert_neighbours_share(text, nodes, len, 0)
     assert all(count_tokens(node.text) <= 20 for node in nodes)
+
+
+@pytest.mark.parametrize("preset", ["page", "token-overlap", "heading"])
+def test_every_parser_says_the_same_of_a_node_that_starts_in_the_header_rows_of_a_table(
+    preset: str,
+) -> None:
+    header = f"| {' | '.join(f'column {n}' for n in range(12))} |\n|{'---|' * 12}"
+    text = f"# A\n\n{header}\n" + "| 1 " * 12 + "|\n" + "More prose below. " * 20
+    size = count_tokens(header) - 4
+    overlap = {"chunk_overlap": 0} if preset == "token-overlap" else {}
+    nodes = parse(get_parser(preset, chunk_size=size, **_none_merged(preset), **overlap), text)
+    inside = text.index(header), text.index(header) + len(header)
+    (within,) = [node for node in nodes if inside[0] < node.start_char_idx < inside[1]]
+    assert within.metadata[keys.TABLE_HEADER] == header
+
+
+def _none_merged(preset: str) -> dict[str, int]:
+    least = {"heading": "min_chunk_size", "token-overlap": "whole_document_below"}
+    return {least[preset]: 0} if preset in least else {}

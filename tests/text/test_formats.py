@@ -49,6 +49,8 @@ def headings(text: str) -> list[tuple[int, str]]:
         ("Nothing but prose.\n\nOf two paragraphs.", "", Format.MARKDOWN),
         ("Nothing but prose.\n\n- and a list", "notes.TXT", Format.PLAIN),
         ("", "", Format.MARKDOWN),
+        ("~~~~ {.sh}\nmake all the tests run\n~~~~\n\nProse.", "", Format.MARKDOWN),
+        ("====\nPump\n====\n\nIt runs.", "", Format.PLAIN),
     ],
 )
 def test_file_name_and_marks_say_what_a_text_is(

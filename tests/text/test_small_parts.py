@@ -50,3 +50,18 @@ def test_boundaries_agree_with_unicode_clusters(text: str, offset: int) -> None:
     boundaries = [0, *(cluster.end() for cluster in regex.finditer(r"\X", text))]
     assert boundary_at_or_before(text, offset, 0) == max(b for b in boundaries if b <= offset)
     assert boundary_at_or_after(text, offset, 0) == min(b for b in boundaries if b >= offset)
+
+
+def test_the_pages_of_a_node_are_those_of_its_document() -> None:
+    document = PageMap.of({"page_starts": [3, 10, 10, 25]})
+    assert document is not None
+    assert [document.page_of(offset) for offset in (0, 3, 9, 10, 25)] == [1, 1, 1, 3, 4]
+    facts = document.facts(5, 26)
+    assert facts == {"page_start": 1, "page_end": 4, "page_breaks": [10, 10, 25]}
+    node = PageMap.of(facts)
+    assert node is not None
+    assert [node.facts(start, 26) for start in range(5, 26)] == [
+        document.facts(start, 26) for start in range(5, 26)
+    ]
+    assert node.facts(9, 10) == {"page_start": 1, "page_end": 1}
+    assert PageMap.of({"source": "x"}) is None

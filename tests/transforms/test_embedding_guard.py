@@ -141,3 +141,27 @@ def test_whatever_the_text_every_piece_fits_and_nothing_visible_is_lost(text: st
     assert all(text[p.start_char_idx : p.end_char_idx] == p.text for p in pieces)
     if len(pieces) > 1:
         assert "".join("".join(p.text.split()) for p in pieces) == "".join(text.split())
+
+
+def test_the_middle_of_code_is_cut_at_line_ends_where_the_fence_is_in_another_node() -> None:
+    lines = [f"value_{n} = compute(value_{n}, of={n})  # First. Then second." for n in range(60)]
+    text = "# A\n\n```py\n" + "\n".join(lines) + "\n```"
+    parser = get_parser("heading", chunk_size=200, min_chunk_size=0, oversize="split")
+    middle = [node for node in parser([Document(text=text)]) if "```" not in node.text]
+    assert middle
+    pieces = GUARD(middle)
+    assert len(pieces) > len(middle)
+    assert {line for piece in pieces for line in piece.text.splitlines()} <= set(lines)
+
+
+def test_plain_text_is_cut_as_plain_text() -> None:
+    text = "```\n" + sentences(12) + "\n\n" + sentences(12)
+    node = TextNode(text=text, metadata={"text_format": "plain"})
+    node.excluded_embed_metadata_keys = ["text_format"]
+    assert all(piece.text.endswith(".") for piece in GUARD([node]))
+
+
+def test_what_numbers_the_pieces_is_never_embedded() -> None:
+    for piece in GUARD([TextNode(text=sentences(30))]):
+        assert piece.get_content(metadata_mode=MetadataMode.EMBED) == piece.text
+        assert piece.get_content(metadata_mode=MetadataMode.LLM) == piece.text

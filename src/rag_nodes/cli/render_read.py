@@ -93,8 +93,8 @@ class Shown:
         """Page of an offset of the document; None where the format has none."""
         from rag_nodes.text.pages import PageMap
 
-        starts = self.document.metadata.get(PAGE_STARTS)
-        return PageMap(starts).page_of(offset) if starts else None
+        pages = PageMap.of(self.document.metadata)
+        return pages.page_of(offset) if pages else None
 
 
 def read_data(shown: Shown) -> dict[str, Any]:

@@ -6,19 +6,20 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rag_nodes.text.blocks import Block, Kind
+from rag_nodes.text.formats import blocks_of, format_of
+from rag_nodes.text.markdown_lines import closing_fence
 from rag_nodes.text.sentences import sentence_spans
+from rag_nodes.text.spans import Span
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 FEWEST_WORDS = 4
 """A quote of fewer words is a fragment, used only where there is nothing else."""
 
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(?P<title>.+)")
-_FENCE = re.compile(r"\s{0,3}(?:`{3,}[^`\n]*|~{3,}[^\n]*)\s*\Z")
 _ITEM = re.compile(r"\s*(?:[-*+•▪]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+")
-_ROW = re.compile(r"\s*\|")
 _NOISE = re.compile(
     r"[\W_]*"  # rules, table rules, blank lines
     r"|(?:page|seite|p\.)?\s*\d+\s*(?:(?:of|von|sur|de|/)\s*\d+)?"  # page numbers
@@ -27,6 +28,11 @@ _NOISE = re.compile(
     r"|<!--.*-->",
     re.IGNORECASE,
 )
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[^\n]*")
+_INNER_FENCE = re.compile(r"[\s>]*(?:`{3,}[^`]*|~{3,}.*)\Z")
+_NEVER_QUOTED = frozenset({Kind.RULE, Kind.FRONT_MATTER})
+_MOST_SCANS = 4
+"""Fences without a partner that are looked behind; more are hardly chance."""
 _LEADERS = "....."
 """Ends the text of a line in a table of contents, before the page."""
 _PRONOUNS = frozenset(
@@ -93,48 +99,65 @@ def _with_surroundings(passage: int, text: str) -> Iterator[Candidate]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Start and end of each heading (True) and each statement (False).
-
-    A fence without a partner hides nothing: the cut of a chunk may have taken the other.
-    """
-    fences = 0
-    blocks = list(_blocks(text))
-    paired = sum(_is_fence(text[start:end]) for start, end in blocks) // 2 * 2
-    for block_start, block_end in blocks:
-        block = text[block_start:block_end]
-        if _is_fence(block):
-            fences += 1
-        elif (fences % 2 and fences < paired) or _is_noise(block):
+    """Start and end of each heading (True) and each statement (False)."""
+    for block in _blocks(text):
+        if block.kind is Kind.HEADING:
+            yield *block.title, True
             continue
-        elif heading := _HEADING.match(block):
-            yield block_start + heading.start("title"), block_start + heading.end("title"), True
-        else:
-            marker = _ITEM.match(block)
-            body = block_start + (marker.end() if marker else 0)
-            for span in sentence_spans(text[body:block_end]):
+        for start, end in _lines_together(text, block):
+            marker = _ITEM.match(text, start, end)
+            body = marker.end() if marker else start
+            for span in sentence_spans(text[body:end]):
                 yield body + span.start, body + span.end, False
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Lines that belong together: a paragraph, a list item, or one line that stands alone."""
-    start = position = 0
-    for line in text.splitlines(keepends=True):
-        alone = bool(
-            _HEADING.match(line) or _FENCE.match(line) or _ROW.match(line) or _NOISE.fullmatch(line)
-        )
-        if (alone or _ITEM.match(line)) and start < position:
-            yield start, position
-            start = position
-        position += len(line)
-        if alone:
-            yield start, position
-            start = position
-    if start < position:
-        yield start, position
+def _blocks(text: str) -> Iterator[Block]:
+    """Blocks of which something may be quoted.
+
+    A fence without a partner hides nothing: the cut of a chunk may have taken the other.
+    """
+    text = text.replace("\r\n", " \n").replace("\r", "\n")  # every offset stays as it is
+    text_format = format_of(text)
+    start = 0
+    for _ in range(_MOST_SCANS):
+        unclosed = 0
+        for block in blocks_of(text[start:], text_format):
+            low, high = start + block.start, start + block.end
+            fence = _FENCE.match(text, low) if block.kind is Kind.CODE else None
+            if fence:
+                if not closing_fence(text, fence.group(1), fence.end(), high):
+                    unclosed = fence.end()
+                    break
+            elif block.kind not in _NEVER_QUOTED and not text.startswith("<!--", low):
+                title = Span(start + block.title.start, start + block.title.end)
+                yield block._replace(start=low, end=high, title=title)
+        if not unclosed:
+            return
+        start = unclosed
 
 
-def _is_fence(line: str) -> bool:
-    return _FENCE.match(line) is not None
+def _lines_together(text: str, block: Block) -> Iterator[tuple[int, int]]:
+    """Lines that belong together: a paragraph, a list item, or one row of a table; no noise."""
+    start = at = block.start
+    lines = text[block.start : block.end].splitlines(keepends=True)
+    code = _code_in(lines) if block.kind in {Kind.LIST, Kind.QUOTE} else frozenset()
+    for number, line in enumerate(lines):
+        noise = number in code or _is_noise(line)
+        if (noise or block.kind is Kind.TABLE or _ITEM.match(line)) and start < at:
+            yield start, at
+            start = at
+        at += len(line)
+        if noise:
+            start = at
+    if start < at:
+        yield start, at
+
+
+def _code_in(lines: Sequence[str]) -> frozenset[int]:
+    """Numbers of the lines of fenced code in a list or quote, which the scanner sees as one."""
+    fences = [number for number, line in enumerate(lines) if _INNER_FENCE.match(line)]
+    pairs = zip(fences[::2], fences[1::2], strict=False)
+    return frozenset(fences).union(*(range(first, last) for first, last in pairs))
 
 
 def _is_noise(line: str) -> bool:

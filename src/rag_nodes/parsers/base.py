@@ -28,7 +28,7 @@ from rag_nodes.parsers.origins import Origin, origins_of
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.encodings import DEFAULT_ENCODING
-from rag_nodes.text.formats import Format, format_of
+from rag_nodes.text.formats import Format, format_in
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokenizers import check_tokenizer
 
@@ -226,7 +226,9 @@ class SpanNodeParser(NodeParser):
     def _source_of(self, origin: Origin) -> SourceText:
         node = origin.node
         text = node.get_content(metadata_mode=MetadataMode.NONE)
-        return self._source(text, str(node.metadata.get(keys.TITLE) or ""), _format_of(node, text))
+        return self._source(
+            text, str(node.metadata.get(keys.TITLE) or ""), format_in(node.metadata, text)
+        )
 
     def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:
         return build_nodes(
@@ -248,14 +250,6 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         """Nothing is left to do: LlamaIndex would search for offsets we already know."""
         return nodes
-
-
-def _format_of(node: BaseNode, text: str) -> Format:
-    """What its reader says about a node's text, else what its text and file name show."""
-    stated = node.metadata.get(keys.TEXT_FORMAT)
-    if stated in set(Format):
-        return Format(stated)
-    return format_of(text, str(node.metadata.get(keys.FILE_NAME) or ""))
 
 
 def _configuration_error(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
@@ -188,13 +187,8 @@ class _NodeMaker:
             return {}
         start, end = base + cut.start, base + cut.end
         place: dict[str, Any] = {keys.START_CHAR: start, keys.END_CHAR: end}
-        if self.origin.first_page is not None:
-            breaks = self.origin.page_starts
-            first, last = bisect_right(breaks, start), bisect_right(breaks, end - 1)
-            place[keys.PAGE_START] = self.origin.first_page + first
-            place[keys.PAGE_END] = self.origin.first_page + last
-            if last > first:
-                place[keys.PAGE_BREAKS] = list(breaks[first:last])
+        if self.origin.pages is not None:
+            place |= self.origin.pages.facts(start, end)
         return place
 
 

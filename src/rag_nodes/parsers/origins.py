@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from llama_index.core.schema import BaseNode
 
 from rag_nodes import metadata as keys
+from rag_nodes.text.pages import PageMap
 
 _HEADINGS = frozenset({keys.HEADING_PATH, keys.HEADING, keys.BREADCRUMB, keys.HEADINGS_INSIDE})
 _OF_THE_FULL_TEXT = frozenset({keys.HEADING_PATH, keys.LINK, keys.WHOLE_DOCUMENT})
@@ -25,19 +25,24 @@ class Origin:
     Attributes:
         node: what was handed to the parser.
         base: document offset of its first character; None where it is not known for certain.
-        first_page: page of its first character; None where there are no pages.
-        page_starts: document offsets at which the pages after `first_page` start.
+        pages: pages of the document, as far as the node knows them; None where there are none.
     """
 
     node: BaseNode
     base: int | None
-    first_page: int | None
-    page_starts: Sequence[int]
+    pages: PageMap | None
 
     @property
     def document_id(self) -> str:
         """Id of the root document."""
         return self.node.ref_doc_id or self.node.node_id
+
+    def breaks_within(self, start: int, end: int) -> list[int]:
+        """Where in `start:end` of the node's own text another page starts."""
+        if self.base is None or self.pages is None:
+            return []
+        found = self.pages.breaks_within(self.base + start, self.base + end)
+        return [offset - self.base for offset in found]
 
     @property
     def is_document(self) -> bool:
@@ -103,7 +108,7 @@ def origins_of(nodes: Sequence[BaseNode]) -> Iterator[Origin]:
     doubtful = _contradicting(nodes, bases) | _chained(nodes)
     for node, base in zip(nodes, bases, strict=True):
         certain = None if node.ref_doc_id in doubtful else base
-        yield Origin(node, certain, *_pages_of(node, certain))
+        yield Origin(node, certain, None if certain is None else PageMap.of(node.metadata))
 
 
 def _bases_of(nodes: Sequence[BaseNode]) -> list[int | None]:
@@ -198,18 +203,3 @@ def _chained(nodes: Sequence[BaseNode]) -> set[str]:
         if before is not None and before.next_node is None:
             doubtful.add(node.ref_doc_id or "")
     return doubtful
-
-
-def _pages_of(node: BaseNode, base: int | None) -> tuple[int | None, Sequence[int]]:
-    """First page of a node and the starts of the pages after it, in document offsets."""
-    if base is None:
-        return None, ()
-    starts = node.metadata.get(keys.PAGE_STARTS)
-    if starts:
-        return max(1, bisect_right(starts, base)), starts[bisect_right(starts, base) :]
-    first = node.metadata.get(keys.PAGE_START)
-    if first is None:
-        return None, ()
-    breaks = node.metadata.get(keys.PAGE_BREAKS, ())
-    turned = bisect_right(breaks, base)
-    return int(first) + turned, breaks[turned:]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.origins import Origin
+from rag_nodes.parsers.sharing import table_header
 from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
-from rag_nodes.text.blocks import Kind
 from rag_nodes.text.graphemes import boundary_at_or_before
-from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, trimmed, with_indentation
 
 
@@ -48,7 +46,7 @@ class PageNodeParser(SpanNodeParser):
         for page in pages:
             parts = list(packer.pieces(page, self.chunk_size))
             for number, span in enumerate(parts, 1):
-                facts = _table_header(packer, span.start)
+                facts = dict(table_header(packer, span.start))
                 if len(parts) > 1:
                     facts |= {keys.PART: number, keys.PARTS: len(parts)}
                 elif not breaks:
@@ -56,8 +54,8 @@ class PageNodeParser(SpanNodeParser):
                 yield Cut(*span, facts)
 
     def _source_of(self, origin: Origin) -> SourceText:
-        base = origin.base or 0
-        return _PagedText(super()._source_of(origin), [at - base for at in origin.page_starts])
+        source = super()._source_of(origin)
+        return _PagedText(source, origin.breaks_within(0, len(source.text)))
 
 
 class _PagedText(SourceText):
@@ -81,11 +79,3 @@ def _pages(text: str, breaks: Sequence[int]) -> Iterator[Span]:
         if page.length:
             yield Span(with_indentation(text, start, page.start), page.end)
         start = end
-
-
-def _table_header(packer: Packer, start: int) -> dict[str, Any]:
-    """The header rows of the table a node starts in the middle of."""
-    block = packer.block_at(start)
-    if block.kind is Kind.TABLE and start >= block.header_end:
-        return {keys.TABLE_HEADER: packer.text[block.start : block.header_end]}
-    return {}

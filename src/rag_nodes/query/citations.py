@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.metadata import (
     HEADING_PATH,
     HEADINGS_INSIDE,
-    PAGE_BREAKS,
     PAGE_END,
     PAGE_START,
     SOURCE,
     display_name,
 )
 from rag_nodes.query.types import Citation
+from rag_nodes.text.pages import PageMap
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
@@ -154,15 +153,11 @@ def _heading_path(node: TextNode, start: int) -> tuple[str, ...]:
 
 def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | None]:
     """First and last page of some characters of a node."""
-    first = node.metadata.get(PAGE_START)
-    if first is None:
+    pages = PageMap.of(node.metadata)
+    if pages is None:
         return None, None
     if node.start_char_idx is None:
-        return int(first), int(node.metadata.get(PAGE_END) or first)
-    breaks: list[int] = node.metadata.get(PAGE_BREAKS) or []
-    base = node.start_char_idx
-    last = max(start, end - 1)
-    return (
-        int(first) + bisect_right(breaks, base + start),
-        int(first) + bisect_right(breaks, base + last),
-    )
+        first = int(node.metadata[PAGE_START])
+        return first, int(node.metadata.get(PAGE_END) or first)
+    found = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
+    return found[PAGE_START], found[PAGE_END]

@@ -9,6 +9,7 @@ from rag_nodes.metadata import FRONT_MATTER
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.front_matter import plain_values
 from rag_nodes.readers.plain import decode_file
+from rag_nodes.text.blocks import scan_blocks
 from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ _FRONT_MATTER = re.compile(
     r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE
 )
 _FIELD = re.compile(r"(title|description)[ \t]*:[ \t]*(.*)", re.IGNORECASE)
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ATX_H1 = re.compile(r" {0,3}#(?!#)[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
-_SETEXT_H1 = re.compile(r" {0,3}=+[ \t]*$")
 _INLINE = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]+")
 
 
@@ -88,23 +86,10 @@ def _unquoted(value: str) -> str:
 
 
 def _first_h1(text: str) -> str | None:
-    """Find the first heading of level 1 outside fenced code."""
-    fence = ""
-    previous = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if fence:
-            closes = mark and mark.group(1).startswith(fence)
-            fence = "" if closes else fence
-            continue
-        if mark:
-            fence = mark.group(1)
-            continue
-        if match := _ATX_H1.match(line):
-            return _plain(match.group(1))
-        if previous.strip() and _SETEXT_H1.match(line):
-            return _plain(previous)
-        previous = line
+    """The first heading of level 1."""
+    for block in scan_blocks(text):
+        if block.level == 1:
+            return _plain(block.title.of(text))
     return None
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import PurePath
+from typing import Any
 
+from rag_nodes import metadata as keys
 from rag_nodes.text.blocks import Block, scan_blocks
 from rag_nodes.text.patterns import compiled
 from rag_nodes.text.plain import scan_plain_blocks
@@ -29,10 +32,10 @@ _MARKDOWN = ("\n\n# ", "\n## ", "\n### ", "\n```", "](")
 _TABLE = ("|---", "| ---", "|:-", "| :-")
 _OTHER = ("\n.. ", "::\n", ":`")
 """What begins a directive or comment, announces literal text, and names a role, in RST."""
-_UNDERLINED = compiled(
-    r"\n(?:[^\W_][^\n]*+\n([~^\"'+*.])\1{3,}+|([=*#-])\2{3,}+[ \t]*+\n[^\n]++\n\2{4,}+)[ \t]*+\n"
-)
-"""A title underlined with what underlines nothing in Markdown, or with a line above it too."""
+_UNDERLINED = compiled(r"\n([^\W_][^\n]*+)\n(([~^\"'+*.])\3{3,}+)[ \t]*+\n")
+"""A title underlined with what underlines nothing in Markdown."""
+_FRAMED = compiled(r"\n(([=*#-])\2{3,}+)[ \t]*+\n[^\n]++\n\1[ \t]*+\n")
+"""A title with the same line above and below it."""
 
 
 def format_of(text: str, file_name: str = "") -> Format:
@@ -54,8 +57,17 @@ def format_of(text: str, file_name: str = "") -> Format:
         sample = sample.replace("\r\n", "\n").replace("\r", "\n")
     marks = _MARKDOWN + _TABLE if "|" in sample else _MARKDOWN
     balance = sum(map(sample.count, marks)) - sum(map(sample.count, _OTHER))
-    balance -= len(_UNDERLINED.findall(sample))
+    balance -= sum(len(title) <= len(line) for title, line, _ in _UNDERLINED.findall(sample))
+    balance -= len(_FRAMED.findall(sample))
     return Format.MARKDOWN if balance > 0 or (balance == 0 and not suffix) else Format.PLAIN
+
+
+def format_in(metadata: Mapping[str, Any], text: str) -> Format:
+    """What the metadata of a text say about its format, else what it and its file name show."""
+    stated = metadata.get(keys.TEXT_FORMAT)
+    if stated in set(Format):
+        return Format(stated)
+    return format_of(text, str(metadata.get(keys.FILE_NAME) or ""))
 
 
 def blocks_of(text: str, text_format: Format) -> list[Block]:

@@ -35,6 +35,7 @@ class Packer:
         encoding: tokenizer that measures it.
         language: ISO 639-1 code for sentence rules, or "auto".
         text_format: what marks its structure; None to judge by the text.
+        blocks: its blocks, where they are known.
 
     Attributes:
         text_format: what is taken to mark its structure.
@@ -47,11 +48,13 @@ class Packer:
         encoding: str = DEFAULT_ENCODING,
         language: str = AUTO,
         text_format: Format | None = None,
+        blocks: Sequence[Block] | None = None,
     ) -> None:
         self.text = text
         self.text_format = text_format or format_of(text)
         self._encoding = encoding
         self._language = language
+        self._known_blocks = blocks
         self._bounds: dict[int, Bounds] = {}
 
     @cached_property
@@ -62,7 +65,8 @@ class Packer:
     @cached_property
     def blocks(self) -> Sequence[Block]:
         """Blocks, as the format marks them."""
-        return blocks_of(self.text, self.text_format)
+        known = self._known_blocks
+        return blocks_of(self.text, self.text_format) if known is None else known
 
     @cached_property
     def language(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import (
@@ -18,19 +17,21 @@ from pydantic import Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
     BLOCKS,
+    CHUNK_INDEX,
     END_CHAR,
     PAGE_BREAKS,
-    PAGE_END,
-    PAGE_START,
     START_CHAR,
     TOKEN_COUNT,
+    TOTAL_CHUNKS,
 )
 from rag_nodes.parsers.nodes import link_neighbours
+from rag_nodes.text.blocks import Block, Kind
 from rag_nodes.text.encodings import DEFAULT_ENCODING
-from rag_nodes.text.graphemes import boundary_at_or_before
-from rag_nodes.text.sentences import sentence_spans
-from rag_nodes.text.spans import Span, trimmed
-from rag_nodes.text.tokens import TokenIndex, count_tokens
+from rag_nodes.text.formats import format_in
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,10 +47,11 @@ _NAMESPACE = uuid.UUID("0c6f3d0a-4a4e-5b77-8d0b-5b8f1f1f9c52")
 class EmbeddingGuard(TransformComponent):
     """Cut nodes whose embedding text is longer than the embedding model accepts (S3-14 to S3-18).
 
-    Put it between parser and embedding model. Cuts fall at the end of a paragraph, else of a line
-    of code, else of a sentence, else of a word. Pieces are slices of the document with offsets,
-    pages, neighbours and ids of their own and carry `cut_for_embedding`; all other nodes pass
-    untouched, apart from the numbering of a document that had to be cut.
+    Put it between parser and embedding model. It cuts as the parsers do: at the end of a block,
+    else of a sentence or a line of code, a table or a list, else of a word. Pieces are slices of
+    the document with offsets, pages, neighbours and ids of their own and carry
+    `cut_for_embedding`; all other nodes pass untouched, apart from the numbering of a document
+    that had to be cut.
 
     Args:
         max_tokens: what the model accepts, in tokens of the embedding text (S3-10).
@@ -112,44 +114,23 @@ class EmbeddingGuard(TransformComponent):
                 f"node {node.node_id}: its metadata alone takes {around} of {self.limit} tokens "
                 "of the embedding text; list keys in excluded_embed_metadata_keys"
             )
-        cuts_at_lines = "code" in node.metadata.get(BLOCKS, ())
-        index = TokenIndex(node.text, self.tokenizer)
+        packer = _packer(node, self.tokenizer)
         previous: TextNode | None = None
-        for span in _slices(index, room, cuts_at_lines=cuts_at_lines):
-            previous = _piece(node, span, index.count(span.start, span.end), previous)
+        for span in packer.pieces(Span(packer.start, packer.end), room):
+            previous = _piece(node, span, packer.count(*span), previous)
             yield previous
 
 
-def _slices(index: TokenIndex, room: int, *, cuts_at_lines: bool) -> Iterator[Span]:
-    """Slices of at most `room` tokens that hold every visible character."""
-    text, start = index.text, 0
-    while start < len(text):
-        furthest = index.fit(start, room)
-        end = furthest
-        if furthest < len(text):
-            end = _best_cut(text, start, furthest, cuts_at_lines=cuts_at_lines)
-        span = trimmed(text, start, end)
-        if span.end > span.start:
-            yield span
-        start = end
-
-
-def _best_cut(text: str, start: int, furthest: int, *, cuts_at_lines: bool) -> int:
-    """Where to end a slice: the best kind of boundary in its second half (S3-17)."""
-    half = start + (furthest - start) // 2
-    marks = ("\n\n", "\n") if cuts_at_lines else ("\n\n",)
-    for mark in marks:
-        found = text.rfind(mark, half, furthest)
-        if found >= 0:
-            return found + len(mark)
-    sentences = [span.start for span in sentence_spans(text[half:furthest])]
-    # The first "sentence" starts where we started looking, the last one is cut off.
-    if len(sentences) > 1:
-        return half + sentences[-1]
-    blank = max(text.rfind(" ", start, furthest), text.rfind("\n", start, furthest))
-    if blank > start:
-        return blank + 1
-    return max(boundary_at_or_before(text, furthest, start), start + 1)
+def _packer(node: TextNode, tokenizer: str) -> Packer:
+    """Knows where the text of a node can be cut."""
+    text_format = format_in(node.metadata, node.text)
+    packer = Packer(node.text, encoding=tokenizer, text_format=text_format)
+    kinds = {block.kind for block in packer.blocks}
+    if "code" not in node.metadata.get(BLOCKS, ()) or Kind.CODE in kinds:
+        return packer
+    # The middle of a block of code, whose fence is in another node.
+    code = Block(Kind.CODE, packer.start, packer.end)
+    return Packer(node.text, encoding=tokenizer, text_format=text_format, blocks=[code])
 
 
 def _piece(node: TextNode, span: Span, tokens: int, previous: TextNode | None) -> TextNode:
@@ -157,6 +138,7 @@ def _piece(node: TextNode, span: Span, tokens: int, previous: TextNode | None) -
     start = end = None
     if node.start_char_idx is not None:
         start, end = node.start_char_idx + span.start, node.start_char_idx + span.end
+        metadata.pop(PAGE_BREAKS, None)
         metadata |= _place(node.metadata, start, end)
     relationships = dict(node.relationships)
     if previous is not None:
@@ -182,20 +164,13 @@ def _piece(node: TextNode, span: Span, tokens: int, previous: TextNode | None) -
 
 def _hidden(metadata: dict[str, Any], before: dict[str, Any]) -> list[str]:
     """The keys a piece has and its chunk had not: bookkeeping no model should read."""
-    return sorted(metadata.keys() - before.keys())
+    return sorted({*metadata, CHUNK_INDEX, TOTAL_CHUNKS} - before.keys())
 
 
 def _place(metadata: dict[str, Any], start: int, end: int) -> dict[str, Any]:
     """Offsets and pages of a piece, from those of its chunk."""
-    place: dict[str, Any] = {START_CHAR: start, END_CHAR: end}
-    first = metadata.get(PAGE_START)
-    if first is not None:
-        breaks = metadata.get(PAGE_BREAKS) or []
-        turned, turned_at_end = bisect_right(breaks, start), bisect_right(breaks, end - 1)
-        place[PAGE_START] = first + turned
-        place[PAGE_END] = first + turned_at_end
-        place[PAGE_BREAKS] = breaks[turned:turned_at_end]
-    return place
+    pages = PageMap.of(metadata)
+    return {START_CHAR: start, END_CHAR: end, **(pages.facts(start, end) if pages else {})}
 
 
 def _renumber(nodes: Sequence[BaseNode], documents: set[str | None]) -> None:

@@ -19,6 +19,7 @@ from rag_nodes.metadata import (
     PARTS,
     TOKEN_COUNT,
 )
+from rag_nodes.text.pages import PageMap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def page_starts(text: str) -> list[int]:
 
 def page_at(starts: Sequence[int], offset: int) -> int:
     """Number of the page that holds an offset, counted from 1."""
-    return max(1, bisect_right(starts, offset))
+    return PageMap(starts).page_of(offset)
 
 
 class Drawing(NamedTuple):
