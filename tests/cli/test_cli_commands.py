@@ -292,6 +292,9 @@ def test_openai_models_are_named_and_their_answer_is_cited(
     assert "The documents answer this [Source 1]." in ended.stdout
     assert "written by gpt-4o-mini" in ended.stdout
     assert "text-embedding-3-small" in ended.stdout
+    assert "Embedded " in ended.stdout
+    assert "question embedded: " in ended.stdout
+    assert "price unknown" in ended.stdout, "nobody here knows what this server charges"
     assert "sk-canary" not in ended.stdout + ended.stderr
 
 

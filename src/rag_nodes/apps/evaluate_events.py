@@ -16,7 +16,7 @@ from rag_nodes.apps.render.findings import findings
 from rag_nodes.apps.render.html import Html, tag
 from rag_nodes.apps.render.parts import notice
 from rag_nodes.errors import RagNodesError
-from rag_nodes.evaluation.tally import EMBEDDING_PRICES
+from rag_nodes.models.prices import price_of
 
 if TYPE_CHECKING:
     from rag_nodes.apps.chunks_events import ChunksEvents
@@ -103,7 +103,5 @@ def _judged(cuts: Cuts, strategy: str) -> Judged:
 def _price(cuts: Cuts) -> float | None:
     """US dollars per million tokens of the embedding model, the configured price first."""
     models, configured = cuts.comparison.models, cuts.comparison.options.prices
-    name = models.embedding_name
-    if name in configured:
-        return configured[name][0]
-    return 0.0 if name.startswith("lexical") else EMBEDDING_PRICES.get(name)
+    price = price_of(models.embedding_name, configured)
+    return None if price is None else price[0]

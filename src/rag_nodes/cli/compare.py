@@ -17,7 +17,8 @@ from rag_nodes.cli.options import (
 )
 from rag_nodes.cli.progress import shown_progress
 from rag_nodes.cli.render_comparison import comparison_view, header_view, times_view
-from rag_nodes.cli.render_ingest import files_view
+from rag_nodes.cli.render_ingest import embedding_spent, files_view
+from rag_nodes.cli.render_text import plain
 from rag_nodes.cli.selection import select
 from rag_nodes.cli.session import Session
 
@@ -81,6 +82,8 @@ def compare(  # noqa: PLR0913 - one per option of the command
         session.show(*files_view(report.files))
         session.show(*comparison_view(report, session.output, shown=chunks))
         session.show(times_view(ingested.seconds, report.seconds))
+        if spent := embedding_spent(ingested):
+            session.show(plain(spent, "dim"))
     errors = {column.name: column.statistics.error or column.error for column in report.columns}
     raise typer.Exit(conclude(session, report.files, errors))
 

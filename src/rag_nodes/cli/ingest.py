@@ -47,6 +47,7 @@ def ingest(
             corpus=settings.corpus,
             limits=Limits(**settings.reading()),
             progress=progress,
+            prices=settings.answering()["prices"],
         )
     if session.as_json:
         session.emit(report.as_dict())

@@ -20,6 +20,7 @@ from rag_nodes.cli.render_text import (
     shortened,
 )
 from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
+from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -101,11 +102,14 @@ def remarks(answer: Answer) -> Iterator[RenderableType]:
         yield plain("the last chunk that is read is cut at the budget", "dim")
     if answer.tokens_in:
         about = "about " if answer.tokens_estimated else ""
-        cost = "price unknown" if answer.cost is None else f"${answer.cost:.4f}"
         yield plain(
-            f"{about}{answer.tokens_in:,} tokens read, {answer.tokens_out:,} written · {cost}",
+            f"{about}{answer.tokens_in:,} tokens read, {answer.tokens_out:,} written · "
+            f"{dollars(answer.cost)}",
             "dim",
         )
+    if answer.embedding_tokens:
+        tokens = counted(answer.embedding_tokens, "token")
+        yield plain(f"question embedded: {tokens} · {dollars(answer.embedding_cost)}", "dim")
 
 
 def answer_text(answer: Answer) -> Text:

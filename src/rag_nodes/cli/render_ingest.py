@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.cli.render_text import counted, one_line, plain, seconds, table
+from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,22 @@ def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
     for outcome in report.columns:
         if outcome.error:
             yield plain(f"{outcome.parser}: {outcome.error}", "red")
+    if spent := embedding_spent(report):
+        yield plain(spent, "dim")
     yield plain(f"Done in {seconds(report.seconds)}.", "dim")
+
+
+def embedding_spent(report: IngestReport) -> str:
+    """What embedding took, by parser and together; "" where nothing was embedded by a server."""
+    if not report.embedding_tokens:
+        return ""
+    each = ", ".join(
+        f"{outcome.parser} {outcome.embedding_tokens:,}"
+        for outcome in report.columns
+        if outcome.embedding_tokens
+    )
+    tokens = counted(report.embedding_tokens, "token")
+    return f"Embedded {tokens} ({each}) · {dollars(report.embedding_cost)}."
 
 
 def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:

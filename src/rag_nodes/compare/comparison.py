@@ -109,6 +109,7 @@ class Comparison:
                 corpus=self.corpus,
                 limits=limits,
                 progress=progress,
+                prices=self.options.prices,
             )
         )
 
@@ -128,6 +129,7 @@ class Comparison:
                 models=self.models,
                 corpus=self.corpus,
                 progress=progress,
+                prices=self.options.prices,
                 parse=parse,
             )
         )

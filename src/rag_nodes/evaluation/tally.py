@@ -11,12 +11,6 @@ if TYPE_CHECKING:
 Problem = Literal["oversized", "undersized", "open-end", "cut-block", "duplicate", "related"]
 """Over the size limit; under it; ends inside a sentence; cuts a table or code block; repeats the
 text of another chunk; is followed by a sentence much like its own last one."""
-EMBEDDING_PRICES: dict[str, float] = {
-    "text-embedding-3-large": 0.13,
-    "text-embedding-3-small": 0.02,
-    "text-embedding-ada-002": 0.10,
-}
-"""US dollars per million tokens, as OpenAI listed them in 2025 (S4-21)."""
 _MILLION = 1_000_000
 
 

@@ -43,6 +43,11 @@ class Models:
     prompt: str = DEFAULT_PROMPT
     system_prompt: str = DEFAULT_SYSTEM_PROMPT
 
+    @property
+    def embeds_offline(self) -> bool:
+        """True where no text leaves this process to be embedded."""
+        return _place(self.embedding) == "offline"
+
     def describe(self) -> str:
         """One line for reports and the app: each model and where it runs."""
         return (

@@ -6,6 +6,7 @@ import logging
 import time
 from collections import defaultdict
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from llama_index.core.schema import MetadataMode
@@ -22,6 +23,8 @@ from rag_nodes.errors import (
     UnknownModelError,
 )
 from rag_nodes.metadata import FILE_NAME, SOURCE, SOURCE_HASH
+from rag_nodes.models.embedded_tokens import EmbeddedTokens
+from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.family import by_family, is_leaf
 from rag_nodes.pipeline.batches import Waiting, lacks_vector, requests_of
 from rag_nodes.pipeline.counts import Counts, tokens_of
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, Document
 
     from rag_nodes.models import Models
+    from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.report import Stage
     from rag_nodes.store import Catalogue, Store, StoredNode
@@ -73,6 +77,7 @@ class ColumnRun:
         report: takes progress; safe to call from any thread.
         parse: makes the nodes of a document, such as in a process that can be ended; None to have
             the parser do it here.
+        prices: of embedding models, see `rag_nodes.models.prices`.
     """
 
     def __init__(
@@ -85,8 +90,11 @@ class ColumnRun:
         models: Models,
         report: Callable[[Progress], None],
         parse: Parse | None = None,
+        prices: Prices = MappingProxyType({}),
     ) -> None:
         self.name = name
+        self._prices = prices
+        self._embedding = EmbeddedTokens()
         self._parser = parser
         self._store = store
         self._collection = collection
@@ -141,6 +149,10 @@ class ColumnRun:
             deleted=self._deleted,
             seconds={stage: self._seconds[stage] for stage in ("parse", "embed", "store")},
             error=_summary(self._errors),
+            embedding_tokens=self._embedding.tokens,
+            embedding_cost=cost_of(
+                self._embedding.tokens, 0, self._models.embedding_name, self._prices
+            ),
         )
 
     def _add(self, document: Document, source_hash: str, deposit: Deposit) -> None:
@@ -174,7 +186,7 @@ class ColumnRun:
         return self._catalogue
 
     def _parse(self, document: Document) -> list[BaseNode]:
-        with self._timed("parse"):
+        with self._timed("parse"), self._embedding.counting():
             nodes = self._guarded(self._make_nodes(self._parser, document))
         _identify(nodes, document)
         self._counts.add((tokens_of(node), is_leaf(node)) for node in nodes)
@@ -279,7 +291,8 @@ class ColumnRun:
         if not nodes:
             return
         try:
-            self._models.embedding(nodes)
+            with self._embedding.counting():
+                self._models.embedding(nodes)
         except RagNodesError:
             raise
         except Exception as error:

@@ -14,10 +14,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, EmptyFileError, MissingExtraError
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
+from rag_nodes.models.embedded_tokens import metered
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
 from rag_nodes.store import parser_collection
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.models import Models
+    from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.column import Parse
     from rag_nodes.pipeline.deposit import Deposit
@@ -85,6 +88,7 @@ def ingest(
     corpus: str = "default",
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
+    prices: Prices = MappingProxyType({}),
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -101,6 +105,7 @@ def ingest(
         corpus: name of the document set; every corpus has its own collections.
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
+        prices: US dollars per million tokens by embedding model, over the built-in table.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -123,7 +128,13 @@ def ingest(
         )
         for result in read_all(wanted, limits=limits or Limits())
     )
-    return _run(reads, total, _columns(parsers, store, models, corpus, progress), models, corpus)
+    return _run(
+        reads,
+        total,
+        _columns(parsers, store, models, corpus, progress, prices=prices),
+        models,
+        corpus,
+    )
 
 
 def ingest_documents(
@@ -135,6 +146,7 @@ def ingest_documents(
     corpus: str = "default",
     progress: Callable[[Progress], None] | None = None,
     parse: Parse | None = None,
+    prices: Prices = MappingProxyType({}),
 ) -> IngestReport:
     """Like `ingest`, for documents that are read already; their ids decide what replaces what.
 
@@ -149,12 +161,13 @@ def ingest_documents(
         progress: as for `ingest`.
         parse: makes the nodes of a document by a parser, such as `IsolatedCutting.cut` does in a
             process that can be ended; None to have the parser do it here.
+        prices: as for `ingest`.
 
     Raises:
         ConfigurationError: as `ingest`.
         CancelledError: `parse` was cancelled.
     """
-    columns = _columns(parsers, store, models, corpus, progress, parse)
+    columns = _columns(parsers, store, models, corpus, progress, parse, prices=prices)
     return _run(map(_given, documents), None, columns, models, corpus)
 
 
@@ -177,6 +190,8 @@ def _columns(
     corpus: str,
     progress: Callable[[Progress], None] | None,
     parse: Parse | None = None,
+    *,
+    prices: Prices,
 ) -> _Columns:
     if not parsers:
         raise ConfigurationError("nothing to ingest with: name at least one parser")
@@ -193,7 +208,16 @@ def _columns(
             )
         collections[collection] = name
         runs.append(
-            ColumnRun(name, parser, store, collection, models=models, report=report, parse=parse)
+            ColumnRun(
+                name,
+                parser,
+                store,
+                collection,
+                models=models,
+                report=report,
+                parse=parse,
+                prices=prices,
+            )
         )
     return _Columns(runs, report)
 
@@ -205,7 +229,10 @@ def _run(
     # Offline everything is computation under one interpreter lock: threads would only make each
     # other wait and every stage look slow. Waiting for a server is what they are good for.
     threads = 1 if models.offline else min(len(columns.runs), MOST_THREADS)
-    with ThreadPoolExecutor(threads, thread_name_prefix="ingest") as pool:
+    with (
+        metered(models.embedding),
+        ThreadPoolExecutor(threads, thread_name_prefix="ingest") as pool,
+    ):
         taken = list(_taken(reads, total, columns, pool))
         outcomes = tuple(pool.map(ColumnRun.finish, columns.runs))
     names = [run.name for run in columns.runs]

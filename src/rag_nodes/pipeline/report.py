@@ -115,6 +115,9 @@ class ParserOutcome:
         error: why the parser stopped, or what it had to leave out; None when all went well.
         parents: nodes above the chunks, which are read in their place and neither embedded nor
             ranked.
+        embedding_tokens: tokens the embedding model was given in this run, counted here, also by a
+            parser that compares sentences; 0 for one that runs offline.
+        embedding_cost: US dollars for them by the price table; None when the price is unknown.
     """
 
     parser: str
@@ -129,6 +132,8 @@ class ParserOutcome:
     seconds: dict[str, float] = field(default_factory=dict)
     error: str | None = None
     parents: int = 0
+    embedding_tokens: int = 0
+    embedding_cost: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +160,17 @@ class IngestReport:
         return tuple(outcome for outcome in self.files if outcome.status == "failed")
 
     @property
+    def embedding_tokens(self) -> int:
+        """Tokens that were embedded for all parsers together."""
+        return sum(outcome.embedding_tokens for outcome in self.columns)
+
+    @property
+    def embedding_cost(self) -> float | None:
+        """US dollars for them; None when the price is unknown."""
+        costs = [outcome.embedding_cost for outcome in self.columns]
+        return None if None in costs else sum(cost or 0.0 for cost in costs)
+
+    @property
     def pages(self) -> int:
         """Pages of all documents together; formats without pages count none."""
         return sum(outcome.pages or 0 for outcome in self.files)
@@ -167,4 +183,6 @@ class IngestReport:
             "files": [asdict(outcome) for outcome in self.files],
             "columns": [asdict(outcome) for outcome in self.columns],
             "seconds": self.seconds,
+            "embedding_tokens": self.embedding_tokens,
+            "embedding_cost": self.embedding_cost,
         }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
+from rag_nodes.models.prices import cost_of
 from rag_nodes.query.answering import Written, generated, messages, translated, without_llm
 from rag_nodes.query.options import DEFAULT_TOP_K, QueryOptions
 from rag_nodes.query.preparing import Preparation, Prepared, check_question
@@ -246,7 +247,11 @@ class RagNodesQueryEngine(BaseQueryEngine):
             embedding_model=self.models.embedding_name,
             answer_model=self.models.answer_name,
             widening=prepared.widening,
-            cached=prepared.cached,
+            cached=prepared.embedded.cached,
+            embedding_tokens=prepared.embedded.tokens,
+            embedding_cost=cost_of(
+                prepared.embedded.tokens, 0, self.models.embedding_name, self.options.prices
+            ),
             marks=written.marks,
             **written.usage._asdict(),
         )

@@ -53,7 +53,7 @@ class Prepared:
         prompt: what the LLM will read; "" where none is asked.
         budget: context tokens in the end; None for no limit.
         widening: how much more was retrieved because the question asks for steps; "" for no more.
-        cached: the question's embedding was known.
+        embedded: the question's embedding.
         clock: has timed the stages so far.
     """
 
@@ -62,7 +62,7 @@ class Prepared:
     prompt: str
     budget: int | None
     widening: str
-    cached: bool
+    embedded: QuestionVector
     clock: Clock
 
 
@@ -119,7 +119,7 @@ class Preparation:
                     packed = pack(hits, budget, all_wanted=all_wanted)
                     prompt = fill(self.template, packed.sources, question)
         widening = _widening(options, budget) if widened else ""
-        return Prepared(question, packed, prompt, budget, widening, embedded.cached, clock)
+        return Prepared(question, packed, prompt, budget, widening, embedded, clock)
 
 
 def check_question(question: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import RagNodesError
 from rag_nodes.models import map_model_error
+from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +28,12 @@ class QuestionVector(NamedTuple):
     Attributes:
         vector: None where the search needs none.
         cached: True where no model was asked for it.
+        tokens: tokens a model was given for it, counted here; 0 where it runs offline.
     """
 
     vector: list[float] | None
     cached: bool = False
+    tokens: int = 0
 
 
 class QuestionVectors:
@@ -109,7 +112,8 @@ class QuestionVectors:
                 self._known[models.embedding_name, question] = (self._clock(), vector)
                 while len(self._known) > self._size:
                     self._known.popitem(last=False)
-        return QuestionVector(vector)
+        asked = 0 if models.embeds_offline else count_tokens(question)
+        return QuestionVector(vector, tokens=asked)
 
 
 def _translated(error: Exception, models: Models) -> Exception:

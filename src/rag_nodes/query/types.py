@@ -139,6 +139,9 @@ class Answer:
         tokens_in: tokens of the prompt; 0 where no LLM was asked.
         tokens_out: tokens of the LLM's answer.
         tokens_estimated: both were counted here because the API did not say.
+        embedding_tokens: tokens of the question that a model was asked to embed, counted here; 0
+            where it was known or runs offline. A comparison asks once for all its columns.
+        embedding_cost: US dollars for them; None when the price is unknown (S4-21).
         marks: where the text names sources; every other bracket is the documents' own text.
         cost: US dollars of the LLM by the price table; 0 where none was asked; None when its
             price is unknown (S4-21).
@@ -166,6 +169,8 @@ class Answer:
     tokens_estimated: bool = False
     cost: float | None = 0.0
     marks: tuple[Mark, ...] = ()
+    embedding_tokens: int = 0
+    embedding_cost: float | None = 0.0
 
     @property
     def widened(self) -> bool:
@@ -205,5 +210,7 @@ class Answer:
             "tokens_out": self.tokens_out,
             "tokens_estimated": self.tokens_estimated,
             "cost": self.cost,
+            "embedding_tokens": self.embedding_tokens,
+            "embedding_cost": self.embedding_cost,
             "marks": [{**mark._asdict(), "numbers": list(mark.numbers)} for mark in self.marks],
         }

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.models.prices import cost_of
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from llama_index.core.base.llms.types import ChatResponse
-
-PRICES: dict[str, tuple[float, float]] = {
-    "gpt-3.5-turbo": (0.50, 1.50),
-    "gpt-4.1": (2.00, 8.00),
-    "gpt-4.1-mini": (0.40, 1.60),
-    "gpt-4.1-nano": (0.10, 0.40),
-    "gpt-4o": (2.50, 10.00),
-    "gpt-4o-mini": (0.15, 0.60),
-}
-"""US dollars per million tokens read and written, as OpenAI listed them in 2025 (S4-21)."""
-_MILLION = 1_000_000
 
 
 class Usage(NamedTuple):
@@ -51,10 +41,7 @@ def usage_of(
     """
     billed = _billed(response)
     tokens_in, tokens_out = billed or (count_tokens(prompt), count_tokens(text))
-    price = {**PRICES, **prices}.get(model)
-    cost = None
-    if price is not None:
-        cost = (tokens_in * price[0] + tokens_out * price[1]) / _MILLION
+    cost = cost_of(tokens_in, tokens_out, model, prices)
     return Usage(tokens_in, tokens_out, billed is None, cost)
 
 

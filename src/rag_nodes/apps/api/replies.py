@@ -170,6 +170,10 @@ class AnswerReply(BaseModel):
     tokens_estimated: bool = Field(description="Both were counted here.")
     cost: float | None = Field(description="US dollars; null when the price is unknown.")
     cached: bool = Field(description="The question was embedded before.")
+    embedding_tokens: int = Field(
+        description="Tokens of the question that a model embedded; once for all columns."
+    )
+    embedding_cost: float | None = Field(description="US dollars for them; null when unknown.")
     embedding_model: str = Field(description="What embedded the question.")
     answer_model: str = Field(description="What wrote the answer.")
     seconds: dict[str, float] = Field(description="Per stage.")
@@ -203,6 +207,8 @@ class ColumnReply(BaseModel):
     chunks: int = Field(description="Chunks it made of all documents.")
     mean_tokens: float = Field(description="Tokens of a chunk on average.")
     max_tokens: int = Field(description="Tokens of the largest chunk.")
+    embedding_tokens: int = Field(description="Tokens embedded to store its chunks.")
+    embedding_cost: float | None = Field(description="US dollars for them; null when unknown.")
     answer: AnswerReply | None = Field(description="Null when it failed.")
     error: str | None = Field(description="Why it failed.")
     seconds: dict[str, float] = Field(description="Per stage.")
@@ -217,6 +223,8 @@ class ColumnReply(BaseModel):
             chunks=column.statistics.chunks,
             mean_tokens=column.statistics.mean_tokens,
             max_tokens=column.statistics.max_tokens,
+            embedding_tokens=column.statistics.embedding_tokens,
+            embedding_cost=column.statistics.embedding_cost,
             answer=AnswerReply.of(column.answer) if column.answer else None,
             error=without_paths(column.error) if column.error else None,
             seconds=column.seconds,

@@ -24,6 +24,7 @@ from rag_nodes.apps.render.parts import (
     summary_of,
     title_of,
 )
+from rag_nodes.models.prices import dollars
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.query.marks import marks_of
 
@@ -181,7 +182,10 @@ def _effort(one: Column, answer: Answer) -> str:
         about = "about " if answer.tokens_estimated else ""
         spent.append(f"{about}{answer.tokens_in} tokens read, {answer.tokens_out} written")
     if answer.cost:
-        spent.append(f"${answer.cost:.4f}")
+        spent.append(dollars(answer.cost))
+    if answer.embedding_tokens:
+        tokens = count(answer.embedding_tokens, "token")
+        spent.append(f"question embedded: {tokens}, {dollars(answer.embedding_cost)}")
     return " · ".join(spent)
 
 

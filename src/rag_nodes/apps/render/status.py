@@ -13,6 +13,7 @@ from rag_nodes.apps.render.parts import (
     seconds,
     title_of,
 )
+from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,8 +90,18 @@ def done(report: IngestReport) -> Html:
             for one in report.columns
             if one.error
         ),
+        _spent(report),
         tag("p", report.models, cls="rn-models"),
     )
+
+
+def _spent(report: IngestReport) -> Html | None:
+    """What embedding took; nothing where it ran offline."""
+    if not report.embedding_tokens:
+        return None
+    tokens = count(report.embedding_tokens, "token")
+    said = f"{tokens} embedded · {dollars(report.embedding_cost)}"
+    return tag("p", said, cls="rn-quiet")
 
 
 def _panel(*children: str | None, busy: bool = False) -> Html:

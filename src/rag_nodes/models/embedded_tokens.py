@@ -1,0 +1,92 @@
+"""How many tokens an embedding model was given, by whoever asked for it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.callbacks import CBEventType
+from llama_index.core.callbacks.base_handler import BaseCallbackHandler
+from llama_index.core.callbacks.schema import EventPayload
+
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+
+class EmbeddedTokens:
+    """A sum of tokens; counted here, so a server may bill a few more or less."""
+
+    def __init__(self) -> None:
+        self.tokens = 0
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Add what metered models embed inside the block, in this thread."""
+        before = _CURRENT.set(self)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(before)
+
+
+_CURRENT: ContextVar[EmbeddedTokens | None] = ContextVar("embedded_tokens", default=None)
+
+
+@contextmanager
+def metered(embedding: BaseEmbedding) -> Iterator[None]:
+    """Have the model's requests counted inside the block; one that runs offline is not asked."""
+    if getattr(embedding, "place", None) == "offline":
+        yield
+        return
+    meter, manager = _Meter(), embedding.callback_manager
+    manager.add_handler(meter)
+    try:
+        yield
+    finally:
+        manager.remove_handler(meter)
+
+
+class _Meter(BaseCallbackHandler):
+    """Counts the texts of every request that was answered."""
+
+    def __init__(self) -> None:
+        super().__init__(event_starts_to_ignore=[], event_ends_to_ignore=[])
+
+    def on_event_start(
+        self,
+        event_type: CBEventType,
+        payload: dict[str, Any] | None = None,
+        event_id: str = "",
+        parent_id: str = "",
+        **kwargs: Any,
+    ) -> str:
+        """Nothing to do."""
+        del event_type, payload, parent_id, kwargs
+        return event_id
+
+    def on_event_end(
+        self,
+        event_type: CBEventType,
+        payload: dict[str, Any] | None = None,
+        event_id: str = "",
+        **kwargs: Any,
+    ) -> None:
+        """Add the tokens of what was embedded."""
+        del event_id, kwargs
+        counted = _CURRENT.get()
+        if counted is not None and event_type is CBEventType.EMBEDDING:
+            texts = (payload or {}).get(EventPayload.CHUNKS) or ()
+            counted.tokens += sum(count_tokens(str(text)) for text in texts)
+
+    def start_trace(self, trace_id: str | None = None) -> None:
+        """Nothing to do."""
+
+    def end_trace(
+        self, trace_id: str | None = None, trace_map: dict[str, list[str]] | None = None
+    ) -> None:
+        """Nothing to do."""

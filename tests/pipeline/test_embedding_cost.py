@@ -1,0 +1,126 @@
+"""What embedding takes is counted where it is asked for: per parser, per question, and priced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core import Document
+from llama_index.core.schema import MetadataMode
+from openai_server import OpenAIServer
+
+from rag_nodes.compare import Comparison
+from rag_nodes.models import Models, choose_models
+from rag_nodes.models.prices import PRICES, cost_of, dollars, price_of
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query import QueryOptions
+from rag_nodes.settings import Settings
+from rag_nodes.store import open_store
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rag_nodes.store import Store
+
+TEXT = "# Tank\n\n" + "The tank holds nine litres. The pump is checked weekly. " * 20
+QUESTION = "What holds nine litres?"
+pytestmark = pytest.mark.usefixtures("no_configuration")
+
+
+@pytest.fixture
+def models(openai_server: OpenAIServer) -> Models:
+    return choose_models(
+        Settings(
+            embedding="openai",
+            embedding_model="mine",
+            llm="extractive",
+            api_key="sk-any",
+            api_base=openai_server.base,
+        )
+    )
+
+
+@pytest.fixture
+def prices(models: Models) -> dict[str, tuple[float, float]]:
+    return {models.embedding_name: (2.0, 0.0)}
+
+
+@pytest.fixture
+def kept() -> Iterator[Store]:
+    with open_store(":memory:") as store:
+        yield store
+
+
+def test_every_parser_is_charged_for_what_it_had_embedded(
+    kept: Store, models: Models, openai_server: OpenAIServer, prices: dict[str, tuple[float, float]]
+) -> None:
+    parsers = {
+        "fixed": get_parser("fixed", chunk_size=300, chunk_overlap=0),
+        "semantic": get_parser("semantic", embed_model=models.embedding),
+    }
+    document = Document(text=TEXT, id_="tank")
+    report = ingest_documents([document], parsers, kept, models=models, prices=prices)
+    fixed, semantic = report.columns
+    nodes = parsers["fixed"]([document])
+    assert fixed.embedding_tokens == sum(
+        count_tokens(node.get_content(MetadataMode.EMBED)) for node in nodes
+    )
+    assert semantic.embedding_tokens > fixed.embedding_tokens, "its sentences are embedded too"
+    sent = sum(
+        count_tokens(text) for body in openai_server.asked("embeddings") for text in body["input"]
+    )
+    assert report.embedding_tokens == sent
+    assert report.embedding_cost == pytest.approx(sent * 2 / 1e6)
+    again = ingest_documents([document], parsers, kept, models=models, prices=prices)
+    assert [column.embedding_tokens for column in again.columns] == [0, 0]
+    assert again.embedding_cost == 0.0
+    assert again.as_dict()["embedding_cost"] == 0.0
+
+
+def test_a_question_is_charged_once_and_not_where_it_is_known(
+    kept: Store, models: Models, prices: dict[str, tuple[float, float]]
+) -> None:
+    parsers = {"fixed": get_parser("fixed"), "heading": get_parser("heading")}
+    options = QueryOptions(prices=prices)
+    compared = Comparison(store=kept, models=models, parsers=parsers, options=options)
+    compared.ingest_documents([Document(text=TEXT, id_="tank")])
+    first, second = (compared.ask(QUESTION).columns[0].answer for _ in range(2))
+    assert first
+    assert second
+    assert first.embedding_tokens == count_tokens(QUESTION)
+    assert first.embedding_cost == pytest.approx(first.embedding_tokens * 2 / 1e6)
+    assert (second.embedding_tokens, second.embedding_cost) == (0, 0.0)
+
+
+def test_an_unknown_price_is_said_and_offline_models_cost_nothing(
+    kept: Store, models: Models
+) -> None:
+    document, parsers = Document(text=TEXT, id_="tank"), {"fixed": get_parser("fixed")}
+    report = ingest_documents([document], parsers, kept, models=models)
+    assert report.embedding_cost is None
+    offline = choose_models(Settings(embedding="lexical", llm="extractive"))
+    free = ingest_documents([document], parsers, kept, models=offline)
+    assert (free.embedding_tokens, free.embedding_cost) == (0, 0.0)
+
+
+def test_nothing_of_the_counting_stays_on_the_model(kept: Store, models: Models) -> None:
+    before = list(models.embedding.callback_manager.handlers)
+    ingest_documents(
+        [Document(text=TEXT, id_="t")], {"fixed": get_parser("fixed")}, kept, models=models
+    )
+    assert models.embedding.callback_manager.handlers == before
+
+
+def test_one_table_holds_the_prices_and_ones_own_win() -> None:
+    assert price_of("text-embedding-3-small", {}) == PRICES["text-embedding-3-small"]
+    assert price_of("text-embedding-3-small", {"text-embedding-3-small": (9.0, 0.0)}) == (9.0, 0.0)
+    assert cost_of(1000, 0, "text-embedding-ada-002", {}) == pytest.approx(0.0001)  # S4-21
+    assert price_of("text-embedding-3-small@localhost/v1", {}) is None
+    assert [dollars(one) for one in (0.0, 0.00002, 0.5, None)] == [
+        "$0.0000",
+        "under $0.0001",
+        "$0.5000",
+        "price unknown",
+    ]
