@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import unescape
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.render import status
@@ -168,15 +169,14 @@ def test_what_embedding_took_is_said_where_a_server_was_asked(
 ) -> None:
     columns = (ParserOutcome("heading", "c", embedding_tokens=1200, embedding_cost=0.024),)
     files = (FileOutcome("a.md", "read", None, 99, None, 0.1),)
-    html = status.done(IngestReport(files, columns, 2.0, "embedding: a (OpenAI)"))
+    html = unescape(status.done(IngestReport(files, columns, 2.0, "embedding: a (OpenAI)")))
     assert "1,200 tokens embedded · $0.0240" in html
     assert "embedded" not in status.done(IngestReport(files, (), 2.0, "offline"))
     one = make_column()
     assert one.answer
     asked = replace(one.answer, embedding_tokens=9, embedding_cost=0.00001)
-    assert "question embedded: 9 tokens, under $0.0001" in _page(
-        make_report(replace(one, answer=asked))
-    )
+    html = unescape(_page(make_report(replace(one, answer=asked))))
+    assert "question embedded: 9 tokens, under $0.0001" in html
 
 
 def test_a_running_ingest_shows_how_far_each_parser_is() -> None:
