@@ -21,7 +21,7 @@ from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import PRESETS, get_parser
-from rag_nodes.query import QueryOptions
+from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
@@ -112,14 +112,23 @@ def test_the_second_copy_of_a_preset_is_that_preset_with_its_own_sizes(
     assert "fixed-2" not in written
 
 
-def test_a_script_for_parents_and_children_searches_the_children(
-    script: Callable[..., str], tmp_path: Path
+def test_a_script_for_parents_and_children_finds_children_and_reads_parents(
+    script: Callable[..., str], tmp_path: Path, settings: Settings
 ) -> None:
+    folder = tmp_path / "kept"
     done = _run(
-        script("parent-child"), tmp_path, str(CORPUS), "--store", ":memory:", "--question", QUESTION
-    )
+        script("parent-child"), tmp_path, str(CORPUS), "--store", str(folder),
+        "--question", QUESTION,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "2.4 bar" in done.stdout
+    with open_store(folder) as store:
+        [kept] = store.collections()
+        engine = RagNodesQueryEngine(
+            store=store, collection=kept.name, models=choose_models(settings)
+        )
+        hits = engine.answer(QUESTION).hits
+    assert all(hit.surroundings and hit.node.text in hit.read.text for hit in hits)
 
 
 def test_a_file_that_cannot_be_read_is_said_and_the_others_answer(

@@ -52,7 +52,7 @@ PARSER = get_parser({parser})
 
 # How much of what is found is read for an answer.
 OPTIONS = QueryOptions({options})
-{leaves}
+{families}
 
 def read(paths):
     """The documents that could be read; what is wrong with the others is said on stderr."""
@@ -84,8 +84,8 @@ def main():
             vector_store=vector_store,
             disable_cache=True,
         )
-        nodes = pipeline.run(documents=read(chosen.paths))
-        print(f"{{len(nodes)}} chunks in {{collection}}", file=sys.stderr)
+        pipeline.run(documents=read(chosen.paths))
+        print(f"{{store.count(collection)}} chunks in {{collection}}", file=sys.stderr)
 
         # A LlamaIndex query engine: engine.query(...) gives a LlamaIndex response.
         engine = RagNodesQueryEngine(
@@ -101,13 +101,22 @@ def main():
 if __name__ == "__main__":
     main()
 '''
-_LEAVES = '''
+_FAMILY_IMPORTS = """\
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.schema import TransformComponent
+"""
+_FAMILIES = '''
 
-class Leaves(TransformComponent):
-    """Only the children are searched; each knows its parent."""
+class Families(TransformComponent):
+    """Embeds the children, which are found; parents go along without a vector, to be read."""
+
+    embedding: BaseEmbedding
 
     def __call__(self, nodes, **kwargs):
-        return leaf_nodes(nodes)
+        self.embedding(leaf_nodes(nodes))
+        for node in nodes:
+            node.embedding = node.embedding or []
+        return nodes
 
 '''
 
@@ -137,12 +146,12 @@ def script_of(comparison: Comparison, strategy: str) -> str:
     family = isinstance(parser, ParentChildNodeParser)
     online = not comparison.models.offline
     embedder = next((name for name in _EMBEDDERS if getattr(parser, name, None)), None)
-    steps = ["parser", *(["Leaves()"] if family else []), "models.embedding"]
+    embed = "Families(embedding=models.embedding)" if family else "models.embedding"
     return _TEMPLATE.format(
         extras="pdf,qdrant,openai" if online else "pdf,qdrant",
         file=script_name(strategy),
         imports_standard="import os\n" if online else "",
-        imports_llama="from llama_index.core.schema import TransformComponent\n" if family else "",
+        imports_llama=_FAMILY_IMPORTS if family else "",
         imports_parsers=", leaf_nodes" if family else "",
         models=_models(comparison.models),
         parser=_arguments([repr(preset)], _parser_options(preset, parser, embedder)),
@@ -152,8 +161,8 @@ def script_of(comparison: Comparison, strategy: str) -> str:
             else "PARSER"
         ),
         options=_arguments([], _answer_options(comparison.options)),
-        leaves=_LEAVES if family else "",
-        transformations=", ".join(steps),
+        families=_FAMILIES if family else "",
+        transformations=f"parser, {embed}",
     )
 
 
