@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_nodes import metadata as keys
+from rag_nodes.processes.wire import receive, send
 from rag_nodes.readers import Reading, read_all
 from rag_nodes.readers.firecrawl_json import _Mended
-from rag_nodes.readers.isolation_wire import pack, receive, send, unpack
+from rag_nodes.readers.isolation_wire import pack, unpack
 
 if TYPE_CHECKING:
     from pathlib import Path
