@@ -270,3 +270,23 @@ def test_text_without_blanks_does_not_wait_for_its_end() -> None:
     console = terminal()
     GrowingText(console).add("水" * 200)
     assert "水" in shown(console)
+
+
+def test_what_is_read_around_what_is_found_can_be_chosen(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    stored = ("-p", "sentence-window", "--store", "kept")
+    assert command("ingest", manual, *stored, "-q").code == 0
+    question = "How much water does the tank hold?"
+    usual = command("ask", question, *stored, "--json").json["hits"][0]
+    assert usual["text"] == "The tank holds nine litres of water."
+    assert "before the first cup" in usual["read"]["text"]
+    alone = command("ask", question, *stored, "--expand", "none", "--json").json["hits"][0]
+    assert alone["read"] is None
+
+
+def test_what_was_found_and_what_was_read_are_both_shown(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    shown = command("compare", manual, "--ask", "How much water?", "-p", "sentence-window").stdout
+    assert "read with it, " in shown

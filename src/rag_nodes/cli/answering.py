@@ -1,4 +1,4 @@
-"""`--mode`, `--filter` and `--retrieval-only` to the options questions are answered with."""
+"""`--mode`, `--expand`, `--filter`, `--retrieval-only` to the options of answers."""
 
 from __future__ import annotations
 
@@ -28,6 +28,16 @@ Mode = Annotated[
         show_default=False,
     ),
 ]
+Expanded = Annotated[
+    Literal["auto", "none", "neighbours", "parent"] | None,
+    typer.Option(
+        "--expand",
+        help="Read around what is found: the window or parent that the parser made (auto, the "
+        "default), nothing, the chunks before and after, or the parent even in pieces.",
+        rich_help_panel=_SEARCH,
+        show_default=False,
+    ),
+]
 Filters = Annotated[
     list[str] | None,
     typer.Option(
@@ -49,7 +59,12 @@ RetrievalOnly = Annotated[
 
 
 def query_options(
-    session: Session, *, mode: str | None, filters: Sequence[str] | None, retrieval_only: bool
+    session: Session,
+    *,
+    mode: str | None,
+    expand: str | None,
+    filters: Sequence[str] | None,
+    retrieval_only: bool,
 ) -> QueryOptions:
     """How to answer: flags first, then the settings.
 
@@ -58,6 +73,7 @@ def query_options(
     Args:
         session: of this run.
         mode: as typed; None where it was not.
+        expand: as typed; None where it was not.
         filters: as typed, each KEY=VALUE.
         retrieval_only: answer nothing.
 
@@ -70,8 +86,8 @@ def query_options(
     chosen: dict[str, Any] = settings.answering()
     if any(session.flags.get(limit) is not None for limit in ("budget", "top_k")):
         chosen["step_factor"] = 1.0
-    if mode is not None:
-        chosen["mode"] = mode
+    typed = {"mode": mode, "expand": expand}
+    chosen |= {name: value for name, value in typed.items() if value is not None}
     return QueryOptions(
         **chosen,
         budget=context_budget(settings),

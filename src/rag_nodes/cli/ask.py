@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.answering import Filters, Mode, RetrievalOnly, query_options
+from rag_nodes.cli.answering import Expanded, Filters, Mode, RetrievalOnly, query_options
 from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
     MODEL_SETTINGS,
@@ -30,7 +30,7 @@ _IN_MEMORY = ":memory:"
 
 
 @takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS)
-def ask(
+def ask(  # noqa: PLR0913 - one parameter for each option
     session: Session,
     question: Annotated[str, typer.Argument(help="In your own words.")],
     parser: OneParser = "heading",
@@ -38,6 +38,7 @@ def ask(
     chunks: ShownChunks = 3,
     *,
     mode: Mode = None,
+    expand: Expanded = None,
     filters: Filters = None,
     retrieval_only: RetrievalOnly = False,
 ) -> None:
@@ -60,7 +61,9 @@ def ask(
         from rag_nodes.query import RagNodesQueryEngine
         from rag_nodes.store import parser_collection
 
-        options = query_options(session, mode=mode, filters=filters, retrieval_only=retrieval_only)
+        options = query_options(
+            session, mode=mode, expand=expand, filters=filters, retrieval_only=retrieval_only
+        )
         models = session.models(settings)
         ((label, made),) = selection.build(models).items()
     collection = parser_collection(settings.corpus, made, models.embedding_name)

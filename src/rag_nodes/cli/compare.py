@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.answering import Filters, Mode, RetrievalOnly, query_options
+from rag_nodes.cli.answering import Expanded, Filters, Mode, RetrievalOnly, query_options
 from rag_nodes.cli.failures import ExitCode, conclude
 from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
@@ -42,6 +42,7 @@ def compare(  # noqa: PLR0913 - one per option of the command
     chunks: ShownChunks = 3,
     *,
     mode: Mode = None,
+    expand: Expanded = None,
     filters: Filters = None,
     retrieval_only: RetrievalOnly = False,
 ) -> None:
@@ -55,7 +56,9 @@ def compare(  # noqa: PLR0913 - one per option of the command
         from rag_nodes.compare import Comparison
         from rag_nodes.readers import Limits
 
-        options = query_options(session, mode=mode, filters=filters, retrieval_only=retrieval_only)
+        options = query_options(
+            session, mode=mode, expand=expand, filters=filters, retrieval_only=retrieval_only
+        )
         models = session.models(settings)
         parsers = selection.build(models)
     with (

@@ -144,6 +144,11 @@ class Question(_Body):
         default="hybrid", description="Search by meaning and words, by meaning, or by words."
     )
     filter: SearchFilter | None = Field(default=None, description="Search only these chunks.")
+    expand: Literal["auto", "none", "neighbours", "parent"] | None = Field(
+        default=None,
+        description="What is read around what is found: auto for the windows and parents that a "
+        "parser made; null for what the server does, which is that unless it is told otherwise.",
+    )
     similarity_cutoff: Cutoff | None = Field(
         default=None, description="Leave out chunks of a lower cosine similarity; null for all."
     )
@@ -176,6 +181,7 @@ class Question(_Body):
                 **(limits if limited or not preset else {name: preset[name] for name in limits}),
                 "similarity_cutoff": cutoff,
                 "mode": self.mode,
+                **({"expand": self.expand} if self.expand else {}),
                 "filter": self.filter.condition() if self.filter else None,
                 "retrieval_only": self.retrieval_only,
                 "step_factor": 1.0 if limited else configured.get("step_factor") or usual,
