@@ -4,9 +4,9 @@
 # `make help` lists the others.
 
 PYTHON ?= python3
-DOC ?= examples/corpus/handbook.pdf
-ifeq ($(origin ASK)$(DOC),undefinedexamples/corpus/handbook.pdf)
-ASK := When must the sand filter be rinsed backwards?
+DOC ?= examples/corpus/ferry.pdf
+ifeq ($(origin ASK)$(DOC),undefinedexamples/corpus/ferry.pdf)
+ASK := When do quiet hours begin?
 endif
 # As typed: a dollar sign in a file name or question is a dollar sign.
 override DOC := $(value DOC)

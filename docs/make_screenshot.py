@@ -17,8 +17,8 @@ from rag_nodes.apps.serve import launch_options
 from rag_nodes.settings import Settings
 
 ROOT = Path(__file__).parents[1]
-DOCUMENT = ROOT / "examples" / "corpus" / "handbook.pdf"
-QUESTION = "What must be checked every day?"
+DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
+QUESTION = "When do quiet hours begin?"
 PICTURE = ROOT / "docs" / "images" / "compare.png"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 

@@ -93,7 +93,7 @@ def test_a_citation_opens_the_chunk_and_marks_the_quoted_sentence(page: Page) ->
     page.locator(".rn-answer .rn-chip").first.click()
     mark = page.locator(".rn-shown mark").first
     mark.wait_for(state="visible", timeout=PATIENCE)
-    assert "2.4 bar" in mark.inner_text()
+    assert mark.inner_text() in page.locator(".rn-answer").first.inner_text()
 
 
 def test_another_document_clears_the_answers(page: Page) -> None:

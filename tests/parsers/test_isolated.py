@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hostile_parsers import (
@@ -32,6 +32,8 @@ from rag_nodes.processes import Interrupt, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from llama_index.core.schema import BaseNode
 
 MANUAL = Path(__file__).parents[2] / "examples" / "corpus" / "manual.md"
 PATIENCE = 60
@@ -132,3 +134,25 @@ def test_a_parser_with_a_model_of_its_own_keeps_it_in_this_process(pool: Isolate
     model = MockEmbedding(embed_dim=4)
     assert pool.cut(SemanticNodeParser(embed_model=model), DOCUMENT, PATIENCE)
     assert pool._children._idle == []
+
+
+def test_warming_up_starts_one_process_and_waits_for_none(
+    pool: IsolatedCutting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut, started, go_on = pool.cut, threading.Semaphore(0), threading.Event()
+
+    def slow(*given: Any, **named: Any) -> list[BaseNode]:
+        started.release()
+        assert go_on.wait(PATIENCE)
+        return cut(*given, **named)
+
+    monkeypatch.setattr(pool, "cut", slow)
+    pool.warm_up()
+    pool.warm_up()
+    assert started.acquire(timeout=PATIENCE)
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name == "warming up":
+            thread.join(PATIENCE)
+    assert not started.acquire(blocking=False)
+    assert len(pool._children._idle) == 1

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 AT_ONCE = 8
 """Visitors whose questions are answered at the same time."""
 EXAMPLE_QUESTIONS = (
-    "When must the sand filter be rinsed backwards?",
-    "How long do new plants stay in quarantine?",
-    "How long does the battery last?",
+    "When do quiet hours begin?",
+    "At which oil pressure must an engine of the Heron be stopped?",
+    "What is to be done at fault code E-13?",
 )
 """About the example document."""
 _TO_THE_END = """() => { const rows = document.querySelectorAll('.rn-turn, .rn-pending');

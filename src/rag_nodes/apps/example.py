@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_NAME = "handbook.pdf"
+_NAME = "ferry.pdf"
 _PLACES = (
     Path(__file__).parent / "example",
     Path(__file__).parents[3] / "examples" / "corpus",

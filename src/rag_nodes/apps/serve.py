@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import logging
 import os
 import socket
 import sys
@@ -17,9 +16,7 @@ from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
     MissingExtraError,
-    RagNodesError,
 )
-from rag_nodes.parsers.isolated import cutting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.api import Access, Clients, ServerLimits
     from rag_nodes.settings import Settings
-
-logger = logging.getLogger(__name__)
 
 MAX_UPLOAD = "100mb"
 """Largest file a visitor may upload."""
@@ -92,8 +87,6 @@ def launch(
             **forwarding(access),
         )
         address = f"http://{_shown(host)}:{listener.getsockname()[1]}/"
-        # Meanwhile, so that the first document need not wait for a process to start.
-        Thread(target=_warm_up, daemon=True).start()
         _run(uvicorn.Server(config), listener, lambda: (announce or _to_stderr)(address))
 
 
@@ -271,13 +264,6 @@ def _run(server: uvicorn.Server, listener: socket.socket, ready: Callable[[], No
 
     Thread(target=wait, daemon=True).start()
     server.run(sockets=[listener])
-
-
-def _warm_up() -> None:
-    try:
-        cutting.warm_up()
-    except RagNodesError:
-        logger.warning("no process for cutting documents could be started", exc_info=True)
 
 
 def _shown(host: str) -> str:

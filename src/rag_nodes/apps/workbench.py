@@ -13,6 +13,7 @@ from rag_nodes.apps.page import Page
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.apps.tabs import build_tabs
 from rag_nodes.apps.theme import add_style
+from rag_nodes.parsers.isolated import cutting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,4 +70,5 @@ def build_app(
     # Until this is set, Gradio takes any path on the server for an upload. Only `launch` sets it,
     # so a mounted app would hand out files.
     root.has_launched = True
+    cutting.warm_up()
     return app

@@ -6,6 +6,7 @@ document and cuts all later ones, because importing LlamaIndex takes seconds.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.parsers.base import SpanNodeParser
 
+logger = logging.getLogger(__name__)
+
 KEPT = 2
 """Children kept for later documents; each holds some 150 MB."""
 AT_ONCE = max(2, min(4, os.cpu_count() or 1))
@@ -53,6 +56,8 @@ class IsolatedCutting:
     def __init__(self, module: str = _CHILD) -> None:
         self._children = Children(module, kept=KEPT)
         self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self._warming = threading.Lock()
+        self._warm = False
 
     def cut(self, parser: SpanNodeParser, document: Document, seconds: float) -> list[BaseNode]:
         """The nodes that the parser makes of a document.
@@ -93,16 +98,22 @@ class IsolatedCutting:
         return parse
 
     def warm_up(self) -> None:
-        """Start a child, so that the first document need not wait for that.
+        """Have a child started meanwhile, so that the first document need not wait for that."""
+        with self._warming:
+            if self._warm:
+                return
+            self._warm = True
+        threading.Thread(target=self._start, name="warming up", daemon=True).start()
 
-        Raises:
-            ParserCrashedError: it could not be started.
-        """
+    def _start(self) -> None:
         from llama_index.core.schema import Document
 
         from rag_nodes.parsers.fixed import FixedSizeNodeParser
 
-        self.cut(FixedSizeNodeParser(), Document(text="Warm up."), seconds=60)
+        try:
+            self.cut(FixedSizeNodeParser(), Document(text="Warm up."), seconds=60)
+        except RagNodesError:
+            logger.warning("no process that cuts documents could be started", exc_info=True)
 
     def close(self) -> None:
         """End the idle children; the next document starts a new one."""
