@@ -99,7 +99,7 @@ PARSER = "parser"
 """Class name and fingerprint of the parser, `name:hex` (str)."""
 
 DECISION = "parser_choice"
-"""Which parser `AutoNodeParser` chose for the document, and the numbers behind it (str)."""
+"""Which parser and size `AutoNodeParser` chose for the document, and why, in a sentence (str)."""
 
 SUMMARY = "summary"
 """What `SectionSummary` wrote about the node (str). Embedded where that is asked for."""

@@ -344,3 +344,26 @@ def test_a_pdf_without_its_extra_says_what_to_install_and_ends_with_code_5(
     ended = command("compare", HANDBOOK, "-a", SAND, "-p", "heading")
     assert ended.code == ExitCode.UNAVAILABLE
     assert "pip install 'rag-nodes[pdf]'" in " ".join((ended.stdout + ended.stderr).split())
+
+
+# --- what the automatic parser chose ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("chunk", "-p", "auto"),
+        ("ingest", "-p", "auto", "--store", "kept"),
+        ("compare", "-p", "auto"),
+    ],
+    ids=["chunk", "ingest", "compare"],
+)
+def test_p8_the_choice_of_the_automatic_parser_is_printed_with_its_reason(
+    command: Callable[..., Ended], arguments: tuple[str, ...]
+) -> None:
+    ask = ("--ask", QUESTION) if arguments[0] == "compare" else ()
+    shown = command(arguments[0], HANDBOOK, *arguments[1:], *ask)
+    said = " ".join(shown.stdout.split())
+    assert "heading: " in said
+    assert "headings on 2 levels" in said
+    assert "so nodes hold up to 500 tokens." in said

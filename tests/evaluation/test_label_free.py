@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from llama_index.core import Document
 
 from rag_nodes.evaluation import (
     Chunk,
@@ -16,8 +15,7 @@ from rag_nodes.evaluation import (
     text_facts,
     total,
 )
-from rag_nodes.parsers import Cut, SourceText, get_parser
-from rag_nodes.parsers.auto_signals import measures_of
+from rag_nodes.parsers import get_parser
 from rag_nodes.text.spans import Span
 
 TABLE = "| name | size |\n|---|---|\n| oak | 9 |\n| ash | 7 |"
@@ -177,20 +175,3 @@ def test_cost_counts_what_the_model_reads_and_says_when_the_price_is_unknown() -
 )
 def test_limits_are_those_the_parser_was_configured_with(preset: str, limits: Limits) -> None:
     assert limits_of(get_parser(preset)) == limits
-
-
-def test_the_shares_are_those_the_automatic_parser_decides_by() -> None:
-    text = "\n\n".join(f"# Part {n}\n\nIt rains here. {TEXT}" for n in range(9))
-    parser = get_parser("token-overlap", chunk_size=60, chunk_overlap=15, whole_document_below=0)
-    nodes = parser.get_nodes_from_documents([Document(text=text)])
-    spans = [Span(node.start_char_idx, node.end_char_idx) for node in nodes]
-    counts = [node.metadata["token_count"] for node in nodes]
-    chunks = [Chunk(span, n, n) for span, n in zip(spans, counts, strict=True)]
-    source = SourceText(text, title="", encoding="cl100k_base", language="auto")
-    cuts = [Cut(*span) for span in spans]
-    expected = measures_of(source, cuts, least=40, most=55)
-    tally = judge("d", text_facts(text), chunks, Limits(40, 55, "tokens"))
-    assert tally.chunks > 5
-    assert tally.compliance == expected.sizes
-    assert tally.boundaries == expected.boundaries
-    assert tally.overlap == pytest.approx(1 - expected.unique)

@@ -17,7 +17,7 @@ from rag_nodes.apps.render.html import Html, tag
 from rag_nodes.apps.render.parts import notice, title_of
 from rag_nodes.apps.render.statistics import statistics
 from rag_nodes.errors import RagNodesError
-from rag_nodes.metadata import TOKEN_COUNT
+from rag_nodes.metadata import DECISION, TOKEN_COUNT
 
 if TYPE_CHECKING:
     from rag_nodes.apps.cuts import AllCuts, Cuts
@@ -184,9 +184,11 @@ def _drawing(cuts: Cuts, strategy: str, document: str, place: Place, pages: list
 def _summary(cuts: Cuts, strategy: str, document: str) -> Html:
     parser = cuts.comparison.parsers[strategy]
     known = cuts.comparison.statistics.get(strategy)
-    sizes = [int(one.metadata.get(TOKEN_COUNT) or 0) for one in cuts.nodes(strategy, document)]
+    nodes = cuts.nodes(strategy, document)
+    sizes = [int(one.metadata.get(TOKEN_COUNT) or 0) for one in nodes]
     if not sizes:
         why = known.error if known and known.error else "this parser made no chunk of it"
         return notice("error", why)
     configuration = {"class": parser.class_name(), **parser.to_dict()}
-    return statistics(strategy, configuration, sizes, cuts.tally(strategy, document))
+    choice = str(nodes[0].metadata.get(DECISION) or "")
+    return statistics(strategy, configuration, sizes, cuts.tally(strategy, document), choice)

@@ -19,6 +19,7 @@ from rag_nodes.cli.render_text import (
     table,
 )
 from rag_nodes.metadata import (
+    DECISION,
     FILE_NAME,
     HEADING_PATH,
     PAGE_END,
@@ -96,6 +97,8 @@ def summary(document: Document, title: str, nodes: Sequence[TextNode]) -> Render
     if tokens:
         mean = sum(tokens) / len(tokens)
         rows[-1] = ("Chunks", f"{len(nodes):,} · tokens {mean:,.0f} mean, {max(tokens):,} max")
+    if nodes and (choice := nodes[0].metadata.get(DECISION)):
+        rows.append(("Chosen", one_line(str(choice))))
     rows += [("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ()]
     return facts(rows)
 

@@ -53,7 +53,9 @@ def embedding_spent(report: IngestReport) -> str:
 
 
 def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
-    """A row per file, of many only those that need attention; then what was wrong with them.
+    """A row per file, of many only those that need attention; then what is to be said of them.
+
+    That is what was wrong with them, and what a parser chose that decides per document.
 
     "Stored" counts the chunks of the file in the collection of each parser, in the order of the
     parsers, and says of how many where some are missing.
@@ -84,6 +86,9 @@ def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
         named = "" if file.status == "failed" else f"{_name(file)}: "
         for said in _said(file):
             yield plain(f"{named}{one_line(said)}", _STYLES.get(file.status, ""))
+        for column in file.columns.values():
+            if column.choice:
+                yield plain(f"{_name(file)}: {one_line(column.choice)}", "dim")
 
 
 def _said(file: FileOutcome) -> list[str]:

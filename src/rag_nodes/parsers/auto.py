@@ -14,7 +14,7 @@ from llama_index.core.schema import BaseNode
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.auto_rules import SEMANTIC, rule_for
-from rag_nodes.parsers.auto_signals import Signals, measures_of, sample_of, signals_of
+from rag_nodes.parsers.auto_signals import sample_of, signals_of
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
 from rag_nodes.parsers.origins import origins_of
@@ -42,8 +42,15 @@ _SHARED = ("chunk_size", "min_chunk_size", "chunk_overlap", "tokenizer", "langua
 """Options every candidate takes from this parser, where it has them."""
 _FIXED: Mapping[str, Any] = MappingProxyType({"unit": "tokens", "whole_document_below": 0})
 """Options that make the sizes of all candidates comparable."""
-_MARGIN = 0.1
-"""By how much the parser a rule names may score under the best one."""
+_FLAT = 250
+"""Tokens of a node where nothing but sentences says where to cut."""
+_ORDERED = 500
+"""Tokens where headings or speakers hold together what belongs together."""
+_SIZES: Mapping[str, int] = MappingProxyType({"heading": _ORDERED, "sentence": _ORDERED})
+_MOST_SHARED = 5
+"""Of a smaller node than was asked for, neighbours share at most one part in so many."""
+_LONGEST_TOKEN = 128
+"""Characters; a text of more per token than this need not be counted to be known as long."""
 
 
 def _default_candidates() -> dict[str, dict[str, Any]]:
@@ -56,37 +63,38 @@ class Decision:
 
     Attributes:
         chosen: name of the candidate; "whole" for a document kept as one node.
-        reasons: sentences that lead from the signals to the choice.
+        reason: why, as one sentence.
+        chunk_size: tokens a node may hold.
         signals: what was seen in the document, by name.
-        scores: how well each candidate that was tried suits the document, 0 to 1.
     """
 
     chosen: str
-    reasons: tuple[str, ...]
+    reason: str
+    chunk_size: int
     signals: dict[str, float]
-    scores: dict[str, float]
 
     def __str__(self) -> str:
-        scores = ", ".join(f"{name} {score:.2f}" for name, score in self.scores.items())
-        return f"{self.chosen}: {' '.join(self.reasons)}" + (f" [{scores}]" if scores else "")
+        return f"{self.chosen}: {self.reason}"
 
 
 class AutoNodeParser(SpanNodeParser):
-    """Picks the parser that suits each document, without labels or a model (S3-25, S3-26).
+    """Picks the parser and the size that suit each document, without labels or a model.
 
-    Rules look at headings, speakers, paragraphs and sentences and name a parser; each candidate
-    then cuts the document, or a sample of a long one, and is scored by what needs no question:
-    sizes kept, cuts at sentence ends, tables and code left whole, headings at the front of nodes,
-    little repeated. The named parser is taken unless another scores clearly better. The choice
-    and its numbers are in every node's metadata and in `explain`.
+    (S3-25, S3-26.) A few windows of the document are looked at, and rules over its headings,
+    records, tables, columns, speakers, paragraphs and sentences name a parser; that one alone then
+    cuts the document. Up to 250 tokens go into a node, up to 500 where headings or speakers order
+    the text. The choice and its reason are in every node's metadata and in `explain`.
 
     Grouping by meaning costs embeddings and brought no consistent gain where it was measured, so
     it is a candidate only where you name it: `candidates={"semantic": {}, "heading": {}, ...}`.
 
     Args:
-        chunk_size: tokens a node may hold, whichever parser is picked.
-        min_chunk_size: tokens a node should hold, where the parser that is picked has a least.
-        chunk_overlap: tokens neighbours may share, where the parser that is picked overlaps.
+        chunk_size: tokens a node may hold, whichever parser is picked; always kept.
+        choose_size: whether less is taken where that suits the document; False for `chunk_size`.
+        min_chunk_size: tokens a node should hold, where the parser that is picked has a least; at
+            most half of the size that is chosen.
+        chunk_overlap: tokens neighbours may share, where the parser that is picked overlaps; at
+            most a fifth of a size that is chosen smaller than `chunk_size`.
         whole_document_below: a document with fewer tokens stays one node; 0 turns it off.
         candidates: what may be picked: "heading", "token-overlap", "sentence", "recursive" or
             "semantic", each with options of its class as plain data. Sizes are set here.
@@ -101,6 +109,7 @@ class AutoNodeParser(SpanNodeParser):
     """
 
     chunk_size: int = Field(default=750, ge=LEAST_TOKENS)
+    choose_size: bool = Field(default=True)
     min_chunk_size: int = Field(default=100, ge=0)
     chunk_overlap: int = Field(default=100, ge=0)
     whole_document_below: int = Field(default=500, ge=0)
@@ -123,9 +132,24 @@ class AutoNodeParser(SpanNodeParser):
                 f"candidate {name!r} must not set {', '.join(clash)}; it is the same for all "
                 "candidates: set sizes, tokenizer and language on AutoNodeParser"
             )
-        given = {**{option: getattr(self, option) for option in _SHARED}, **_FIXED}
+        given = {
+            **{option: getattr(self, option) for option in _SHARED},
+            **_FIXED,
+            **self._sizes(name),
+        }
         own = {key: value for key, value in given.items() if key in strategy.model_fields}
         return strategy(**{**own, **options})
+
+    def _sizes(self, name: str) -> dict[str, int]:
+        """The sizes of a candidate."""
+        size = _SIZES.get(name, _FLAT)
+        if not self.choose_size or size >= self.chunk_size:
+            return {}
+        return {
+            "chunk_size": size,
+            "min_chunk_size": min(self.min_chunk_size, size // 2),
+            "chunk_overlap": min(self.chunk_overlap, size // _MOST_SHARED),
+        }
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """Plain data, with the versions of the candidates: their cuts decide ours."""
@@ -153,64 +177,62 @@ class AutoNodeParser(SpanNodeParser):
                 )
         return super().from_dict(options)
 
+    def candidate(self, name: str) -> SpanNodeParser:
+        """The parser that cuts where the candidate of this name is chosen.
+
+        Raises:
+            ConfigurationError: it is no candidate.
+        """
+        if name not in self._parsers:
+            raise ConfigurationError(f"{name!r} is none of: {', '.join(self._parsers)}")
+        return self._parsers[name]
+
     def explain(self, text: str | BaseNode) -> Decision:
         """What would be picked for a text or document, and why; costs no embedding."""
         if isinstance(text, str):
-            return self._decide(self._source(text))[0]
+            return self._decide(self._source(text))
         (origin,) = origins_of([text])
-        return self._decide(self._source_of(origin))[0]
+        return self._decide(self._source_of(origin))
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """The cuts of the parser that suits the text."""
-        decision, cuts = self._decide(source)
-        if cuts is None:
-            cuts = list(self._parsers[decision.chosen].spans(source))
+        decision = self._decide(source)
+        if decision.chosen == WHOLE:
+            cuts: Iterable[Cut] = _whole(source)
+        else:
+            cuts = self._parsers[decision.chosen].spans(source)
         yield from _marked(cuts, decision)
 
     async def aspans(self, source: SourceText) -> list[Cut]:
         """The same cuts; the parser that is picked is awaited."""
-        decision, cuts = await asyncio.to_thread(self._decide, source)
-        if cuts is None:
-            cuts = await self._parsers[decision.chosen].aspans(source)
-        return list(_marked(cuts, decision))
+        decision = await asyncio.to_thread(self._decide, source)
+        if decision.chosen == WHOLE:
+            return list(_marked(_whole(source), decision))
+        return list(_marked(await self._parsers[decision.chosen].aspans(source), decision))
 
-    def _decide(self, source: SourceText) -> tuple[Decision, list[Cut] | None]:
-        """The decision, and the cuts where trying the candidates has already made them."""
-        packer = source.packer
-        if packer.start == packer.end:
-            return Decision(WHOLE, ("The document is blank.",), {}, {}), []
-        tokens = packer.count(packer.start, packer.end)
-        if tokens < self.whole_document_below and tokens <= self.chunk_size:
-            reason = f"{tokens} tokens are under {self.whole_document_below}."
-            facts = {keys.WHOLE_DOCUMENT: True}
-            decision = Decision(WHOLE, (reason,), {"tokens": tokens}, {})
-            return decision, [Cut(packer.start, packer.end, facts)]
-        sample = sample_of(source, encoding=self.tokenizer, language=packer.language)
-        tried = {
-            name: list(parser.spans(sample))
-            for name, parser in self._parsers.items()
-            if name != SEMANTIC
-        }
-        decision = self._judge(signals_of(packer, sample.packer), sample, tried)
-        return decision, tried.get(decision.chosen) if sample is source else None
-
-    def _judge(
-        self, signals: Signals, sample: SourceText, tried: Mapping[str, list[Cut]]
-    ) -> Decision:
-        scores = {
-            name: measures_of(sample, cuts, self.min_chunk_size, self.chunk_size).score
-            for name, cuts in tried.items()
-        }
+    def _decide(self, source: SourceText) -> Decision:
+        if not source.text.strip():
+            return Decision(WHOLE, "The document is blank.", self.chunk_size, {})
+        if len(source.text) <= self.whole_document_below * _LONGEST_TOKEN:
+            tokens = source.packer.count(source.packer.start, source.packer.end)
+            if tokens < self.whole_document_below and tokens <= self.chunk_size:
+                reason = f"{tokens} tokens are under {self.whole_document_below}."
+                return Decision(WHOLE, reason, self.chunk_size, {"tokens": tokens})
+        sample = sample_of(source, language=self.language)
+        signals = signals_of(source, sample, cohesion=SEMANTIC in self._parsers)
         chosen, reason = rule_for(signals, self._parsers, self.chunk_size)
-        reasons = [reason]
-        best = max(scores, key=lambda name: scores[name], default=SEMANTIC)
         if not chosen:
-            chosen = best
-            reasons = ["No rule names a candidate, so the best score decides."]
-        elif chosen in scores and scores[chosen] < scores[best] - _MARGIN:
-            reasons.append(f"But {best} scores {scores[best]:.2f}, {chosen} {scores[chosen]:.2f}.")
-            chosen = best
-        return Decision(chosen, tuple(reasons), asdict(signals), scores)
+            chosen, reason = next(iter(self._parsers)), "No rule names another candidate"
+        size: int = self._parsers[chosen].chunk_size  # type: ignore[attr-defined] # all have one
+        return Decision(
+            chosen, f"{reason}, so nodes hold up to {size} tokens.", size, asdict(signals)
+        )
+
+
+def _whole(source: SourceText) -> Iterator[Cut]:
+    packer = source.packer
+    if packer.start < packer.end:
+        yield Cut(packer.start, packer.end, {keys.WHOLE_DOCUMENT: True})
 
 
 def _known() -> str:

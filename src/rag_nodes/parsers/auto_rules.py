@@ -18,12 +18,14 @@ _LONGEST_SECTION = 8
 """In nodes; where half of all sections are longer, headings hardly say where to cut."""
 _SPEAKERS = 0.3
 """Share of lines with a speaker from which a text is taken for a conversation."""
+_RECORDS = 0.6
+"""Share of lines in records, or of text in tables, from which a text is taken for data."""
 _LONG_SENTENCE = 150
 """Tokens; where half of a text is in longer ones, they are no sentences."""
 
 
 def rule_for(signals: Signals, allowed: Container[str], chunk_size: int) -> tuple[str, str]:
-    """The candidate of the first rule that applies, and the reason as a sentence.
+    """The candidate of the first rule that applies, and the reason, a sentence without its stop.
 
     Args:
         signals: what was seen.
@@ -34,7 +36,9 @@ def rule_for(signals: Signals, allowed: Container[str], chunk_size: int) -> tupl
         Name and reason; both "" where no rule applies.
     """
     for name, reason in (
+        ("token-overlap", _data(signals)),
         ("heading", _headings(signals, chunk_size)),
+        ("recursive", _columns(signals)),
         ("recursive", _no_sentences(signals)),
         ("sentence", _conversation(signals)),
         (SEMANTIC, _unbroken(signals, chunk_size)),
@@ -55,20 +59,34 @@ def _headings(signals: Signals, chunk_size: int) -> str:
         return ""
     return (
         f"{_several(signals.headings, 'heading')} on {_several(signals.levels, 'level')}, every "
-        f"{signals.section_tokens} tokens, order {signals.under_headings:.0%} of the text."
+        f"{signals.section_tokens} tokens, order {signals.under_headings:.0%} of the text"
     )
+
+
+def _data(signals: Signals) -> str:
+    if signals.records and signals.record_share >= _RECORDS:
+        return f"{signals.records} records with the same fields, {signals.record_share:.0%} of it"
+    if signals.table_share >= _RECORDS:
+        return f"Tables are {signals.table_share:.0%} of the text"
+    return ""
+
+
+def _columns(signals: Signals) -> str:
+    if signals.record_share < _RECORDS:
+        return ""
+    return f"{signals.record_share:.0%} of the lines have the same number of columns"
 
 
 def _no_sentences(signals: Signals) -> str:
     if signals.sentence_tokens <= _LONG_SENTENCE:
         return ""
-    return f"Half of the text is in sentences of {signals.sentence_tokens} tokens and more."
+    return f"Half of the text is in sentences of {signals.sentence_tokens} tokens and more"
 
 
 def _conversation(signals: Signals) -> str:
     if signals.speaker_share < _SPEAKERS:
         return ""
-    return f"{signals.speaker_share:.0%} of the lines begin with a speaker."
+    return f"{signals.speaker_share:.0%} of the lines begin with a speaker"
 
 
 def _unbroken(signals: Signals, chunk_size: int) -> str:
@@ -76,14 +94,14 @@ def _unbroken(signals: Signals, chunk_size: int) -> str:
         return ""
     return (
         f"No headings, and paragraphs of {signals.paragraph_tokens} tokens do not say where "
-        f"topics change; neighbouring sentences share {signals.cohesion:.0%} of their words."
+        f"topics change; neighbouring sentences share {signals.cohesion:.0%} of their words"
     )
 
 
 def _paragraphs(signals: Signals) -> str:
     return (
         f"{_several(signals.headings, 'heading')} to go by; paragraphs of "
-        f"{signals.paragraph_tokens} tokens and sentences of {signals.sentence_tokens} decide."
+        f"{signals.paragraph_tokens} tokens and sentences of {signals.sentence_tokens} decide"
     )
 
 

@@ -131,7 +131,7 @@ PRESETS: dict[str, Preset] = {
             "auto",
             AutoNodeParser,
             "Automatic",
-            "picks a parser for each document and says why",
+            "picks a parser and a size for each document and says why",
             ("S3-25", "S3-26"),
         ),
     )

@@ -22,7 +22,7 @@ from rag_nodes.errors import (
     StoreError,
     UnknownModelError,
 )
-from rag_nodes.metadata import FILE_NAME, SOURCE, SOURCE_HASH
+from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH
 from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.family import by_family, is_leaf
@@ -164,6 +164,7 @@ class ColumnRun:
             deposit.expect(chunks)
             return
         nodes = self._parse(document)
+        deposit.choice = next((node.metadata.get(DECISION) for node in nodes), None)
         ids = {node.node_id for node in nodes}
         kept = {node.node_id for node in nodes if _is_kept(node, stored, source_hash)}
         self._unchanged += sum(not stored[one].is_parent for one in kept)

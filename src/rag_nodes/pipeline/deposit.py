@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rag_nodes.pipeline.report import FileColumn
+from rag_nodes.pipeline.report import ColumnStatus, FileColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,11 +20,13 @@ class Deposit:
     Attributes:
         label: the document, for messages.
         stale: ids of former chunks that are still there.
+        choice: what its parser chose for it and why, if that is one that decides.
     """
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.stale: list[str] = []
+        self.choice: str | None = None
         self._chunks: int | None = None
         self._former = 0
         self._due: Counter[bool] = Counter()
@@ -63,6 +65,8 @@ class Deposit:
         """What became of it; ask when the run is over."""
         chunks = self._chunks or 0
         if self.is_stored and not self.stale:
-            return FileColumn("stored" if self._touched else "unchanged", chunks, chunks)
+            status: ColumnStatus = "stored" if self._touched else "unchanged"
+            return FileColumn(status, chunks, chunks, choice=self.choice)
         former = self._former if self.stale else 0
-        return FileColumn("incomplete", chunks, chunks - self._due[True], former, self._error)
+        stored = chunks - self._due[True]
+        return FileColumn("incomplete", chunks, stored, former, self._error, self.choice)

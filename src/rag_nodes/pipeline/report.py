@@ -45,6 +45,7 @@ class FileColumn:
         former: chunks of the file's former version that are still there. They are deleted when
             all new ones are stored.
         error: why it is incomplete; None otherwise.
+        choice: what a parser that decides per document chose for it and why, where it was cut.
     """
 
     status: ColumnStatus
@@ -52,6 +53,7 @@ class FileColumn:
     stored: int
     former: int = 0
     error: str | None = None
+    choice: str | None = None
 
     @property
     def lack(self) -> str | None:

@@ -19,7 +19,11 @@ _LISTED = 8
 
 
 def statistics(
-    strategy: str, configuration: Mapping[str, object], sizes: Sequence[int], tally: Tally
+    strategy: str,
+    configuration: Mapping[str, object],
+    sizes: Sequence[int],
+    tally: Tally,
+    choice: str = "",
 ) -> Html:
     """Warnings, a table and a histogram.
 
@@ -28,10 +32,12 @@ def statistics(
         configuration: plain options of the parser, with its "class".
         sizes: tokens of each chunk, in order.
         tally: measures of the same chunks.
+        choice: what a parser that decides per document chose and why, "" from any other.
     """
     return tag(
         "div",
         _warnings(tally),
+        tag("p", f"Chosen: {choice}", cls="rn-config", dir="auto") if choice else None,
         tag("div", _table(sizes, tally), histogram(sizes, "tokens", colour_of(strategy)),
             cls="rn-overview"),
         tag("p", summary_of(configuration), cls="rn-config"),
