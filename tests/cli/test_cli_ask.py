@@ -69,6 +69,14 @@ def test_the_mode_decides_which_scores_there_are(
     assert {name: hit[name] is not None for name in scores} == scores
 
 
+def test_a_found_chunk_has_text_file_page_and_distance(handbook: Callable[..., Ended]) -> None:
+    for hit in handbook(SAND, "--json").json["hits"]:
+        assert hit["text"]
+        assert hit["metadata"]["file_name"] == "handbook.pdf"
+        assert hit["metadata"]["page_start"] >= 1
+        assert hit["distance"] == pytest.approx(1 - hit["similarity"])
+
+
 def test_an_unknown_mode_is_a_usage_error(handbook: Callable[..., Ended]) -> None:
     assert handbook(SAND, "--mode", "psychic").code == ExitCode.USAGE
 

@@ -41,12 +41,18 @@ class Hit:
         """What an answer is made from: the surroundings, else the node itself."""
         return self.surroundings or self.node
 
+    @property
+    def distance(self) -> float | None:
+        """Cosine distance of question and node, one minus the similarity (S4-18)."""
+        return None if self.similarity is None else 1 - self.similarity
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
         return {
             "rank": self.rank,
             "score": self.score,
             "similarity": self.similarity,
+            "distance": self.distance,
             "keyword_score": self.keyword_score,
             "origin": self.origin,
             "node_id": self.node.node_id,

@@ -72,6 +72,7 @@ class Chunk(BaseModel):
     oversized: bool = Field(default=False, description="One block larger than the limit.")
     score: float | None = Field(default=None, description="What the answer's chunks are ranked by.")
     similarity: float | None = Field(default=None, description="Cosine of question and chunk.")
+    distance: float | None = Field(default=None, description="One minus the similarity.")
     read: ReadReply | None = Field(
         default=None, description="What is read in its place; null where it is read itself."
     )
@@ -98,7 +99,9 @@ class Chunk(BaseModel):
     @classmethod
     def found(cls, hit: Hit, index: int) -> Chunk:
         """A hit as plain data."""
-        chunk = cls.of(hit.node, index, score=hit.score, similarity=hit.similarity)
+        chunk = cls.of(
+            hit.node, index, score=hit.score, similarity=hit.similarity, distance=hit.distance
+        )
         node = hit.surroundings
         if node is not None:
             chunk.read = ReadReply(text=node.text, start=node.start_char_idx, end=node.end_char_idx)
