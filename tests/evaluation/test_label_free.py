@@ -16,6 +16,7 @@ from rag_nodes.evaluation import (
     total,
 )
 from rag_nodes.parsers import get_parser
+from rag_nodes.text.formats import Format
 from rag_nodes.text.spans import Span
 
 TABLE = "| name | size |\n|---|---|\n| oak | 9 |\n| ash | 7 |"
@@ -175,3 +176,12 @@ def test_cost_counts_what_the_model_reads_and_says_when_the_price_is_unknown() -
 )
 def test_limits_are_those_the_parser_was_configured_with(preset: str, limits: Limits) -> None:
     assert limits_of(get_parser(preset)) == limits
+
+
+def test_measures_see_the_blocks_that_the_parsers_saw() -> None:
+    text = "```\nOne sentence. Another one.\n```"
+    plain, markdown = (text_facts(text, text_format) for text_format in (Format.PLAIN, None))
+    assert not plain.blocks
+    assert len(plain.sentences) > 0
+    assert len(markdown.blocks) == 1
+    assert not markdown.sentences

@@ -23,6 +23,7 @@ from rag_nodes.evaluation import (
 )
 from rag_nodes.metadata import OVERSIZED, TOKEN_COUNT, display_name
 from rag_nodes.parsers import leaf_nodes
+from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokenizers import count_tokens
 
@@ -94,7 +95,9 @@ class Cuts:
     def facts(self, document: str) -> TextFacts:
         """What a document's text says, but for how alike its sentences are."""
         if document not in self._facts:
-            self._facts[document] = text_facts(self.text_of(document))
+            text = self.text_of(document)
+            text_format = format_in(self.documents[document].metadata, text)
+            self._facts[document] = text_facts(text, text_format)
         return self._facts[document]
 
     def tally(self, strategy: str, document: str) -> Tally:

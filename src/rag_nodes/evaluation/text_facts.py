@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.text.blocks import Kind
 from rag_nodes.text.cohesion import Distances, unit_rows
+from rag_nodes.text.formats import Format
 from rag_nodes.text.packing import Packer
 
 if TYPE_CHECKING:
@@ -46,9 +47,14 @@ class TextFacts:
     similarity: NDArray[np.float64] | None = None
 
 
-def text_facts(text: str) -> TextFacts:
-    """Read a text once for all measures but cohesion."""
-    packer = Packer(text)
+def text_facts(text: str, text_format: Format | None = None) -> TextFacts:
+    """Read a text once for all measures but cohesion.
+
+    Args:
+        text: the text.
+        text_format: what its parsers take to mark its structure; None to judge by the text.
+    """
+    packer = Packer(text, text_format=text_format)
     units = {block: packer.units_of(block) for block in packer.blocks}
     inner = {unit.end for found in units.values() for unit in found}
     return TextFacts(

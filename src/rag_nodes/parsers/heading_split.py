@@ -73,7 +73,7 @@ class Splitter:
             facts[keys.CODE_LANGUAGE] = block.info.split()[0]
         if packer.count(*part) > self.size:
             facts[keys.OVERSIZED] = True
-        if any(_is_cut(block, part) for block in blocks):
+        if "code" in facts.get(keys.BLOCKS, ()) and any(_is_cut(block, part) for block in blocks):
             facts[keys.SPLIT_BLOCK] = True
         facts.update(table_header(packer, part.start))
         return facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import PurePath
@@ -32,10 +33,9 @@ _MARKDOWN = ("\n\n# ", "\n## ", "\n### ", "\n```", "](")
 _TABLE = ("|---", "| ---", "|:-", "| :-")
 _OTHER = ("\n.. ", "::\n", ":`")
 """What begins a directive or comment, announces literal text, and names a role, in RST."""
-_UNDERLINED = compiled(r"\n([^\W_][^\n]*+)\n(([~^\"'+*.])\3{3,}+)[ \t]*+\n")
-"""A title underlined with what underlines nothing in Markdown."""
-_FRAMED = compiled(r"\n(([=*#-])\2{3,}+)[ \t]*+\n[^\n]++\n\1[ \t]*+\n")
-"""A title with the same line above and below it."""
+_LINE = compiled(r"\n(([~^\"'+*.=#-])\2{3,}+)[ \t]*+(?=\n)")
+_UNDERLINES = frozenset("~^\"'+*.")
+"""Marks that underline nothing in Markdown."""
 
 
 def format_of(text: str, file_name: str = "") -> Format:
@@ -57,9 +57,19 @@ def format_of(text: str, file_name: str = "") -> Format:
         sample = sample.replace("\r\n", "\n").replace("\r", "\n")
     marks = _MARKDOWN + _TABLE if "|" in sample else _MARKDOWN
     balance = sum(map(sample.count, marks)) - sum(map(sample.count, _OTHER))
-    balance -= sum(len(title) <= len(line) for title, line, _ in _UNDERLINED.findall(sample))
-    balance -= len(_FRAMED.findall(sample))
+    balance -= sum(_underlines(sample, line) for line in _LINE.finditer(sample))
     return Format.MARKDOWN if balance > 0 or (balance == 0 and not suffix) else Format.PLAIN
+
+
+def _underlines(sample: str, line: re.Match[str]) -> bool:
+    """Whether a line of one mark belongs to a title as no Markdown has it."""
+    run, mark = line.groups()
+    above = sample.rfind("\n", 0, line.start())
+    title = sample[above + 1 : line.start()]
+    if not title.strip() or len(title) > len(run):
+        return False
+    framed = sample.endswith(f"\n{run}", 0, above)
+    return framed or (mark in _UNDERLINES and title[0].isalnum())
 
 
 def format_in(metadata: Mapping[str, Any], text: str) -> Format:
