@@ -26,9 +26,10 @@ from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH
 from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.family import by_family, is_leaf
-from rag_nodes.pipeline.batches import Waiting, lacks_vector, requests_of
+from rag_nodes.pipeline.batches import Waiting, requests_of
 from rag_nodes.pipeline.counts import Counts, tokens_of
 from rag_nodes.pipeline.deposit import Deposit
+from rag_nodes.pipeline.embedding import embed
 from rag_nodes.pipeline.report import ParserOutcome, Progress
 from rag_nodes.store import is_complete
 from rag_nodes.transforms import EmbeddingGuard
@@ -239,7 +240,7 @@ class ColumnRun:
     def _take(self, part: Waiting) -> None:
         """Store the chunks of one request, so that no later failure costs their vectors."""
         with self._timed("embed"):
-            embedded = self._embedded(part)
+            embedded = embed(part, self._models, self._refused)
         written = self._written + sum(is_leaf(node) for node, _ in embedded)
         self._report(Progress("embed", self.name, written, self._wanted))
         with self._timed("store"):
@@ -267,40 +268,9 @@ class ColumnRun:
         for deposit in done:
             deposit.stale.clear()
 
-    def _embedded(self, part: Waiting) -> Waiting:
-        """What has its vectors now; where a request is refused, each chunk goes alone (S3-19)."""
-        try:
-            self._embed([node for node, _ in part if lacks_vector(node)])
-        except UnknownModelError:
-            raise
-        except ModelRequestError as error:
-            if len(part) > 1:
-                logger.info("%s: refused, embedding its chunks one by one", self.name)
-                accepted = [one for alone in part for one in self._embedded([alone])]
-                # Parents are stored with their children, of which none was accepted.
-                return accepted if any(is_leaf(node) for node, _ in accepted) else []
-            [(node, deposit)] = part
-            deposit.fail(_said(error))
-            self._note(f"{deposit.label}, chunk {node.node_id}", error)
-            return []
-        return part
-
-    def _embed(self, nodes: list[BaseNode]) -> None:
-        """Give the nodes their vectors, in place."""
-        from rag_nodes.models import map_model_error
-
-        if not nodes:
-            return
-        try:
-            with self._embedding.counting():
-                self._models.embedding(nodes)
-        except RagNodesError:
-            raise
-        except Exception as error:
-            # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
-            raise map_model_error(
-                error, model=self._models.embedding_name, api_base=None
-            ) from error
+    def _refused(self, node: BaseNode, deposit: Deposit, error: ModelRequestError) -> None:
+        deposit.fail(_said(error))
+        self._note(f"{deposit.label}, chunk {node.node_id}", error)
 
     @contextmanager
     def _timed(self, stage: Stage) -> Iterator[None]:
