@@ -239,7 +239,7 @@ class ColumnRun:
 
     def _take(self, part: Waiting) -> None:
         """Store the chunks of one request, so that no later failure costs their vectors."""
-        with self._timed("embed"):
+        with self._timed("embed"), self._embedding.counting():
             embedded = embed(part, self._models, self._refused)
         written = self._written + sum(is_leaf(node) for node, _ in embedded)
         self._report(Progress("embed", self.name, written, self._wanted))
