@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 BY_BUDGET = "Same token budget"
 BY_COUNT = "Same number of chunks"
 _PRESETS = {
-    "workbench": "workbench: gpt-4o, 5 chunks",
-    "crawl": "crawl: 3 chunks, similarity from 0.3",
-    "pdf-qa": "pdf-qa: gpt-3.5-turbo, 10 chunks, similarity from 0.2",
+    "workbench": "workbench: gpt-4o, top 5",
+    "crawl": "crawl: top 3",
+    "pdf-qa": "pdf-qa: gpt-3.5-turbo, top 10",
 }
 """Presets of answers and what they are called; a test compares them with `ANSWER_PRESETS`."""
 _LONGEST = 4096
