@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from llama_index.core import Document
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.schema import MetadataMode, NodeWithScore
 from parser_laws import (
@@ -19,7 +20,8 @@ from strategies import TEXTS
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import ORIGINAL_TEXT, WINDOW
+from rag_nodes.metadata import ORIGINAL_TEXT, WINDOW, WINDOW_PLACE
+from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.sentence import SentenceNodeParser
 from rag_nodes.parsers.source import SourceText
 from rag_nodes.text.sentences import sentence_spans
@@ -235,3 +237,29 @@ def test_a_numbered_heading_is_one_sentence() -> None:
     parser = SentenceNodeParser(chunk_size=1, chunk_overlap=0)
     text = "## 2. Installation\n\nChoose a place. Mount it."
     assert parser.split_text(text) == ["## 2. Installation", "Choose a place.", "Mount it."]
+
+
+PAGES = ["# One\n\n" + " ".join(SENTENCES[:5]) + "\n\n", "# Two\n\n" + " ".join(SENTENCES[5:])]
+
+
+@pytest.mark.parametrize("before", [None, "page", "heading"])
+def test_s2_24_a_window_is_a_slice_of_the_document_that_knows_its_pages_and_headings(
+    before: str | None,
+) -> None:
+    text = "".join(PAGES)
+    document = Document(text=text, metadata={"page_starts": [0, len(PAGES[0])], "total_pages": 2})
+    nodes = get_parser(before, min_chunk_size=0)([document]) if before == "heading" else [document]
+    nodes = get_parser("page")(nodes) if before == "page" else nodes
+    for node in get_parser("sentence-window")(nodes):
+        place, window = node.metadata[WINDOW_PLACE], node.metadata[WINDOW]
+        assert text[place["start_char"] : place["end_char"]] == window
+        assert node.text in window
+        page = 1 if place["start_char"] < len(PAGES[0]) else 2
+        assert place["page_start"] == page
+        assert place["heading_path"] == [["One"], ["Two"]][page - 1]
+
+
+def test_what_a_later_parser_cuts_out_of_a_node_has_not_its_window() -> None:
+    nodes = get_parser("sentence-window")([Document(text=" ".join(SENTENCES))])
+    for node in get_parser("fixed", chunk_size=10, chunk_overlap=0)(nodes):
+        assert {WINDOW, ORIGINAL_TEXT, WINDOW_PLACE}.isdisjoint(node.metadata)

@@ -174,7 +174,9 @@ def _reply(one: Column, scale: Scale | None, shown: Shown) -> tuple[Html | None,
 
 
 def _effort(one: Column, answer: Answer) -> str:
-    left = f" ({answer.left_out} left out)" if answer.left_out else ""
+    notes = [f"{answer.left_out} left out"] if answer.left_out else []
+    notes += ["last chunk cut"] if answer.cut else []
+    left = f" ({', '.join(notes)})" if notes else ""
     context = count(answer.context_tokens, "context token")
     spent = [f"{context}{left}", *([answer.widening] if answer.widening else [])]
     spent.append(seconds(one.seconds.get("total", 0.0)))
