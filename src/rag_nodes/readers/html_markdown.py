@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from bs4.element import Tag
+from bs4.element import NavigableString, Tag
 from markdownify import MarkdownConverter
 
 from rag_nodes.readers.escape import link
 from rag_nodes.readers.html_tree import (
     dissolve_layout_tables,
-    escape_texts,
+    escaped,
     number_items,
     whole_number,
 )
@@ -39,7 +39,6 @@ def markdown_of(content: Tag) -> str:
     """Write a page as Markdown."""
     dissolve_layout_tables(content)
     number_items(content)
-    escape_texts(content)
     converter = _Converter(
         heading_style="atx",
         escape_asterisks=False,
@@ -54,6 +53,9 @@ def markdown_of(content: Tag) -> str:
 
 class _Converter(MarkdownConverter):
     """markdownify with our own way of writing some elements."""
+
+    def process_text(self, el: NavigableString, parent_tags: set[str] | None = None) -> str:
+        return escaped(el, super().process_text(el, parent_tags))  # type: ignore[misc]
 
     def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         if text.strip() in _PERMALINKS:

@@ -232,11 +232,11 @@ def number_items(content: Tag) -> None:
             number += 1
 
 
-def escape_texts(content: Tag) -> None:
-    """Escape texts that would open a Markdown block where they start a line."""
-    for text in content.find_all(string=True):
-        if text.strip() and not text.find_parent(_AS_IT_IS) and _starts_a_line(text):
-            text.replace_with(_unlike_markdown(_BLANKS.sub(" ", text)))
+def escaped(node: NavigableString, text: str) -> str:
+    """The text of a node, escaped where it starts a line and would open a Markdown block."""
+    if text.strip() and not node.find_parent(_AS_IT_IS) and _starts_a_line(node):
+        return _unlike_markdown(_BLANKS.sub(" ", text))
+    return text
 
 
 def whole_number(tag: Tag, attribute: str, otherwise: int) -> int:
