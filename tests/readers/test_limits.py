@@ -23,6 +23,7 @@ def test_the_limits_are_those_of_the_documentation() -> None:
         "file_bytes": 500 * MEGABYTE,
         "pages": 20_000,
         "characters": 100_000_000,
+        "share": None,
     }
     stated = " ".join(DOCS.read_text(encoding="utf-8").split())
     assert (
@@ -33,7 +34,7 @@ def test_the_limits_are_those_of_the_documentation() -> None:
 
 @pytest.mark.usefixtures("no_configuration")
 def test_the_settings_have_the_same_limits_unless_they_say_otherwise() -> None:
-    assert Settings().reading() == asdict(Limits())
+    assert Limits(**Settings().reading()) == Limits()
 
 
 def test_large_files_get_a_second_more_for_each_quarter_of_a_megabyte() -> None:

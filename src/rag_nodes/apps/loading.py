@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.report import FileStatus
     from rag_nodes.readers import ReadResult
 
+FAIR_SHARE = 20.0
+"""Seconds after which a file gives way to those of other visitors; large ones get more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -189,7 +192,7 @@ def read_documents(
     files: dict[str, FileOutcome] = {}
     for position, path in enumerate(paths):
         progress(Progress("read", path.name, position, len(paths)))
-        for result in read_all([path], limits=Limits(**limits)):
+        for result in read_all([path], limits=Limits(**limits, share=FAIR_SHARE)):
             if result.document is not None:
                 documents.append(result.document)
             source, outcome = _outcome(result)

@@ -7,13 +7,19 @@ takes seconds; it is replaced where it dies, is killed, or has grown.
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import RagNodesError, ReaderCrashedError, ReadError, ReadTimeoutError
+from rag_nodes.errors import (
+    CancelledError,
+    RagNodesError,
+    ReaderCrashedError,
+    ReadError,
+    ReadTimeoutError,
+)
 from rag_nodes.processes import ChildDiedError, ChildExpiredError, Children, unpack_error
+from rag_nodes.processes.turns import Turns
 from rag_nodes.readers.isolation_wire import unpack
 
 if TYPE_CHECKING:
@@ -67,26 +73,47 @@ class ReaderPool:
 
     def __init__(self, module: str = _CHILD) -> None:
         self._children = Children(module, kept=KEPT)
-        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self._turns = Turns(AT_ONCE)
 
-    def read(self, path: Path, limits: Limits, **options: Any) -> list[Reading | ReadError]:
+    def read(
+        self,
+        path: Path,
+        limits: Limits,
+        *,
+        started: Callable[[], None] = lambda: None,
+        **options: Any,
+    ) -> list[Reading | ReadError]:
         """Read a file that is one document.
 
         Args:
             path: an existing file.
             limits: of which the child's time and memory are held here, the others in the reader.
-            options: `layout`, see `read_pdf`; `keep_duplicates`, see `read_firecrawl`; `started`,
-                called when a child is ready and begins with the file.
+            started: called when a child is ready and begins with the file.
+            options: `layout`, see `read_pdf`; `keep_duplicates`, see `read_firecrawl`.
 
         Raises:
-            ReadTimeoutError: it took longer than `limits.seconds_for` its size.
+            ReadTimeoutError: it took longer than `limits.seconds_for` its size, or than
+                `limits.share_for` it while others waited for their turn.
             ReadMemoryError: it took more than `limits.memory_bytes`.
             ReaderCrashedError: the child died.
             CancelledError: see `interruptible`.
             RagNodesError: as the reader says.
         """
-        with self._turns:
-            return list(self.stream(path, limits, **options))
+        share = limits.share_for(path.stat().st_size)
+        with self._turns.take() as turn:
+
+            def begun() -> None:
+                self._turns.limit(turn, share)
+                started()
+
+            try:
+                return list(self.stream(path, limits, started=begun, **options))
+            except CancelledError:
+                if not turn.taken:
+                    raise
+                reason = f"reading it takes longer than {share:.4g} s, and others wait"
+                remedy = "split it, or try again when less is going on"
+                raise ReadTimeoutError(path, reason, remedy) from None
 
     def stream(
         self,

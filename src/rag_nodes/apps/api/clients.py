@@ -12,6 +12,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from rag_nodes.apps.api.failures import ApiError, too_large, without_paths
 from rag_nodes.apps.api.uploads import check_content, save
+from rag_nodes.apps.loading import FAIR_SHARE
 from rag_nodes.apps.options import Choice, make_parsers
 from rag_nodes.apps.session import CUT_SECONDS, Session
 from rag_nodes.apps.sessions import Sessions
@@ -173,7 +174,7 @@ class Client(Session):
         except ReadError as error:
             yield _failed(path.name, error)
             return
-        for result in read_all([path], limits=Limits(**self._settings.reading())):
+        for result in read_all([path], limits=Limits(**self._settings.reading(), share=FAIR_SHARE)):
             if result.error is not None:
                 yield _failed(path.name, result.error)
             elif result.document is not None:

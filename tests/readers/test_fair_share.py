@@ -1,0 +1,70 @@
+"""Files that take long give way to those of other people, and only to those."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.apps import loading
+from rag_nodes.errors import CancelledError, ReadTimeoutError
+from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.readers import Limits, Reading, isolation
+from rag_nodes.readers.base import SLOWEST
+from rag_nodes.readers.isolation import ReaderPool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SHARED = Limits(seconds=600, share=0.2)
+ALONE = Limits(seconds=600)
+
+
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[ReaderPool]:
+    monkeypatch.setattr(isolation, "AT_ONCE", 2)
+    made = ReaderPool("hostile_reader_child")
+    yield made
+    made.close()
+
+
+def file(folder: Path, name: str) -> Path:
+    path = folder / name
+    path.write_text("anything", encoding="utf-8")
+    return path
+
+
+def test_four_files_that_hang_do_not_keep_a_fifth_from_being_read(
+    pool: ReaderPool, tmp_path: Path
+) -> None:
+    with ThreadPoolExecutor(5) as threads:
+        hanging: list[Future[object]] = [
+            threads.submit(pool.read, file(tmp_path, f"{number}.hangs"), SHARED)
+            for number in range(4)
+        ]
+        good = [pool.read(file(tmp_path, f"{number}.answers"), SHARED) for number in range(3)]
+        assert all(isinstance(one, Reading) for (one,) in good)
+        while not all(one.done() for one in hanging):  # they give way only to who waits
+            pool.read(file(tmp_path, "last.answers"), SHARED)
+    for one in hanging:
+        with pytest.raises(ReadTimeoutError, match=r"longer than 0\.2 s, and others wait"):
+            one.result()
+
+
+def test_a_visitor_who_cancels_is_told_so_and_not_that_others_wait(
+    pool: ReaderPool, tmp_path: Path
+) -> None:
+    cancel = Interrupt()
+    with interruptible(cancel), pytest.raises(CancelledError):
+        pool.read(file(tmp_path, "a.hangs"), SHARED, started=cancel.set)
+
+
+def test_large_files_get_a_larger_share_and_without_one_a_file_never_gives_way() -> None:
+    assert SHARED.share_for(10 * SLOWEST) == 10.2
+    assert ALONE.share_for(10 * SLOWEST) is None
+
+
+def test_the_app_reads_with_a_share_of_seconds_and_not_of_minutes() -> None:
+    assert loading.FAIR_SHARE <= 20
