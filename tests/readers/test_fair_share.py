@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,18 +39,22 @@ def file(folder: Path, name: str) -> Path:
 def test_four_files_that_hang_do_not_keep_a_fifth_from_being_read(
     pool: ReaderPool, tmp_path: Path
 ) -> None:
-    with ThreadPoolExecutor(5) as threads:
-        hanging: list[Future[object]] = [
-            threads.submit(pool.read, file(tmp_path, f"{number}.hangs"), SHARED)
-            for number in range(4)
-        ]
-        good = [pool.read(file(tmp_path, f"{number}.answers"), SHARED) for number in range(3)]
-        assert all(isinstance(one, Reading) for (one,) in good)
-        while not all(one.done() for one in hanging):  # they give way only to who waits
-            pool.read(file(tmp_path, "last.answers"), SHARED)
-    for one in hanging:
-        with pytest.raises(ReadTimeoutError, match=r"longer than 0\.2 s, and others wait"):
-            one.result()
+    end = Interrupt()
+
+    def hang(number: int) -> None:
+        with interruptible(end):
+            pool.read(file(tmp_path, f"{number}.hangs"), SHARED)
+
+    with ThreadPoolExecutor(4) as threads:
+        hanging = [threads.submit(hang, number) for number in range(4)]
+        try:
+            good = [pool.read(file(tmp_path, f"{number}.answers"), SHARED) for number in range(2)]
+        finally:
+            end.set()
+    assert all(isinstance(one, Reading) for (one,) in good)
+    gave_way = [one for one in hanging if isinstance(one.exception(), ReadTimeoutError)]
+    assert gave_way
+    assert "longer than 0.2 s, and others wait" in str(gave_way[0].exception())
 
 
 def test_a_visitor_who_cancels_is_told_so_and_not_that_others_wait(
