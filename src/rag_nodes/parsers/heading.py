@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -15,8 +16,9 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
+from rag_nodes.parsers.heading_joins import Joining, Piece
 from rag_nodes.parsers.heading_meaning import Meaning
-from rag_nodes.parsers.heading_sections import Outline
+from rag_nodes.parsers.heading_sections import Outline, kinds_of
 from rag_nodes.parsers.heading_split import Splitter
 from rag_nodes.parsers.sizes import LARGEST_BLOCK, LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
@@ -53,12 +55,18 @@ class _Plan(NamedTuple):
 class HeadingHierarchyNodeParser(SpanNodeParser):
     r"""Cuts a Markdown document at its headings, H1 to H6 (S1, S3-06 to S3-09).
 
-    A section shorter than `min_chunk_size` joins its neighbour below the same heading, a heading
-    without text joins the section under it, and a section longer than `chunk_size` is cut between
-    blocks, then sentences or lines, and its parts numbered (S1-43). Code within the size is never
-    cut; code over it stands alone, marked `oversized` (S1-44, S1-45), unless it is over
-    `max_block_tokens` too: then it is cut between its lines, and each piece marked `split_block`.
-    A part that continues a table or a block of code names its header rows or its language.
+    A section shorter than `min_chunk_size` joins a neighbour, a heading without text joins the
+    section under it, and a section longer than `chunk_size` is cut between blocks, then sentences
+    or lines, and its parts numbered (S1-43). No node under `min_chunk_size` is left that fits into
+    one together with the node before or after it: it joins the one of its own section, else the
+    one under more of the same headings, else the one before. A node of several sections stands
+    under the one that is two thirds of it, else under the headings they share, and is no numbered
+    part of any (`headings_inside` names the others).
+
+    Code within the size is never cut; code over it stands alone, marked `oversized` (S1-44, S1-45),
+    unless it is over `max_block_tokens` too: then it is cut between its lines, and each piece
+    marked `split_block`. A part that continues a table or a block of code names its header rows or
+    its language.
 
     Every node knows the headings above it (`heading_path`), which are embedded with its text as
     `Heading: A > B` (S1-06). What a missing heading leaves open is settled like this:
@@ -68,14 +76,17 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
       so are its equals: to make it the parent of the headings beside it would be wrong.
     - An H2 that comes before the first H1 stands on its own until then (S1-39).
     - Skipped levels leave no gap: an H3 directly below an H1 is its child (S1-40).
-    - Text above the first heading, or all of a document without headings, stands under the title,
-      else under its first sentence (S1-41).
+    - A text shorter than `min_chunk_size` above the first H1, such as a breadcrumb, is part of that
+      H1's section.
+    - Other text above the first heading, or all of a document without headings, stands under the
+      title, else under its first sentence (S1-41).
 
     Args:
         chunk_size: tokens a node may hold, shared ones included (S1 C2: 1000; S3-06: 4000).
-        chunk_overlap: tokens that the parts of one long section may share, in whole sentences; 0
-            for none. Sections never share any, and no part starts inside code because of it.
-        min_chunk_size: sections below this are merged with a neighbour (100).
+        chunk_overlap: tokens that the parts of one long section may share, in whole sentences where
+            one fits, else in lines or words; 0 for none. Sections never share any, and no part
+            starts inside code because of it.
+        min_chunk_size: tokens below which a node joins a neighbour that has room (100).
         split_only_if_over: a document of at most this many tokens stays one node, marked
             `whole_document` (S3-08). None: one below `min_chunk_size` does (S1-42); 0: none does.
         max_level: deepest headings that open a section; deeper ones stay in the text of theirs.
@@ -178,7 +189,9 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
 
     def _plan(self, source: SourceText) -> _Plan:
         packer = source.packer
-        outline = Outline(packer, title=source.title, max_level=self.max_level)
+        outline = Outline(
+            packer, title=source.title, max_level=self.max_level, least=self.min_chunk_size
+        )
         groups = list(outline.groups(self.chunk_size, self.min_chunk_size))
         is_whole = packer.count(packer.start, packer.end) <= self._most_of_a_whole()
         if is_whole and groups:
@@ -200,25 +213,43 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         return self.min_chunk_size - 1 if whole is None else whole
 
     def _cuts(self, plan: _Plan) -> Iterator[Cut]:
+        joining = Joining(
+            plan.packer, plan.outline, most=self.chunk_size, least=self.min_chunk_size
+        )
+        pieces = joining.joined(self._pieces(plan))
         whole = {keys.WHOLE_DOCUMENT: True} if plan.is_whole else {}
-        for first, last in plan.groups:
-            span = plan.outline.span(first, last)
-            facts = plan.outline.facts(first, last)
+        counts = Counter(piece.first for piece in pieces if piece.is_part)
+        numbers: Counter[int] = Counter()
+        for piece in pieces:
+            facts = _facts(plan, piece) | whole
+            if piece.is_part and (count := counts[piece.first]) > 1:
+                numbers[piece.first] += 1
+                facts |= {keys.PART: numbers[piece.first], keys.PARTS: count}
+            yield Cut(piece.start, piece.end, facts)
+
+    def _pieces(self, plan: _Plan) -> Iterator[Piece]:
+        """Groups of sections, and the parts of those over the size."""
+        cutter = plan.meaning or plan.splitter
+        for number, group in enumerate(plan.groups):
+            span = plan.outline.span(*group)
             if plan.packer.count(*span) <= self.chunk_size:
-                yield Cut(*span, facts | whole)
-            else:
-                yield from _parts(plan, span, facts)
+                yield Piece(*span, number, number, is_cut=False)
+                continue
+            for stretch in plan.splitter.stretches(span):
+                for part in cutter.parts(stretch):
+                    yield Piece(*part, number, number, is_cut=True)
 
 
-def _parts(plan: _Plan, section: Span, facts: dict[str, Any]) -> Iterator[Cut]:
-    """The numbered parts of a long section."""
-    cutter = plan.meaning or plan.splitter
-    stretches = plan.splitter.stretches(section)
-    parts = [part for stretch in stretches for part in cutter.parts(stretch)]
-    shared = {key: value for key, value in facts.items() if key != keys.BLOCKS}
-    for number, part in enumerate(parts, 1):
-        numbered = {keys.PART: number, keys.PARTS: len(parts)} if len(parts) > 1 else {}
-        yield Cut(*part, {**shared, **plan.splitter.facts(part), **numbered})
+def _facts(plan: _Plan, piece: Piece) -> dict[str, Any]:
+    """What is true of a group of sections, of a part of one, or of what was joined."""
+    span = Span(piece.start, piece.end)
+    if piece.first == piece.last:
+        headings = plan.outline.facts(*plan.groups[piece.first])
+    else:
+        headings = plan.outline.facts_of_text(span)
+    if piece.is_cut:
+        return headings | plan.splitter.facts(span)
+    return headings | kinds_of(plan.packer.blocks_between(*span))
 
 
 def _add(meaning: Meaning, vectors: Sequence[Sequence[float]], expected: int) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,18 +50,21 @@ class Outline:
         packer: the text.
         title: the document's title, "" when unknown.
         max_level: deepest level of headings that open a section.
+        least: tokens below which text above the first H1 is part of its section.
 
     Attributes:
         sections: the sections.
     """
 
-    def __init__(self, packer: Packer, *, title: str, max_level: int) -> None:
+    def __init__(self, packer: Packer, *, title: str, max_level: int, least: int) -> None:
         self._packer = packer
         self._blocks = packer.blocks
-        self.sections = list(_sections(packer, " ".join(title.split()), max_level))
+        found = _sections(packer, " ".join(title.split()), max_level)
+        self.sections = _with_preamble(packer, list(found), least)
         blocks, ends = self._blocks, packer.tokens.ends
         starts = np.array([blocks[s.first].start for s in self.sections], dtype=np.int64)
         stops = np.array([blocks[s.last].end for s in self.sections], dtype=np.int64)
+        self._starts: list[int] = starts.tolist()
         # Tokens that end before each section, and those that begin before its end.
         self._before: list[int] = ends.searchsorted(starts, side="right").tolist()
         self._through: list[int] = np.minimum(ends.searchsorted(stops) + 1, len(ends)).tolist()
@@ -109,24 +113,35 @@ class Outline:
         return self._packer.count(*self.span(first, last)) <= limit
 
     def facts(self, first: int, last: int) -> dict[str, Any]:
-        """Heading path, link and kinds of blocks of the sections that share a node."""
-        sections = self.sections
-        facts = kinds_of(self._blocks[sections[first].first : sections[last].last + 1])
-        path, anchor = self._name(first, last)
-        facts[keys.HEADING_PATH] = list(path)
-        if anchor:
-            facts[keys.LINK] = anchor
-        return facts
+        """Heading path and link of the sections `first` to `last`."""
+        return _facts(*self._name(first, last))
 
-    def _name(self, first: int, last: int) -> tuple[tuple[str, ...], str]:
-        """Path and anchor of the section that is most of a group.
+    def path_at(self, offset: int) -> tuple[str, ...]:
+        """Path of the section that holds the character at `offset`."""
+        return self.sections[self._section_at(offset)].path
 
-        Else the headings all of it stands under; its first section's where they share none.
+    def facts_of_text(self, span: Span) -> dict[str, Any]:
+        """Heading path and link of a span that need not hold whole sections."""
+        first, last = self._section_at(span.start), self._section_at(span.end - 1)
+        estimate = self._packer.tokens.estimate
+        return _facts(*self._name(first, last, estimate(0, span.start), estimate(0, span.end)))
+
+    def _section_at(self, offset: int) -> int:
+        return max(0, bisect_right(self._starts, offset) - 1)
+
+    def _name(
+        self, first: int, last: int, low: float = 0, high: float = inf
+    ) -> tuple[tuple[str, ...], str]:
+        """Path and anchor of the section that is most of the tokens `low` to `high`.
+
+        Else the headings all of them stand under; their first section's where they share none.
         """
         if first == last:
             return self.sections[first].path, self.sections[first].anchor
         group = self.sections[first : last + 1]
-        sizes = [self._through[n] - self._before[n] for n in range(first, last + 1)]
+        sizes = [
+            min(self._through[n], high) - max(self._before[n], low) for n in range(first, last + 1)
+        ]
         longest = max(sizes)
         if longest >= _MOST * sum(sizes):
             named = group[sizes.index(longest)]
@@ -135,8 +150,12 @@ class Outline:
         path = opening.path
         for section in group:
             if section.has_body and section.path[: len(path)] != path:
-                path = _common(path, section.path)
+                path = shared_path(path, section.path)
         return path or opening.path, opening.anchor
+
+
+def _facts(path: tuple[str, ...], anchor: str) -> dict[str, Any]:
+    return {keys.HEADING_PATH: list(path)} | ({keys.LINK: anchor} if anchor else {})
 
 
 def kinds_of(blocks: Sequence[Block]) -> dict[str, Any]:
@@ -166,6 +185,17 @@ def _sections(packer: Packer, title: str, max_level: int) -> Iterator[Section]:
         yield Section(opened, following - 1, block.level, path, anchor, following > opened + 1)
 
 
+def _with_preamble(packer: Packer, sections: list[Section], least: int) -> list[Section]:
+    """The sections; a short text above the first H1, such as a breadcrumb, is part of the H1's."""
+    if len(sections) < 2 or sections[0].level or sections[1].level != 1:  # noqa: PLR2004 -- a pair
+        return sections
+    preamble, opening, *others = sections
+    blocks = packer.blocks
+    if packer.count(blocks[preamble.first].start, blocks[preamble.last].end) >= least:
+        return sections
+    return [opening._replace(first=preamble.first), *others]
+
+
 def _below(root: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
     """A heading's path under the title, unless that is what it begins with anyway."""
     return path if path[:1] == root else root + path
@@ -189,7 +219,8 @@ def _words_of(packer: Packer, block: Block) -> Iterator[str]:
             yield " ".join(unit.of(packer.text).split())
 
 
-def _common(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+def shared_path(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    """The headings both paths begin with."""
     length = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
