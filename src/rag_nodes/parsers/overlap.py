@@ -18,9 +18,11 @@ from rag_nodes.text.spans import trimmed
 class TokenOverlapNodeParser(SpanNodeParser):
     """Packs whole paragraphs up to a token size; neighbours share whole sentences (S2).
 
-    A paragraph that does not fit is cut between sentences, a sentence that does not fit between
-    words. Tables and lists stay together where they fit and are cut between rows or items where
-    they do not; a node that continues a table carries its header row in the metadata.
+    A paragraph that does not fit is cut between sentences, a sentence that does not fit between its
+    lines, a line between words. Neighbours share lines or words of running text where not even one
+    sentence is within the overlap. Tables and lists stay together where they fit and are cut
+    between rows or items where they do not; a node that continues a table carries its header row in
+    the metadata.
 
     Trade-offs (S2-17): 300 to 500 tokens answer precise questions, 1000 to 1500 keep more context
     together, 750 is the middle. The limit holds with the overlap included, re-counted on the
@@ -28,7 +30,8 @@ class TokenOverlapNodeParser(SpanNodeParser):
 
     Args:
         chunk_size: tokens a node may hold (S2-12).
-        chunk_overlap: tokens neighbours may share, in whole sentences (S2-02, S2-15).
+        chunk_overlap: tokens neighbours may share, in whole sentences where one fits (S2-02,
+            S2-15).
         whole_document_below: a document with fewer tokens stays one node (S2-06); 0 turns it off.
 
     Raises:

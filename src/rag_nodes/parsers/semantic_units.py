@@ -28,8 +28,8 @@ _USUAL = 2
 class Units:
     """The units of a text in order; together they hold every visible character.
 
-    A unit is a sentence, a line of a list, or a whole heading, table or block of code; one that is
-    over the limit is cut between lines, sentences and words.
+    A unit is a sentence, a line of a list, or a whole heading, table or block of code. A sentence
+    over the limit is cut into its lines, what else is over it between lines, then words.
 
     Args:
         packer: the text.
@@ -139,10 +139,19 @@ def _within(packer: Packer, units: Bounds, over: Collection[int], limit: int) ->
     pieces = Bounds([], [])
     for index, span in enumerate(map(Span, *units)):
         fits = index not in over or packer.count(*span) <= limit
-        for start, end in [span] if fits else packer.pieces(span, limit):
+        for start, end in [span] if fits else _cut(packer, span, limit):
             pieces.starts.append(start)
             pieces.ends.append(end)
     return pieces
+
+
+def _cut(packer: Packer, span: Span, limit: int) -> Iterator[Span]:
+    """The lines of a sentence over the limit, in pieces where they are; pieces of other blocks."""
+    if packer.block_at(span.start).kind in _UNCUT:
+        yield from packer.pieces(span, limit)
+        return
+    for line in packer.lines_of(span):
+        yield from packer.pieces(line, limit)
 
 
 def _in_headings(packer: Packer, starts: Sequence[int]) -> NDArray[np.bool_]:

@@ -12,9 +12,10 @@ from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.measure import measure_of
+from rag_nodes.parsers.sharing import finer_starts
 from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
-from rag_nodes.text.graphemes import boundary_at_or_before
+from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, trimmed
 
@@ -25,7 +26,8 @@ class SentenceNodeParser(SpanNodeParser):
     """Packs whole sentences: ten to a node, two shared (S3-04), or as many as fit a size (S4-08).
 
     A heading, a list item, a table row and a line of code count as one sentence each. A sentence
-    that exceeds the size is cut between words, and each piece counts as a sentence.
+    that exceeds the size is cut between its lines, a line between words, and each piece counts as a
+    sentence.
 
     With `window`, every node also carries the sentences around it under the metadata keys that
     LlamaIndex's `MetadataReplacementPostProcessor` expects, so that one can search by a single
@@ -33,7 +35,8 @@ class SentenceNodeParser(SpanNodeParser):
 
     Args:
         chunk_size: what a node may hold, in `unit`.
-        chunk_overlap: what neighbours share at most, in `unit` and in whole sentences.
+        chunk_overlap: what neighbours share at most, in `unit`: whole sentences, or in characters
+            and tokens lines or words of one where no sentence fits.
         unit: "sentences", "characters" or "tokens".
         max_tokens: with `unit="sentences"`, tokens a node may hold however many sentences that
             leaves; a size in characters or tokens needs no second bound.
@@ -62,16 +65,14 @@ class SentenceNodeParser(SpanNodeParser):
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Groups of sentences."""
         groups = _Groups(source, self)
-        for first, last in groups:
-            start, end = groups.starts[first], groups.ends[last]
-            yield Cut(start, end, window=self._window(groups, first, last))
+        for start, first, last in groups:
+            yield Cut(start, groups.ends[last], window=self._window(groups, start, first, last))
 
-    def _window(self, groups: _Groups, first: int, last: int) -> Span | None:
+    def _window(self, groups: _Groups, start: int, first: int, last: int) -> Span | None:
         if not self.window:
             return None
-        start = groups.starts[max(0, first - self.window)]
-        end = groups.ends[min(len(groups.ends) - 1, last + self.window)]
-        return Span(start, end)
+        low = min(start, groups.starts[max(0, first - self.window)])
+        return Span(low, groups.ends[min(len(groups.ends) - 1, last + self.window)])
 
 
 class _Groups:
@@ -83,7 +84,7 @@ class _Groups:
     """
 
     def __init__(self, source: SourceText, parser: SentenceNodeParser) -> None:
-        self.text = source.text
+        self.text, self.packer = source.text, source.packer
         self.most = parser.chunk_size if parser.unit == "sentences" else None
         self.overlap = parser.chunk_overlap
         if parser.unit == "sentences":
@@ -91,24 +92,38 @@ class _Groups:
         else:
             self.limit, self.measure = parser.chunk_size, measure_of(source, parser.unit)
         self.starts, self.ends = array("q"), array("q")
-        cut = _cut_at_characters if parser.unit == "characters" else Packer.pieces
+        # What a piece of a sentence leaves free is what it can share with the one before.
+        shared = self.overlap if self.most is None else 0
+        self._room = max(1, self.limit - shared, self.limit // 2)
+        self._cut = _cut_at_characters if parser.unit == "characters" else Packer.pieces
         for sentence in _sentences(source.packer):
-            whole = self.measure.fits(*sentence, self.limit)
-            for span in (sentence,) if whole else cut(source.packer, sentence, self.limit):
+            for span in self._fitting(sentence):
                 self.starts.append(span.start)
                 self.ends.append(span.end)
 
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        """First and last sentence of each node."""
-        first, last = 0, -1
-        while first < len(self.ends):
-            last = self._last(first, last + 1)
-            yield first, last
-            first = self._next_first(first, last)
+    def _fitting(self, sentence: Span) -> Iterator[Span]:
+        """A sentence; its lines, and their pieces, where it is over the size."""
+        if self.measure.fits(*sentence, self.limit):
+            yield sentence
+            return
+        for line in self.packer.lines_of(sentence):
+            if self.measure.fits(*line, self.limit):
+                yield line
+            else:
+                yield from self._cut(self.packer, line, self._room, self.limit)
 
-    def _last(self, first: int, least: int) -> int:
-        """The last sentence that fits a node from `first` on; `least` is known to fit."""
-        start, measure = self.starts[first], self.measure
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        """Where each node starts, and its first and last sentence that no node before it holds."""
+        first, last = 0, -1
+        start = self.starts[0] if self.starts else 0
+        while first < len(self.ends):
+            last = self._last(start, first, last + 1)
+            yield start, first, last
+            start, first = self._next(start, last)
+
+    def _last(self, start: int, first: int, least: int) -> int:
+        """The last sentence that fits a node from `start` on; `least` is known to fit."""
+        measure = self.measure
         stop = len(self.ends)
         if self.most is not None:
             stop = min(stop, first + self.most)
@@ -118,26 +133,42 @@ class _Groups:
             last -= 1
         return last
 
-    def _next_first(self, first: int, last: int) -> int:
-        """The first sentence of the next node: as far back as the overlap and the size allow."""
+    def _next(self, start: int, last: int) -> tuple[int, int]:
+        """Start and first sentence of the node after one from `start` to the sentence `last`.
+
+        As far back as the overlap and the size allow: whole sentences where one fits, else lines
+        or words of the last one.
+        """
         following = last + 1
-        if not self.overlap or following == len(self.ends):
-            return following
-        needed = self.ends[following]
-        low = self.measure.back(self.starts[first], needed, self.limit)
+        if following == len(self.ends):
+            return self.ends[last], following
+        if not self.overlap:
+            return self.starts[following], following
+        needed, end = self.ends[following], self.ends[last]
+        low = self.measure.back(start, needed, self.limit)
         if self.most is None:
-            low = max(low, self.measure.back(self.starts[first], self.ends[last], self.overlap))
-        candidate = max(first + 1, bisect_left(self.starts, low, first, following))
+            low = max(low, self.measure.back(start, end, self.overlap))
+        candidate = max(bisect_right(self.starts, start), bisect_left(self.starts, low))
         if self.most is not None:
             candidate = max(candidate, following - self.overlap)
-        while candidate < following and not self._may_start(candidate, last, needed):
+        while candidate < following and not self._may_start(self.starts[candidate], end, needed):
             candidate += 1
-        return candidate
+        if candidate < following or self.most is not None:
+            return self.starts[candidate], candidate
+        return self._inside(max(low, start + 1), end, needed) or self.starts[following], following
 
-    def _may_start(self, candidate: int, last: int, needed: int) -> bool:
-        """Whether a node from `candidate` keeps the overlap and has room up to `needed`."""
-        start, fits = self.starts[candidate], self.measure.fits
-        shared = self.most is not None or fits(start, self.ends[last], self.overlap)
+    def _inside(self, low: int, end: int, needed: int) -> int:
+        """The first line or word from `low` on with which a node may start; 0 if there is none."""
+        for starts in finer_starts(self.packer, low, end):
+            for start in starts:
+                if self._may_start(start, end, needed):
+                    return start
+        return 0
+
+    def _may_start(self, start: int, end: int, needed: int) -> bool:
+        """Whether a node from `start` keeps the overlap and has room up to `needed`."""
+        fits = self.measure.fits
+        shared = self.most is not None or fits(start, end, self.overlap)
         return shared and fits(start, needed, self.limit)
 
 
@@ -146,11 +177,11 @@ def _sentences(packer: Packer) -> Iterator[Span]:
         yield from packer.units_of(block)
 
 
-def _cut_at_characters(packer: Packer, span: Span, limit: int) -> Iterator[Span]:
-    """Pieces of at most `limit` characters."""
+def _cut_at_characters(packer: Packer, span: Span, limit: int, most: int) -> Iterator[Span]:
+    """Pieces of at most `limit` characters; clusters up to `most` are whole."""
     text, position = packer.text, span.start
     while span.end - position > limit:
-        cut = _word_end(text, position, position + limit)
+        cut = _word_end(text, position, position + limit, min(position + most, span.end))
         piece = Span(position, trimmed(text, position, cut).end)
         if piece.length:  # not just an indentation that alone exceeds the size
             yield piece
@@ -163,10 +194,12 @@ def _visible_from(text: str, offset: int, stop: int) -> int:
     return found.start() if found else stop
 
 
-def _word_end(text: str, start: int, reach: int) -> int:
-    """The last blank in `start..reach`, else the last cluster boundary, else `reach`."""
+def _word_end(text: str, start: int, reach: int, most: int) -> int:
+    """The last blank in `start..reach`, else the last cluster boundary; of a cluster its end."""
     for offset in range(reach, start, -1):
         if text[offset].isspace():
             return offset
     boundary = boundary_at_or_before(text, reach, start)
-    return boundary if boundary > start else reach
+    if boundary == start:
+        boundary = boundary_at_or_after(text, reach, start)
+    return boundary if boundary <= most else reach

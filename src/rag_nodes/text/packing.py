@@ -28,7 +28,7 @@ _MOST_CHECKS = 10_000
 
 
 class Packer:
-    """Chooses the ends of pieces: block, then sentence or line, then word, then grapheme.
+    """Chooses the ends of pieces: block, then sentence, then line, then word, then grapheme.
 
     Args:
         text: the text to cut.
@@ -143,20 +143,22 @@ class Packer:
         return (
             self._block_or_unit_end(start, after, reach, limit)
             or self._last_fitting(self._ends, start, after, reach, limit)
+            or self._line_end(start, after, reach, limit)
             or self._word_end(start, after, reach, limit)
             or self._grapheme_end(start, after, reach, limit)
             or after
         )
 
-    def pieces(self, span: Span, limit: int) -> Iterator[Span]:
+    def pieces(self, span: Span, limit: int, most: int | None = None) -> Iterator[Span]:
         """A span cut into pieces of at most `limit` tokens, where its text allows it best.
 
-        An indentation that alone exceeds the limit is in none of them.
+        An indentation that alone exceeds the limit is in none of them, and a cluster of characters
+        that does is a piece of its own up to `most` tokens.
         """
         position = span.start
         while position < span.end:
             cut = self.end_of_piece(position, position, span.end, limit)
-            cut = cut if cut > position else self.cluster_end(position, limit)
+            cut = cut if cut > position else self.cluster_end(position, most or limit)
             piece = Span(position, trimmed(self.text, position, cut).end)
             if piece.length:
                 yield piece
@@ -167,14 +169,22 @@ class Packer:
     def _block_or_unit_end(self, start: int, after: int, reach: int, limit: int) -> int:
         """The last block end, or a sentence or line end beyond it; 0 if none fits.
 
-        A block that would have to be cut anyway is begun here rather than leave a short piece.
+        A block that would have to be cut anyway is begun here rather than leave a short piece, and
+        so are the lines of a sentence, which is what text without full stops is taken for.
         """
         whole = self._last_fitting(self._closing, start, after, reach, limit)
         block = self.block_at(min(reach, self.end - 1))
         if whole and self.tokens.estimate(block.start, block.end) <= limit:
             return whole
-        ends = self.bounds_of(block).ends
-        return self._last_fitting(ends, start, max(after, whole), reach, limit) or whole
+        starts, ends = self.bounds_of(block)
+        low = max(after, whole)
+        end = self._last_fitting(ends, start, low, reach, limit) or whole
+        unit = bisect_right(ends, reach)
+        if unit < len(ends) and ends[unit] - starts[unit] > limit:  # else it cannot be over it
+            low = max(low, end)
+            if starts[unit] < reach and self.tokens.estimate(starts[unit], ends[unit]) > limit:
+                return self._line_end(start, low, reach, limit) or end
+        return end
 
     def unit_starts(self, low: int, end: int) -> list[int]:
         """Starts of sentences (or lines of tables, lists and code) inside `low..end`, sorted."""
@@ -194,6 +204,10 @@ class Packer:
     def units_of(self, block: Block) -> list[Span]:
         """The sentences of a block, or its lines, as spans."""
         return list(map(Span, *self.bounds_of(block)))
+
+    def lines_of(self, span: Span) -> list[Span]:
+        """The visible lines of a span."""
+        return [trimmed(self.text, *line) for line in zip(*_lines(self.text, *span), strict=True)]
 
     def bounds_of(self, block: Block) -> Bounds:
         """The sentences of a block, or its lines where it is a table, a list or code."""
@@ -220,6 +234,19 @@ class Packer:
             if self.count(start, ends[position]) <= limit:
                 return ends[position]
             position -= 1
+        return 0
+
+    def _line_end(self, start: int, after: int, reach: int, limit: int) -> int:
+        """The last line end in `after..reach` that keeps the limit; 0 if there is none."""
+        text = self.text
+        following = self.visible_from(after)
+        cut = reach + 1
+        while (cut := max(text.rfind("\n", following, cut), text.rfind("\r", following, cut))) >= 0:
+            end = trimmed(text, following, cut).end
+            if end == following:
+                return 0
+            if self.count(start, end) <= limit:
+                return end
         return 0
 
     def _word_end(self, start: int, after: int, reach: int, limit: int) -> int:
