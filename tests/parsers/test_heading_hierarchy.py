@@ -62,7 +62,7 @@ def test_s1_43_a_long_section_is_cut_and_its_parts_numbered() -> None:
 
 
 def test_s1_44_code_is_never_cut_and_s1_45_stands_alone_when_it_is_too_long() -> None:
-    code = "```py\n" + "value = compute(value)\n\n# not a heading\n" * 60 + "```"
+    code = "```py\n" + "value = compute(value)\n\n# not a heading\n" * 50 + "```"
     nodes = parse(f"# A\n\n{BODY}\n\n{code}\n\n{BODY}", chunk_size=150)
     holding = [node for node in nodes if "```" in node.text]
     assert [node.text for node in holding] == [code]

@@ -15,8 +15,8 @@ from rag_nodes.text.packing import Packer
 
 _RUNNING = frozenset({Kind.PARAGRAPH, Kind.LIST, Kind.QUOTE})
 """Blocks of which a part may be shared that is no whole sentence or line."""
-_LINE_START = re.compile(r"[\r\n]\s*(\S)")
-_WORD_START = re.compile(r"(?<=\s)\S")
+_LINE_START = re.compile(r"[\r\n]([^\S\r\n]*\S)")
+_WORD_START = re.compile(r"(?<=\S)[^\S\r\n]+(\S)")
 _IN_A_WORD = re.compile(r"\S\S")
 _MOST_CLUSTERS = 16
 """Clusters looked at; the first is at most a few tokens too far back."""
@@ -54,7 +54,7 @@ def finer_starts(packer: Packer, low: int, end: int) -> Iterator[list[int]]:
         return
     low = max(low, block.start)
     yield [line.start(1) for line in _LINE_START.finditer(text, low - 1, end)]
-    yield [word.start() for word in _WORD_START.finditer(text, low, end)]
+    yield [word.start(1) for word in _WORD_START.finditer(text, low, end)]
     if _IN_A_WORD.match(text, end - 1):
         starts, start = [], boundary_at_or_after(text, low, block.start)
         for _ in range(_MOST_CLUSTERS):

@@ -206,8 +206,8 @@ class Packer:
         return list(map(Span, *self.bounds_of(block)))
 
     def lines_of(self, span: Span) -> list[Span]:
-        """The visible lines of a span."""
-        return [trimmed(self.text, *line) for line in zip(*_lines(self.text, *span), strict=True)]
+        """The visible lines of a span, with their indentation."""
+        return list(map(Span, *_lines(self.text, *span)))
 
     def bounds_of(self, block: Block) -> Bounds:
         """The sentences of a block, or its lines where it is a table, a list or code."""
