@@ -10,6 +10,7 @@ from openai_server import UNAUTHORIZED
 from pydantic import SecretStr
 
 from rag_nodes.apps.options import Choice
+from rag_nodes.apps.render.history import history
 from rag_nodes.apps.session import Session
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.apps.turns import MOST_TURNS
@@ -324,3 +325,24 @@ def test_clearing_waits_for_no_answer(session: Session, red: Path) -> None:
 def test_a_request_without_a_session_is_refused(settings: Settings) -> None:
     with pytest.raises(ConfigurationError, match="reload"):
         Sessions(settings).of(None)
+
+
+def test_chunks_that_were_cut_inside_a_word_say_so_and_whole_sentences_do_not(
+    session: Session, tmp_path: Path
+) -> None:
+    red = _written(tmp_path / "long.md", "The machine is red and needs oil on any day. " * 100)
+    session.load([red], Choice(("fixed", "sentence")), _ignore)
+    turn = session.turns[-1] if session.ask(QUESTION) else None
+    assert turn
+    torn = {
+        column.name: [side for hit in column.answer.hits for side in turn.edges[hit.node.node_id]]
+        for column in (turn.report.columns if turn.report else ())
+        if column.answer
+    }
+    assert "word" in torn["fixed"]
+    assert set(torn["sentence"]) == {None}
+    html = history([turn], ready=True)
+    fixed, sentence = html.split("<article")[1:]
+    assert "inside a word</span>" in fixed
+    assert 'class="rn-tear"' in fixed
+    assert "inside a" not in sentence

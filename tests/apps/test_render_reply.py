@@ -57,6 +57,16 @@ def test_chunks_are_unfolded_where_nothing_was_answered(
     assert unfolded not in _page(make_report())
 
 
+def test_a_retrieved_chunk_shows_its_file_page_similarity_and_distance(
+    make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
+) -> None:
+    html = _page(make_report(make_column(similarity=0.412, file_name="<roof>.pdf")))
+    chunk = html[html.index("rn-hits") :]
+    for shown in ("&lt;roof&gt;.pdf</bdi>", "p. 3", "0.41", "distance 0.59"):
+        assert shown in chunk
+    assert "distance" not in _page(make_report(make_column(similarity=None)))
+
+
 def test_a_match_is_named_in_words_beside_its_colour(
     make_column: Callable[..., Column], make_report: Callable[..., ComparisonReport]
 ) -> None:

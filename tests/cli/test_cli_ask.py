@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,6 +164,15 @@ def test_retrieval_only_shows_chunks_and_no_answer(handbook: Callable[..., Ended
     answer = handbook(SAND, "--retrieval-only", "--json").json
     assert (answer["kind"], answer["citations"]) == ("retrieval", [])
     assert answer["hits"]
+
+
+def test_a_retrieved_chunk_shows_its_file_page_similarity_and_distance(
+    handbook: Callable[..., Ended],
+) -> None:
+    first = handbook(SAND).stdout.split("Chunks")[-1]
+    found = re.search(r"1 (0\.\d\d) \((0\.\d\d)\) · handbook\.pdf · p+\. \d.* · \d+ tokens", first)
+    assert found
+    assert float(found[1]) + float(found[2]) == pytest.approx(1)
 
 
 def test_a_limit_given_as_a_flag_also_holds_for_questions_about_steps(

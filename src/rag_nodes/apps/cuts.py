@@ -23,6 +23,7 @@ from rag_nodes.evaluation import (
 )
 from rag_nodes.metadata import OVERSIZED, TOKEN_COUNT, display_name
 from rag_nodes.parsers import leaf_nodes
+from rag_nodes.text.edges import Edges, edges_of
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokenizers import count_tokens
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.session import Session
     from rag_nodes.apps.sessions import Sessions
-    from rag_nodes.compare import Comparison
+    from rag_nodes.compare import Comparison, ComparisonReport
 
 _NUMBERS = count(1)
 
@@ -162,6 +163,18 @@ class AllCuts:
             if known is None or known.comparison is not comparison:
                 known = self._cuts[session] = Cuts(comparison, documents)
             return known
+
+
+def edges_found(report: ComparisonReport | None, documents: Sequence[Document]) -> dict[str, Edges]:
+    """What the chunks of some answers cut in two, by node id; of those cut out of the documents."""
+    texts = {document.id_: document.text for document in documents}
+    found = {}
+    for column in report.columns if report else ():
+        for hit in column.answer.hits if column.answer else ():
+            text, span = texts.get(hit.node.ref_doc_id or "", ""), span_of(hit.node)
+            if span.of(text) == hit.node.text:
+                found[hit.node.node_id] = edges_of(text, span)
+    return found
 
 
 def span_of(node: TextNode) -> Span:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.addresses import must_be_public
+from rag_nodes.apps.cuts import edges_found
 from rag_nodes.apps.loading import Loaded, Loading, outcomes, read_documents
 from rag_nodes.apps.options import effective_settings, make_parsers, query_options
 from rag_nodes.apps.scores import Scale, scale_for
@@ -199,9 +200,8 @@ class Session:
                 error = str(failure)
             finally:
                 self._running, self.asking = None, None
-            self.history.add(
-                Turn(self._asked, question, report, error, self._scale, order, stopped)
-            )
+            turn = Turn(self._asked, question, report, error, self._scale, order, stopped)
+            self.history.add(replace(turn, edges=edges_found(report, self._documents)))
 
     def stop(self) -> None:
         """End the answers that are being written; what has ended stays."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rag_nodes.apps.scores import Scale
     from rag_nodes.compare import Column, ComparisonReport
     from rag_nodes.query.events import Event
+    from rag_nodes.text.edges import Edges
 
 MOST_TURNS = 200
 """Questions that are kept; older ones are dropped."""
@@ -43,6 +44,7 @@ class Turn:
         error: why not; None otherwise.
         scale: how the similarities of this turn's embedding model read.
         order: parsers in the order of their letters; empty where names were never hidden.
+        edges: what the chunks that were found cut in two, by id of their node.
         stopped: what had arrived of the answers the visitor stopped, by parser.
         marks: whether an answer was helpful, by parser.
         winners: parsers voted the best, all for a tie, none for all poor; None before the vote.
@@ -56,6 +58,7 @@ class Turn:
     scale: Scale | None
     order: tuple[str, ...] = ()
     stopped: Mapping[str, str] = field(default_factory=dict)
+    edges: Mapping[str, Edges] = field(default_factory=dict)
     marks: Mapping[str, bool] = field(default_factory=dict)
     winners: tuple[str, ...] | None = None
     ballot: str = field(default_factory=lambda: token_hex(8))

@@ -61,7 +61,11 @@ def chunk(
     else:
         title = f"{label} · {configuration(plain_options(made))}"
         session.show(summary(document, title, nodes))
-        shown = chunk_texts(nodes) if full else [chunk_table(nodes, session.output.width)]
+        shown = (
+            chunk_texts(document, nodes)
+            if full
+            else [chunk_table(document, nodes, session.output.width)]
+        )
         session.show(*shown)
 
 

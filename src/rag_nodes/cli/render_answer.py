@@ -19,7 +19,7 @@ from rag_nodes.cli.render_text import (
     seconds,
     shortened,
 )
-from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
+from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
 from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
@@ -37,11 +37,13 @@ KINDS = {
 }
 """What kind of answer it is, in words."""
 
-CHUNK_FACTS = "similarity · page · tokens"
+CHUNK_FACTS = "similarity (distance) · file · page · tokens"
 """What the numbers on a chunk's line are."""
 
 _STAGES = ("embed", "retrieve", "answer")
 """Stages whose times add up; others are parts of them."""
+_NAME = 32
+"""Characters of a file's name that fit beside the numbers."""
 _RAGGED = 12
 """Characters two lines lose because words are not cut."""
 
@@ -198,10 +200,13 @@ def label(name: str, remark: str = "") -> Text:
 
 def _facts_of(hit: Hit, number: int | None) -> Text:
     metadata = hit.node.metadata
-    score = hit.score if hit.similarity is None else hit.similarity
+    score = hit.score if hit.similarity is None else round(hit.similarity, 2)
     facts = Text(f"{score:.2f}", style="bold")
+    if hit.similarity is not None:
+        facts.append(f" ({1 - score:.2f})", style="not bold")
     tokens = metadata.get(TOKEN_COUNT)
     for fact in (
+        shortened(display_name(metadata), _NAME),
         pages(metadata.get(PAGE_START), metadata.get(PAGE_END)),
         f"{tokens:,} tokens" if tokens is not None else "",
         f"source [{number}]" if number is not None else "over budget",

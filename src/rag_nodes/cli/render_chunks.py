@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rich.rule import Rule
@@ -33,6 +34,8 @@ from rag_nodes.metadata import (
     TOTAL_PAGES,
     display_name,
 )
+from rag_nodes.text.edges import Edges, edges_of
+from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,15 +102,33 @@ def summary(document: Document, title: str, nodes: Sequence[TextNode]) -> Render
         rows[-1] = ("Chunks", f"{len(nodes):,} · tokens {mean:,.0f} mean, {max(tokens):,} max")
     if nodes and (choice := nodes[0].metadata.get(DECISION)):
         rows.append(("Chosen", one_line(str(choice))))
+    if cut := _cut(document, nodes):
+        rows.append(("Cut", cut))
     rows += [("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ()]
     return facts(rows)
 
 
-def chunk_table(nodes: Sequence[TextNode], width: int) -> Table:
-    """A row per chunk with the beginning of its text.
+def _cut(document: Document, nodes: Sequence[TextNode]) -> str:
+    """How many chunks begin or end inside of something, most often first."""
+    sides = Counter(
+        side for node in nodes for side in dict.fromkeys(_edges(document, node)) if side is not None
+    )
+    cut = (f"{number:,} begin or end inside a {side}" for side, number in sides.most_common())
+    return " · ".join(cut)
+
+
+def _edges(document: Document, node: TextNode) -> Edges:
+    if node.start_char_idx is None or node.end_char_idx is None:
+        return Edges()
+    return edges_of(document.text, Span(node.start_char_idx, node.end_char_idx))
+
+
+def chunk_table(document: Document, nodes: Sequence[TextNode], width: int) -> Table:
+    """A row per chunk with the beginning of its text, after an ellipsis where that is cut.
 
     Args:
-        nodes: chunks in document order.
+        document: what was cut.
+        nodes: its chunks, in order.
         width: characters of the terminal.
     """
     offsets = max((len(_offsets(node)) for node in nodes), default=0)
@@ -129,12 +150,16 @@ def chunk_table(nodes: Sequence[TextNode], width: int) -> Table:
             _pages(node).removeprefix("pp. ").removeprefix("p. "),
             f"{node.metadata.get(TOKEN_COUNT, 0):,}",
             plain(ending(_heading(node), headings)),
-            plain(shortened(node.text, room - headings), "dim"),
+            plain(shortened(_begun(document, node), room - headings), "dim"),
         )
     return made
 
 
-def chunk_texts(nodes: Sequence[TextNode]) -> Iterator[RenderableType]:
+def _begun(document: Document, node: TextNode) -> str:
+    return f"…{node.text.lstrip()}" if _edges(document, node).start else node.text
+
+
+def chunk_texts(document: Document, nodes: Sequence[TextNode]) -> Iterator[RenderableType]:
     """Every chunk in full, under a line that says what it is."""
     for index, node in enumerate(nodes):
         facts = (
@@ -143,6 +168,7 @@ def chunk_texts(nodes: Sequence[TextNode]) -> Iterator[RenderableType]:
             _pages(node),
             f"{node.metadata.get(TOKEN_COUNT, 0):,} tokens",
             _heading(node),
+            *_edges(document, node).said,
         )
         title = " · ".join(fact for fact in facts if fact)
         yield Rule(Text(one_line(title), style="bold"), align="left", style="dim")

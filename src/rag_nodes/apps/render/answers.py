@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rag_nodes.apps.scores import Scale
     from rag_nodes.compare import Column
     from rag_nodes.query import Answer, Mark
+    from rag_nodes.text.edges import Edges
 
 _MARK = re.compile("\x02(\\d+)\x03")
 """Stands for a mark of the answer while the text around it is taken apart."""
@@ -51,6 +52,7 @@ class Shown(NamedTuple):
         mark: whether the visitor found the answer helpful; None for nothing said.
         lettered: the column had a letter before its name was known.
         stopped: what had arrived before the visitor stopped it; None where they did not.
+        edges: what its chunks cut in two, by node id.
     """
 
     turn: int
@@ -60,6 +62,7 @@ class Shown(NamedTuple):
     mark: bool | None = None
     lettered: bool = False
     stopped: str | None = None
+    edges: Mapping[str, Edges] = MappingProxyType({})
 
 
 def column(one: Column, scale: Scale | None, shown: Shown) -> Html:
@@ -164,7 +167,7 @@ def _reply(one: Column, scale: Scale | None, shown: Shown) -> tuple[Html | None,
     place_of = (shown.turn, shown.position)
     asked = None if shown.lettered else helpful(*place_of, title_of(one.name), mark=shown.mark)
     evidence = {node: names for (name, node), names in shown.shared.items() if name == one.name}
-    where = Place(*place_of, anchor)
+    where = Place(*place_of, anchor, shown.edges)
     return (
         text,
         _citations(answer, links),

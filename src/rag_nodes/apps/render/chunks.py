@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+
+# At runtime, since a named tuple looks its fields up.
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.render.buttons import show_in_document
-from rag_nodes.apps.render.html import Html, join, tag
+from rag_nodes.apps.render.html import Html, join, name_of, tag
 from rag_nodes.apps.render.parts import count, path_of, place, title_of
-from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
+from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
+from rag_nodes.text.edges import Edges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from llama_index.core.schema import TextNode
 
     from rag_nodes.apps.scores import Scale
     from rag_nodes.query import Answer, Citation, Hit
+    from rag_nodes.text.edges import Inside
 
 _HEADING_MARK = re.compile(r"^#{1,6}\s+", re.MULTILINE)
 _PREVIEW = 150
@@ -30,11 +36,13 @@ class Place(NamedTuple):
         turn: number of the question.
         column: position of the column, counted from 1.
         anchor: prefix of the ids inside, unique on the page.
+        edges: what its chunks cut in two, by node id.
     """
 
     turn: int
     column: int
     anchor: str
+    edges: Mapping[str, Edges] = MappingProxyType({})
 
 
 def chunks(
@@ -90,11 +98,15 @@ def _item(
     cited = [one for one in answer.citations if one.node_id == hit.node.node_id]
     metadata = hit.node.metadata
     tokens = metadata.get(TOKEN_COUNT)
+    edges = where.edges.get(hit.node.node_id, Edges())
+    distance = _distance(hit)
     facts = [
         place(metadata.get(PAGE_START), metadata.get(PAGE_END)),
         count(int(tokens), "token") if tokens is not None else None,
         _read_with_it(answer, hit),
+        f"distance {distance:.2f}" if distance is not None else None,
     ]
+    file = display_name(metadata) or "document"
     headings = path_of([str(name) for name in metadata.get(HEADING_PATH) or ()])
     return tag(
         "li",
@@ -105,9 +117,15 @@ def _item(
             _found_by(shared),
             tag("span", "cited", cls="rn-cited") if cited else None,
             None if used else tag("span", "no room", cls="rn-left", title=_NO_ROOM),
+            *(tag("span", said, cls="rn-torn") for said in edges.said),
             cls="rn-hit-head",
         ),
-        tag("div", " · ".join(fact for fact in facts if fact), cls="rn-facts"),
+        tag(
+            "div",
+            tag("span", name_of(file), cls="rn-file-name"),
+            *(f" · {fact}" for fact in facts if fact),
+            cls="rn-facts",
+        ),
         tag("div", headings, cls="rn-path") if headings else None,
         _text(hit, cited, where),
         cls="rn-hit",
@@ -138,11 +156,12 @@ _NO_ROOM = "Retrieved, but it did not fit the token budget of the context"
 
 def _score(hit: Hit, scale: Scale | None, best: float | None) -> Html:
     level = scale.level(hit.similarity, best) if scale else "unknown"
-    # Adding zero turns a rounded minus zero into zero.
-    cosine = None if hit.similarity is None else round(hit.similarity, 2) + 0.0
+    cosine = _rounded(hit.similarity)
     shown = "no score" if cosine is None else f"{level} {cosine:.2f}"
     explained = [
-        "Cosine similarity of question and chunk." if hit.similarity is not None else None,
+        "Cosine similarity of question and chunk; the distance is one minus it."
+        if hit.similarity is not None
+        else None,
         scale.explain() if scale else None,
         f"Keyword score {hit.keyword_score:.1f}; the rank uses both."
         if hit.keyword_score is not None
@@ -152,17 +171,30 @@ def _score(hit: Hit, scale: Scale | None, best: float | None) -> Html:
     return tag("span", shown, cls=f"rn-score rn-{level}", title=title)
 
 
+def _distance(hit: Hit) -> float | None:
+    """What is missing to a similarity of one, as it is shown (S4-18)."""
+    cosine = _rounded(hit.similarity)
+    return None if cosine is None else _rounded(1 - cosine)
+
+
+def _rounded(value: float | None) -> float | None:
+    # Adding zero turns a rounded minus zero into zero.
+    return None if value is None else round(value, 2) + 0.0
+
+
 def _text(hit: Hit, cited: Sequence[Citation], where: Place) -> Html:
     """The chunk, closed to its first words, with the quoted sentences marked."""
     text = hit.node.text
     flat = " ".join(_HEADING_MARK.sub("", text[: 4 * _PREVIEW]).split())
     preview = flat[:_PREVIEW] + ("\N{HORIZONTAL ELLIPSIS}" if len(flat) > _PREVIEW else "")
-    full = tag("div", join(_marked(text, _quoted(hit.node, cited))), cls="rn-text", dir="auto")
+    edges = where.edges.get(hit.node.node_id, Edges())
+    torn = [_tear(edges.start), *_marked(text, _quoted(hit.node, cited)), _tear(edges.end)]
+    full = tag("div", *torn, cls="rn-text", dir="auto")
     return tag(
         "details",
         tag(
             "summary",
-            tag("span", preview, cls="rn-preview", dir="auto"),
+            tag("span", _tear(edges.start), preview, cls="rn-preview", dir="auto"),
             tag("span", "Close", cls="rn-close"),
         ),
         full,
@@ -171,6 +203,13 @@ def _text(hit: Hit, cited: Sequence[Citation], where: Place) -> Html:
         cls="rn-chunk",
         id=f"{where.anchor}-{hit.rank}-text",
     )
+
+
+def _tear(inside: Inside | None) -> Html | None:
+    """A mark where the text was cut inside of something; said in words beside the rank."""
+    if inside is None:
+        return None
+    return tag("span", "\N{HORIZONTAL ELLIPSIS}", cls="rn-tear", title=f"Cut inside a {inside}")
 
 
 def _surroundings(hit: Hit, cited: Sequence[Citation]) -> Html | None:

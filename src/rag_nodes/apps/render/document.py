@@ -19,6 +19,7 @@ from rag_nodes.metadata import (
     PARTS,
     TOKEN_COUNT,
 )
+from rag_nodes.text.edges import edges_of
 from rag_nodes.text.pages import PageMap
 
 if TYPE_CHECKING:
@@ -216,6 +217,7 @@ def _item(drawing: Drawing, number: int) -> Html:
         tag("strong", str(number + 1), cls="rn-number"),
         tag("span", _AND.join(part for part in (tokens, where) if part)),
         tag("span", "over the limit", cls="rn-flag") if node.metadata.get(OVERSIZED) else None,
+        *(tag("span", said, cls="rn-torn") for said in edges_of(drawing.text, span).said),
         tag("span", words, cls="rn-words", dir="auto"),
     )
     facts = [*facts_of(node), f"characters {span.start:,} to {span.end:,}"]

@@ -115,6 +115,7 @@ def _turn(turn: Turn) -> Html:
                 turn.marks.get(one.name),
                 lettered=bool(turn.order),
                 stopped=turn.stopped.get(one.name),
+                edges=turn.edges,
             ),
         )
         for position, one in enumerate(columns, start=1)

@@ -1,0 +1,92 @@
+"""Where a piece of a text begins and ends: at a sentence, or inside of something."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Literal, NamedTuple
+
+import regex
+
+from rag_nodes.text.sentences import sentence_bounds
+from rag_nodes.text.spans import Span, trimmed
+
+Inside = Literal["word", "line", "sentence"]
+"""What is cut in two; a line only where lines matter, as in tables and code."""
+
+_AROUND = 2000
+"""Characters on each side of a cut in which its paragraph is looked for."""
+_IN_A_WORD = regex.compile(
+    r"(?V1)[[\p{Alphabetic}\p{M}\p{N}]"
+    r"--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
+)
+"""What words are made of in scripts that put blanks between them."""
+_ROW = regex.compile(r"[ \t]*\|")
+_FENCE = regex.compile(r"```|~~~")
+_FENCES = ("```", "~~~")
+
+
+class Edges(NamedTuple):
+    """What a piece of a text cuts in two; None where it cuts nothing.
+
+    Attributes:
+        start: by where it begins.
+        end: by where it ends.
+    """
+
+    start: Inside | None = None
+    end: Inside | None = None
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """`begins inside a word`, `ends inside a sentence`; nothing where nothing is cut."""
+        sides = (("begins", self.start), ("ends", self.end))
+        return tuple(f"{verb} inside a {inside}" for verb, inside in sides if inside)
+
+
+def edges_of(text: str, span: Span) -> Edges:
+    """What a piece cuts in two, blank space at its edges apart.
+
+    The work is that of two paragraphs, however long the text is, but for a look for code fences.
+
+    Args:
+        text: of the whole document.
+        span: of the piece.
+    """
+    piece = trimmed(text, *span)
+    return Edges(_cut_at(text, piece.start), _cut_at(text, piece.end))
+
+
+def _cut_at(text: str, at: int) -> Inside | None:
+    """What a cut at an offset is inside of."""
+    if not 0 < at < len(text):
+        return None
+    if _IN_A_WORD.match(text[at - 1]) and _IN_A_WORD.match(text[at]):
+        return "word"
+    line = _line(text, at)
+    if _ROW.match(text, line.start, line.end) or _in_code(text, line.start):
+        apart = not text[line.start : at].strip() or not text[at : line.end].strip()
+        return None if apart else "line"
+    return "sentence" if _in_sentence(text, at) else None
+
+
+def _line(text: str, at: int) -> Span:
+    """The line of an offset; where that is the end of a line, this line."""
+    end = text.find("\n", at)
+    return Span(text.rfind("\n", 0, at) + 1, end if end >= 0 else len(text))
+
+
+def _in_code(text: str, line: int) -> bool:
+    """Whether the line that begins at an offset is inside a fenced block of code."""
+    if _FENCE.match(text, line):
+        return True
+    return sum(text.count(f"\n{fence}", 0, line) for fence in _FENCES) % 2 > 0
+
+
+def _in_sentence(text: str, at: int) -> bool:
+    """Whether a sentence of the paragraph around an offset begins before it and ends behind it."""
+    low, high = max(0, at - _AROUND), min(len(text), at + _AROUND)
+    low = max(low, text.rfind("\n\n", low, at) + 1)
+    blank = text.find("\n\n", at, high)
+    starts, ends = sentence_bounds(text, low, high if blank < 0 else blank)
+    sentence = bisect_left(starts, at) - 1
+    return sentence >= 0 and ends[sentence] > at

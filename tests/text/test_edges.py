@@ -1,0 +1,82 @@
+"""Whether a piece of a text begins or ends inside a word, a line or a sentence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from llama_index.core.schema import Document
+
+from rag_nodes.parsers import get_parser
+from rag_nodes.text.edges import Edges, edges_of
+from rag_nodes.text.sentences import sentence_spans
+from rag_nodes.text.spans import Span
+
+TEXT = (
+    "# Water\n\nThe filter is rinsed. It takes Dr. Low ten\nminutes in summer.\n\n"
+    "- at once\n- daily\n"
+)
+TABLE = "| part | bar |\n|---|---|\n| valve | 2.4 |\n\n```sh\nrun it\n\nrun all\n```\n"
+
+
+def _edges(text: str, piece: str) -> Edges:
+    start = text.index(piece)
+    return edges_of(text, Span(start, start + len(piece)))
+
+
+@pytest.mark.parametrize(
+    ("piece", "start", "end"),
+    [
+        ("The filter is rinsed.", None, None),
+        ("\n\nThe filter is rinsed. ", None, None),
+        ("e filter is rins", "word", "word"),
+        ("filter is rinsed. It takes", "sentence", "sentence"),
+        ("It takes Dr.", None, "sentence"),
+        ("minutes in summer.\n", "sentence", None),
+        ("- at once", None, None),
+        ("# Water", None, None),
+    ],
+)
+def test_a_piece_of_prose_says_what_it_cuts_in_two(
+    piece: str, start: str | None, end: str | None
+) -> None:
+    assert _edges(TEXT, piece) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("piece", "start", "end"),
+    [
+        ("| valve | 2.4 |", None, None),
+        ("|---|---|\n| valve |", None, "line"),
+        ("2.4 |", "line", None),
+        ("run it\n", None, None),
+        ("it\n\nrun", "line", "line"),
+        ("run all\n```", None, None),
+    ],
+)
+def test_rows_and_lines_of_code_may_be_parted_but_not_cut(
+    piece: str, start: str | None, end: str | None
+) -> None:
+    assert _edges(TABLE, piece) == (start, end)
+
+
+def test_scripts_without_blanks_between_words_have_sentences_only() -> None:
+    text = "水是干净的。泵在运行。"
+    assert _edges(text, "水是") == (None, "sentence")
+    assert _edges(text, "泵在运行。") == (None, None)
+
+
+@given(st.lists(st.sampled_from(["It rains. ", "Water flows ", "down. ", "\n\n"])).map("".join))
+def test_whole_sentences_cut_nothing(text: str) -> None:
+    assert {edges_of(text, one) for one in sentence_spans(text)} <= {Edges()}
+
+
+def test_fixed_windows_cut_words_where_whole_sentences_do_not() -> None:
+    text = "The machine needs oil on every second day. " * 60
+    cut = {}
+    for name in ("fixed", "sentence"):
+        nodes = get_parser(name).get_nodes_from_documents([Document(text=text)])
+        spans = [Span(node.start_char_idx, node.end_char_idx) for node in nodes]
+        cut[name] = [side for span in spans for side in edges_of(text, span) if side]
+    assert "word" in cut["fixed"]
+    assert cut["sentence"] == []
