@@ -24,11 +24,11 @@ success, and a negative error code otherwise::
 
 
 def manual(sections: int) -> str:
-    """RST in which the lines of tildes are odd in number, so that one is without a partner."""
+    """RST in which one title is underlined with what opens a fence in Markdown."""
     parts = ["=========\nThe calls\n=========\n\n"]
     for number in range(sections):
         title = f"Call {number}"
-        parts.append(SECTION.format(title=title, line=("~" if number % 2 else "-") * len(title)))
+        parts.append(SECTION.format(title=title, line=("~" if number == 1 else "-") * len(title)))
     return "".join(parts)
 
 
