@@ -58,6 +58,8 @@ CHUNK_INDEX = "chunk_index"
 """Position among the nodes of the document, counted from 0 (int)."""
 TOTAL_CHUNKS = "total_chunks"
 """Nodes of the document (int)."""
+SCALED_SIZE = "scaled_size"
+"""Characters the node may hold, where its script asked for fewer than were configured (int)."""
 TOKEN_COUNT = "token_count"  # noqa: S105 -- tokens of text, not a password
 """Tokens of the node's text in the parser's encoding, exact (int)."""
 TOKEN_COUNT_ESTIMATED = "token_count_estimated"  # noqa: S105 -- tokens of text, not a password
@@ -141,6 +143,7 @@ BOOKKEEPING: tuple[str, ...] = (
     PAGE_BREAKS,
     CHUNK_INDEX,
     TOTAL_CHUNKS,
+    SCALED_SIZE,
     TOKEN_COUNT,
     TOKEN_COUNT_ESTIMATED,
     START_CHAR,

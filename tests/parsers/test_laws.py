@@ -67,7 +67,8 @@ def test_no_node_exceeds_the_size_when_counted_again(name: str, text: str) -> No
     for node in parse(parser, text):
         assert node.metadata[keys.TOKEN_COUNT] == count_tokens(node.text)
         if not node.metadata.get(keys.OVERSIZED):
-            assert size_of(parser, node.text) <= parser.chunk_size  # L4
+            limit = node.metadata.get(keys.SCALED_SIZE, parser.chunk_size)
+            assert size_of(parser, node.text) <= limit <= parser.chunk_size  # L4
         else:
             assert "code" in node.metadata[keys.BLOCKS]
             assert parser.chunk_size < size_of(parser, node.text) <= 4 * parser.chunk_size
@@ -77,14 +78,16 @@ def test_no_node_exceeds_the_size_when_counted_again(name: str, text: str) -> No
 @given(text=TEXTS)
 def test_no_cut_falls_inside_a_grapheme_cluster(name: str, text: str) -> None:
     parser = small_parser(name)
+    nodes = parse(parser, text)
+    limit = nodes[0].metadata.get(keys.SCALED_SIZE, parser.chunk_size) if nodes else 0
     clusters = [match.span() for match in regex.finditer(r"\X", text)]
     inside = {
         offset
         for start, end in clusters
         for offset in range(start + 1, end)
-        if size_of(parser, text[start:end]) <= parser.chunk_size
+        if size_of(parser, text[start:end]) <= limit
     }
-    for node in parse(parser, text):
+    for node in nodes:
         assert not {node.start_char_idx, node.end_char_idx} & inside - _blank_cuts(text)  # L5
 
 

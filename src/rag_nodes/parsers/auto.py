@@ -242,4 +242,4 @@ def _known() -> str:
 def _marked(cuts: Iterable[Cut], decision: Decision) -> Iterator[Cut]:
     said = str(decision)
     for cut in cuts:
-        yield Cut(cut.start, cut.end, {**cut.facts, keys.DECISION: said})
+        yield cut._replace(facts={**cut.facts, keys.DECISION: said})

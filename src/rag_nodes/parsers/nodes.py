@@ -36,6 +36,7 @@ _OWN_TO_A_NODE = frozenset(
         keys.PARTS,
         keys.BLOCKS,
         keys.OVERSIZED,
+        keys.SCALED_SIZE,
         keys.SPLIT_BLOCK,
         keys.TABLE_HEADER,
         keys.CODE_LANGUAGE,

@@ -51,6 +51,7 @@ PRESETS: dict[str, Preset] = {
             "Fixed size",
             "1000 characters, 200 shared, cut anywhere",
             ("S0-18", "S3-03"),
+            {"scale_by_script": True},
         ),
         Preset(
             "heading",
@@ -93,6 +94,7 @@ PRESETS: dict[str, Preset] = {
             "Recursive",
             "paragraphs, lines, sentences, words: 1000 characters, 200 shared",
             ("S0-19",),
+            {"scale_by_script": True},
         ),
         Preset("sentence", SentenceNodeParser, "Sentences", "10 sentences, 2 shared", ("S3-04",)),
         Preset(
@@ -101,7 +103,7 @@ PRESETS: dict[str, Preset] = {
             "PDF questions",
             "whole sentences up to 500 characters, none shared",
             ("S4-08",),
-            {"unit": "characters", "chunk_size": 500, "chunk_overlap": 0},
+            {"unit": "characters", "chunk_size": 500, "chunk_overlap": 0, "scale_by_script": True},
         ),
         Preset(
             "sentence-window",

@@ -13,6 +13,7 @@ from llama_index.core.bridge.pydantic import Field, field_validator
 
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.measure import measure_of
+from rag_nodes.parsers.scripts import scaled
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.spans import trimmed, with_indentation
@@ -46,6 +47,9 @@ class RecursiveNodeParser(SpanNodeParser):
         chunk_size: size a node may have, in `unit`.
         chunk_overlap: what neighbours share at most, in `unit`.
         unit: "characters" or "tokens".
+        scale_by_script: whether a size in characters is one of Latin text, which has about four
+            to a token, and other scripts get as many tokens: fewer characters, named in the
+            metadata. Presets set it; False takes `chunk_size` as it is.
 
     Raises:
         ConfigurationError: the overlap is not smaller than the size, or `separators` is empty,
@@ -63,6 +67,7 @@ class RecursiveNodeParser(SpanNodeParser):
     chunk_size: int = Field(default=1000, ge=1)
     chunk_overlap: int = Field(default=200, ge=0)
     unit: Literal["characters", "tokens"] = Field(default="characters")
+    scale_by_script: bool = Field(default=False)
 
     @field_validator("separators")
     @classmethod
@@ -75,6 +80,8 @@ class RecursiveNodeParser(SpanNodeParser):
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Merged pieces from the first visible character to the last."""
+        if self.scale_by_script and self.unit == "characters":
+            return scaled(self, source)
         return _Cutter(source, self).cuts(0, len(source.text.rstrip()), 0)
 
 

@@ -12,6 +12,7 @@ from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.measure import measure_of
+from rag_nodes.parsers.scripts import scaled
 from rag_nodes.parsers.sharing import finer_starts
 from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
@@ -38,6 +39,9 @@ class SentenceNodeParser(SpanNodeParser):
         chunk_overlap: what neighbours share at most, in `unit`: whole sentences, or in characters
             and tokens lines or words of one where no sentence fits.
         unit: "sentences", "characters" or "tokens".
+        scale_by_script: whether a size in characters is one of Latin text, which has about four
+            to a token, and other scripts get as many tokens: fewer characters, named in the
+            metadata. Presets set it; False takes `chunk_size` as it is.
         max_tokens: with `unit="sentences"`, tokens a node may hold however many sentences that
             leaves; a size in characters or tokens needs no second bound.
         window: sentences before and after the node that go into the metadata key `window`, the
@@ -59,11 +63,17 @@ class SentenceNodeParser(SpanNodeParser):
     chunk_size: int = Field(default=10, ge=1)
     chunk_overlap: int = Field(default=2, ge=0)
     unit: Literal["sentences", "characters", "tokens"] = Field(default="sentences")
+    scale_by_script: bool = Field(default=False)
     max_tokens: int = Field(default=1000, ge=LEAST_TOKENS)
     window: int = Field(default=0, ge=0)
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Groups of sentences."""
+        if self.scale_by_script and self.unit == "characters":
+            return scaled(self, source)
+        return self._grouped(source)
+
+    def _grouped(self, source: SourceText) -> Iterator[Cut]:
         groups = _Groups(source, self)
         for start, first, last in groups:
             yield Cut(start, groups.ends[last], window=self._window(groups, start, first, last))
