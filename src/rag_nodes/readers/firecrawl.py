@@ -257,7 +257,7 @@ def _facts(page: _Page, about: dict[str, Any]) -> dict[str, Any]:
 
 def _from_html(path: Path, page: _Page) -> Reading:
     try:
-        read = reading_of_html(page.text)
+        read = reading_of_html(page.text, base=page.url)
     except RecursionError:
         deep = f"{page.where}: HTML nested deeper than any page is ({page.url})"
         raise CorruptFileError(path, deep, _CRAWL_AGAIN) from None

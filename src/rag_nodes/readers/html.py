@@ -32,8 +32,8 @@ def read_html(path: Path, limits: Limits, *, main_content: bool = True) -> Readi
 
     Headings, lists, tables, code with its language, quotes and links are kept, images as their
     alternative text. Scripts, styles, forms' controls, navigation, page footers and whatever is
-    hidden are left out, as are bold and italics. Links stay as they are written; nothing is
-    fetched.
+    hidden are left out, as are bold and italics. Links within the site keep their text alone:
+    a file does not know where it came from. Nothing is fetched.
 
     Args:
         path: an existing file.
@@ -71,8 +71,13 @@ def read_html(path: Path, limits: Limits, *, main_content: bool = True) -> Readi
     )
 
 
-def reading_of_html(html: str, *, main_content: bool = True) -> Reading:
+def reading_of_html(html: str, *, main_content: bool = True, base: str | None = None) -> Reading:
     """Turn a page that is already text into Markdown, as `read_html` does; may be empty.
+
+    Args:
+        html: the page.
+        main_content: see `read_html`.
+        base: URL of the page, to which its links are relative; None where it is not known.
 
     Raises:
         MissingExtraError: markdownify is not installed.
@@ -89,7 +94,7 @@ def reading_of_html(html: str, *, main_content: bool = True) -> Reading:
     html_tree.drop_what_is_not_read(soup)
     content = html_tree.main_content(soup) if main_content else soup
     return Reading(
-        text=html_markdown.markdown_of(content),
+        text=html_markdown.markdown_of(content, base),
         text_format=Format.MARKDOWN,
         title=title,
         description=description,

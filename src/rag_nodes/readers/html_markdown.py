@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from itertools import chain
+from urllib.parse import urljoin, urlsplit
 
 from bs4.element import NavigableString, Tag
 from markdownify import MarkdownConverter
@@ -35,8 +36,13 @@ _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 _PERMALINKS = frozenset({"", "#", "¶", "§", "🔗"})
 
 
-def markdown_of(content: Tag) -> str:
-    """Write a page as Markdown."""
+def markdown_of(content: Tag, base: str | None = None) -> str:
+    """Write a page as Markdown.
+
+    Args:
+        content: of the page.
+        base: its URL, to which its links are relative; without one, those keep their text alone.
+    """
     dissolve_layout_tables(content)
     number_items(content)
     converter = _Converter(
@@ -47,12 +53,15 @@ def markdown_of(content: Tag) -> str:
         wrap=True,  # blank space as in a browser
         wrap_width=None,
     )
+    converter.base = base
     text: str = converter.convert_soup(content)
     return _BLANK_LINES.sub("\n\n", text).strip()
 
 
 class _Converter(MarkdownConverter):
     """markdownify with our own way of writing some elements."""
+
+    base: str | None = None
 
     def process_text(self, el: NavigableString, parent_tags: set[str] | None = None) -> str:
         return escaped(el, super().process_text(el, parent_tags))  # type: ignore[misc]
@@ -62,7 +71,7 @@ class _Converter(MarkdownConverter):
             return ""
         if "_noformat" in parent_tags or "\n" in text:  # blocks within a link are blocks
             return text
-        return link(text, _attribute(el, "href"))
+        return link(text, _absolute(_attribute(el, "href"), self.base))
 
     def convert_br(self, _el: Tag, _text: str, parent_tags: set[str]) -> str:
         return " " if "_inline" in parent_tags else "\n"
@@ -155,6 +164,15 @@ def _language(pre: Tag) -> str:
     )
     found = (_LANGUAGE.fullmatch(name) for name in classes if isinstance(name, str))
     return next((match.group(1) for match in found if match), "")
+
+
+def _absolute(address: str, base: str | None) -> str | None:
+    """An address that leads somewhere from anywhere; None where there is none."""
+    try:
+        found = urljoin(base or "", address.strip())
+        return found if urlsplit(found).scheme else None
+    except ValueError:
+        return None
 
 
 def _attribute(tag: Tag, name: str) -> str:
