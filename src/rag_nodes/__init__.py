@@ -1,1 +1,140 @@
-"""LlamaIndex node parsers whose chunks are exact slices, and tools to compare them."""
+"""LlamaIndex node parsers whose chunks are exact slices, and tools to compare them.
+
+The public names, and every module below, are attributes of this package. They are imported when
+they are first used, so `import rag_nodes` alone loads neither LlamaIndex nor a client.
+`rag_nodes.settings.Settings` stays where it is: next to LlamaIndex's own `Settings` it would be
+taken for that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rag_nodes.compare import Comparison, ComparisonReport
+    from rag_nodes.errors import RagNodesError
+    from rag_nodes.models import Models, choose_models, get_embedding
+    from rag_nodes.parsers import (
+        PRESETS,
+        AutoNodeParser,
+        FixedSizeNodeParser,
+        HeadingHierarchyNodeParser,
+        PageNodeParser,
+        ParentChildNodeParser,
+        RecursiveNodeParser,
+        SemanticNodeParser,
+        SentenceNodeParser,
+        SpanNodeParser,
+        TokenOverlapNodeParser,
+        get_parser,
+        leaf_nodes,
+    )
+    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.pipeline.ingest import ingest, ingest_documents
+    from rag_nodes.query import (
+        Answer,
+        Citation,
+        QueryOptions,
+        RagNodesChat,
+        RagNodesPostprocessor,
+        RagNodesQueryEngine,
+        RagNodesRetriever,
+        ask,
+    )
+    from rag_nodes.readers import read, read_all
+    from rag_nodes.store import Filter, Store, open_store
+    from rag_nodes.transforms import EmbeddingGuard, SectionSummary
+
+    __version__: str
+
+__all__ = [
+    "PRESETS",
+    "Answer",
+    "AutoNodeParser",
+    "Citation",
+    "Comparison",
+    "ComparisonReport",
+    "EmbeddingGuard",
+    "Filter",
+    "FixedSizeNodeParser",
+    "HeadingHierarchyNodeParser",
+    "IngestReport",
+    "Models",
+    "PageNodeParser",
+    "ParentChildNodeParser",
+    "QueryOptions",
+    "RagNodesChat",
+    "RagNodesError",
+    "RagNodesPostprocessor",
+    "RagNodesQueryEngine",
+    "RagNodesRetriever",
+    "RecursiveNodeParser",
+    "SectionSummary",
+    "SemanticNodeParser",
+    "SentenceNodeParser",
+    "SpanNodeParser",
+    "Store",
+    "TokenOverlapNodeParser",
+    "__version__",
+    "ask",
+    "choose_models",
+    "get_embedding",
+    "get_parser",
+    "ingest",
+    "ingest_documents",
+    "leaf_nodes",
+    "open_store",
+    "read",
+    "read_all",
+]
+
+_HOMES = {
+    "compare": ("Comparison", "ComparisonReport"),
+    "errors": ("RagNodesError",),
+    "models": ("Models", "choose_models", "get_embedding"),
+    "pipeline": ("IngestReport", "ingest", "ingest_documents"),
+    "query": (
+        "Answer",
+        "Citation",
+        "QueryOptions",
+        "RagNodesChat",
+        "RagNodesPostprocessor",
+        "RagNodesQueryEngine",
+        "RagNodesRetriever",
+        "ask",
+    ),
+    "readers": ("read", "read_all"),
+    "store": ("Filter", "Store", "open_store"),
+    "transforms": ("EmbeddingGuard", "SectionSummary"),
+}
+"""Where a name is defined; all others are those of `parsers`."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+
+    def __getattr__(name: str) -> object:
+        """Import a public name, or a module of this package, when it is first asked for (PEP 562).
+
+        Raises:
+            AttributeError: there is no such name.
+        """
+        value = globals()[name] = _found(name)
+        return value
+
+
+def _found(name: str) -> object:
+    from importlib import import_module
+    from importlib.metadata import version
+    from importlib.util import find_spec
+
+    if name == "__version__":
+        return version("rag-nodes")
+    if name in __all__:
+        return getattr(import_module(f"{__name__}.{_HOME_OF.get(name, 'parsers')}"), name)
+    if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
