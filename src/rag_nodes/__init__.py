@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TokenOverlapNodeParser,
         get_parser,
         leaf_nodes,
+        load_parser,
     )
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.ingest import ingest, ingest_documents
@@ -83,6 +84,7 @@ __all__ = [
     "ingest",
     "ingest_documents",
     "leaf_nodes",
+    "load_parser",
     "open_store",
     "read",
     "read_all",

@@ -7,7 +7,7 @@ from rag_nodes.parsers.fixed import FixedSizeNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
 from rag_nodes.parsers.page import PageNodeParser
-from rag_nodes.parsers.presets import COMPARED, PRESETS, Preset, get_parser
+from rag_nodes.parsers.presets import COMPARED, PRESETS, Preset, get_parser, load_parser
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
 from rag_nodes.parsers.sentence import SentenceNodeParser
@@ -32,4 +32,5 @@ __all__ = [
     "TokenOverlapNodeParser",
     "get_parser",
     "leaf_nodes",
+    "load_parser",
 ]

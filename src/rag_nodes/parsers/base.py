@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from llama_index.core.bridge.pydantic import (
     ConfigDict,
@@ -19,6 +19,7 @@ from llama_index.core.bridge.pydantic import (
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode
+from llama_index.core.utils import get_tqdm_iterable
 from pydantic_core import ErrorDetails
 
 from rag_nodes import metadata as keys
@@ -32,6 +33,7 @@ from rag_nodes.text.formats import Format, format_in
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokenizers import check_tokenizer
 
+_T = TypeVar("_T")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")
 
 
@@ -75,6 +77,20 @@ class SpanNodeParser(NodeParser):
             super().__init__(**options)
         except ValidationError as error:
             raise _configuration_error(type(self), error) from error
+
+    @classmethod
+    def from_defaults(cls, **options: Any) -> Self:
+        """The parser with some options changed, as LlamaIndex's own parsers are often made.
+
+        Args:
+            options: those of the class. A `callback_manager` of None is left out, as theirs is.
+
+        Raises:
+            ConfigurationError: as the class itself.
+        """
+        if options.get("callback_manager", ...) is None:
+            del options["callback_manager"]
+        return cls(**options)
 
     @field_validator("id_func")
     @classmethod
@@ -200,9 +216,8 @@ class SpanNodeParser(NodeParser):
         show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
         **_kwargs: Any,
     ) -> list[BaseNode]:
-        del show_progress
         parsed: list[TextNode] = []
-        for origin, source in self._sources(nodes):
+        for origin, source in self._sources(nodes, show_progress=show_progress):
             parsed += self._build(origin, source, self.spans(source))
         return self._finish(parsed)
 
@@ -212,15 +227,16 @@ class SpanNodeParser(NodeParser):
         show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
         **_kwargs: Any,
     ) -> list[BaseNode]:
-        del show_progress
         parsed: list[TextNode] = []
-        for origin, source in self._sources(nodes):
+        for origin, source in self._sources(nodes, show_progress=show_progress):
             parsed += self._build(origin, source, await self.aspans(source))
         return self._finish(parsed)
 
-    def _sources(self, nodes: Sequence[BaseNode]) -> Iterator[tuple[Origin, SourceText]]:
+    def _sources(
+        self, nodes: Sequence[BaseNode], *, show_progress: bool
+    ) -> Iterator[tuple[Origin, SourceText]]:
         """What is to be cut, one after the other."""
-        for origin in origins_of(nodes):
+        for origin in counted(origins_of(nodes), len(nodes), show_progress=show_progress):
             yield origin, self._source_of(origin)
 
     def _source_of(self, origin: Origin) -> SourceText:
@@ -250,6 +266,12 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         """Nothing is left to do: LlamaIndex would search for offsets we already know."""
         return nodes
+
+
+def counted(items: Iterable[_T], total: int, *, show_progress: bool) -> Iterable[_T]:
+    """The items, with the progress bar of LlamaIndex's own parsers where one is asked for."""
+    shown: Iterable[_T] = get_tqdm_iterable(items, show_progress, "Parsing nodes", total)
+    return shown
 
 
 def _configuration_error(

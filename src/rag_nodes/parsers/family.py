@@ -19,7 +19,7 @@ from llama_index.core.schema import (
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.base import SpanNodeParser, counted
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.source import Cut, SourceText
 
@@ -121,9 +121,9 @@ class ParentChildNodeParser(SpanNodeParser):
         show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
         **_kwargs: Any,
     ) -> list[BaseNode]:
-        del show_progress
-        parents = self._own(self._parents(nodes))
-        return self._relate([(parent, self._own(self._children([parent]))) for parent in parents])
+        parents = self._own(self._parents(nodes, show_progress=show_progress))
+        to_cut = counted(parents, len(parents), show_progress=show_progress)
+        return self._relate([(parent, self._own(self._children([parent]))) for parent in to_cut])
 
     async def _aparse_nodes(
         self,
@@ -131,10 +131,10 @@ class ParentChildNodeParser(SpanNodeParser):
         show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
         **_kwargs: Any,
     ) -> list[BaseNode]:
-        del show_progress
-        parents = self._own(await self._parents.acall(nodes))
+        parents = self._own(await self._parents.acall(nodes, show_progress=show_progress))
+        to_cut = counted(parents, len(parents), show_progress=show_progress)
         return self._relate(
-            [(parent, self._own(await self._children.acall([parent]))) for parent in parents]
+            [(parent, self._own(await self._children.acall([parent]))) for parent in to_cut]
         )
 
     def _own(self, nodes: Iterable[BaseNode]) -> list[TextNode]:

@@ -53,6 +53,17 @@ def find_plugins() -> Mapping[str, tuple[Plugin, ...]]:
     return {name: tuple(claims[name].values()) for name in sorted(claims)}
 
 
+def plugin_of(class_name: str) -> str | None:
+    """The name under which a plugin offers the class; None where none says so.
+
+    Only what the entry points say is asked: nothing is imported.
+    """
+    for name, claims in find_plugins().items():
+        if any(plugin.entry.attr == class_name for plugin in claims):
+            return name
+    return None
+
+
 def load_plugin(
     name: str, built_in: Mapping[str, type[SpanNodeParser]]
 ) -> type[SpanNodeParser] | None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.node_parser.loading import load_parser as load_stock_parser
+from llama_index.core.node_parser.node_utils import default_id_func
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.auto import AutoNodeParser
@@ -13,7 +18,7 @@ from rag_nodes.parsers.fixed import FixedSizeNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
 from rag_nodes.parsers.page import PageNodeParser
-from rag_nodes.parsers.plugins import find_plugins, load_plugin
+from rag_nodes.parsers.plugins import find_plugins, load_plugin, plugin_of
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
 from rag_nodes.parsers.sentence import SentenceNodeParser
@@ -160,7 +165,7 @@ def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
         >>> get_parser("fixed", chunk_size=500, chunk_overlap=50).chunk_size
         500
     """
-    plugin = load_plugin(name, {known: preset.parser for known, preset in PRESETS.items()})
+    plugin = load_plugin(name, _built_in())
     if plugin is not None:
         return plugin(**overrides)
     preset = PRESETS.get(name)
@@ -168,3 +173,50 @@ def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
         known = ", ".join([*PRESETS, *find_plugins()])
         raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}")
     return preset.parser(**{**preset.options, **overrides})
+
+
+def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeParser:
+    """The parser that `to_dict` described: ours, an installed package's, or LlamaIndex's own.
+
+    `llama_index.core.node_parser.loading.load_parser` knows a fixed list of classes, to which
+    none can be added, so it refuses ours. This one takes both.
+
+    Args:
+        data: what `to_dict` gave, also from JSON; a parser comes back as it is.
+        overrides: options to change, and what is never in the data, such as `embed_model`.
+
+    Raises:
+        ConfigurationError: there is no such class, or its options are wrong, or were written by a
+            version that cut differently.
+
+    Example:
+        >>> load_parser(get_parser("fixed", chunk_size=500).to_dict()).chunk_size
+        500
+    """
+    if isinstance(data, NodeParser):
+        return data
+    name = str(data.get("class_name"))
+    built_in = _built_in()
+    own = {parser.class_name(): parser for parser in built_in.values()}.get(name)
+    if own is None and (plugin := plugin_of(name)):
+        own = load_plugin(plugin, built_in)
+    return own.from_dict(dict(data), **overrides) if own else _stock(name, {**data, **overrides})
+
+
+def _built_in() -> dict[str, type[SpanNodeParser]]:
+    return {name: preset.parser for name, preset in PRESETS.items()}
+
+
+def _stock(name: str, options: dict[str, Any]) -> NodeParser:
+    """One of LlamaIndex's own parsers, which refuse the `id_func` that they wrote themselves."""
+    id_func = options.get("id_func")
+    if isinstance(id_func, Mapping) and id_func.get("id_func_name") == default_id_func.__name__:
+        del options["id_func"]
+    try:
+        return load_stock_parser(options)
+    except ValueError as error:
+        known = ", ".join(sorted({preset.parser.class_name() for preset in PRESETS.values()}))
+        raise ConfigurationError(
+            f"no parser can be made from data of class {name!r}: {error}; it must be what to_dict "
+            f"of one of LlamaIndex's parsers or of one of these gave: {known}"
+        ) from error
