@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 SOURCE = "source"
 """Canonical path or URL the text came from (str)."""
@@ -60,6 +60,8 @@ TOTAL_CHUNKS = "total_chunks"
 """Nodes of the document (int)."""
 SCALED_SIZE = "scaled_size"
 """Characters the node may hold, where its script asked for fewer than were configured (int)."""
+CUT_BY_SIZE = "cut_by_size"
+"""Why the node was cut by size where its parser cuts by meaning, in words (str)."""
 TOKEN_COUNT = "token_count"  # noqa: S105 -- tokens of text, not a password
 """Tokens of the node's text in the parser's encoding, exact (int)."""
 TOKEN_COUNT_ESTIMATED = "token_count_estimated"  # noqa: S105 -- tokens of text, not a password
@@ -144,6 +146,7 @@ BOOKKEEPING: tuple[str, ...] = (
     CHUNK_INDEX,
     TOTAL_CHUNKS,
     SCALED_SIZE,
+    CUT_BY_SIZE,
     TOKEN_COUNT,
     TOKEN_COUNT_ESTIMATED,
     START_CHAR,
@@ -191,3 +194,21 @@ def display_name(metadata: Mapping[str, Any]) -> str:
     if len(title) > _LONGEST_TITLE:
         title = f"{title[:_LONGEST_TITLE].rstrip()}…"
     return f"{title} ({source})" if title else source
+
+
+def remarks(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What the metadata of a document's nodes say about how they were cut: a name and words each.
+
+    >>> remarks([{"scaled_size": 280}, {"scaled_size": 280}])
+    [('Size', 'at most 280 characters, which in this script are as many tokens as usual')]
+    """
+    found = list(nodes)
+    said = []
+    if choice := next((one[DECISION] for one in found if one.get(DECISION)), ""):
+        said.append(("Chosen", str(choice)))
+    if size := max((int(one.get(SCALED_SIZE) or 0) for one in found), default=0):
+        words = f"at most {size:,} characters, which in this script are as many tokens as usual"
+        said.append(("Size", words))
+    if beyond := [str(one[CUT_BY_SIZE]) for one in found if one.get(CUT_BY_SIZE)]:
+        said.append(("Cut by size", f"{len(beyond):,} of {len(found):,} chunks, {beyond[0]}"))
+    return said

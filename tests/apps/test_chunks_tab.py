@@ -287,6 +287,10 @@ def test_hostile_options_in_the_statistics_become_no_element(payload: str) -> No
 
 def test_p8_what_the_automatic_parser_chose_is_shown_and_its_text_is_only_text() -> None:
     tally = judge("d", text_facts(TEXT), [Chunk(Span(0, len(TEXT)), 9, 9)], Limits(0, 9, "tokens"))
-    html = str(statistics("auto", {"class": "Auto"}, [9], tally, "heading: <b>3 headings</b>."))
+    html = str(
+        statistics(
+            "auto", {"class": "Auto"}, [9], tally, [("Chosen", "heading: <b>3 headings</b>.")]
+        )
+    )
     assert "Chosen: heading: &lt;b&gt;3 headings&lt;/b&gt;." in html
     assert "Chosen" not in str(statistics("auto", {"class": "Auto"}, [9], tally))

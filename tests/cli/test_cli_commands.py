@@ -367,3 +367,23 @@ def test_p8_the_choice_of_the_automatic_parser_is_printed_with_its_reason(
     assert "heading: " in said
     assert "headings on 2 levels" in said
     assert "so nodes hold up to 500 tokens." in said
+
+
+# --- what the chunks say about their size ---------------------------------------------------------
+
+
+def test_p13_the_size_that_a_script_asked_for_is_printed(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    path = tmp_path / "pump.txt"
+    path.write_text("泵在夜间运行。土壤干燥时，水箱会自动加满。" * 200, encoding="utf-8")  # noqa: RUF001
+    shown = " ".join(command("chunk", path, "-p", "fixed").stdout.split())
+    assert "in this script are as many tokens as usual" in shown
+
+
+def test_s0_45_a_cap_on_sentences_is_an_option_and_its_effect_is_printed(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    arguments = ("chunk", manual, "-p", "semantic:max_sentences=2,chunk_size=20,min_chunk_size=4")
+    shown = " ".join(command(*arguments).stdout.split())
+    assert "beyond the first 2 sentences, which alone are embedded: cut by size" in shown

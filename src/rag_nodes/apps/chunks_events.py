@@ -17,7 +17,7 @@ from rag_nodes.apps.render.html import Html, tag
 from rag_nodes.apps.render.parts import notice, title_of
 from rag_nodes.apps.render.statistics import statistics
 from rag_nodes.errors import RagNodesError
-from rag_nodes.metadata import DECISION, TOKEN_COUNT
+from rag_nodes.metadata import TOKEN_COUNT, remarks
 
 if TYPE_CHECKING:
     from rag_nodes.apps.cuts import AllCuts, Cuts
@@ -190,5 +190,5 @@ def _summary(cuts: Cuts, strategy: str, document: str) -> Html:
         why = known.error if known and known.error else "this parser made no chunk of it"
         return notice("error", why)
     configuration = {"class": parser.class_name(), **parser.to_dict()}
-    choice = str(nodes[0].metadata.get(DECISION) or "")
-    return statistics(strategy, configuration, sizes, cuts.tally(strategy, document), choice)
+    said = remarks(one.metadata for one in nodes)
+    return statistics(strategy, configuration, sizes, cuts.tally(strategy, document), said)

@@ -20,7 +20,6 @@ from rag_nodes.cli.render_text import (
     table,
 )
 from rag_nodes.metadata import (
-    DECISION,
     FILE_NAME,
     HEADING_PATH,
     PAGE_END,
@@ -33,9 +32,8 @@ from rag_nodes.metadata import (
     TOKEN_COUNT,
     TOTAL_PAGES,
     display_name,
+    remarks,
 )
-from rag_nodes.text.edges import Edges, edges_of
-from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,6 +41,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document, TextNode
     from rich.console import RenderableType
     from rich.table import Table
+
+    from rag_nodes.text.edges import Edges
 
 _NUMBERS_WIDTH = 37
 """Characters that the columns before the heading take, offsets apart."""
@@ -100,8 +100,7 @@ def summary(document: Document, title: str, nodes: Sequence[TextNode]) -> Render
     if tokens:
         mean = sum(tokens) / len(tokens)
         rows[-1] = ("Chunks", f"{len(nodes):,} · tokens {mean:,.0f} mean, {max(tokens):,} max")
-    if nodes and (choice := nodes[0].metadata.get(DECISION)):
-        rows.append(("Chosen", one_line(str(choice))))
+    rows += [(name, one_line(words)) for name, words in remarks(one.metadata for one in nodes)]
     if cut := _cut(document, nodes):
         rows.append(("Cut", cut))
     rows += [("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ()]
@@ -118,6 +117,10 @@ def _cut(document: Document, nodes: Sequence[TextNode]) -> str:
 
 
 def _edges(document: Document, node: TextNode) -> Edges:
+    # Here, because it loads numpy, which no help text should wait for.
+    from rag_nodes.text.edges import Edges, edges_of
+    from rag_nodes.text.spans import Span
+
     if node.start_char_idx is None or node.end_char_idx is None:
         return Edges()
     return edges_of(document.text, Span(node.start_char_idx, node.end_char_idx))

@@ -37,6 +37,7 @@ _OWN_TO_A_NODE = frozenset(
         keys.BLOCKS,
         keys.OVERSIZED,
         keys.SCALED_SIZE,
+        keys.CUT_BY_SIZE,
         keys.SPLIT_BLOCK,
         keys.TABLE_HEADER,
         keys.CODE_LANGUAGE,

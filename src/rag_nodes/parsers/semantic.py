@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -10,14 +11,17 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, model_validator
 from pydantic import InstanceOf
 
+from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
 from rag_nodes.parsers.semantic_runs import Breaks, Runs
 from rag_nodes.parsers.semantic_units import Units
 from rag_nodes.parsers.sizes import LEAST_TOKENS
-from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
 from rag_nodes.text.cohesion import unit_rows
+
+logger = logging.getLogger(__name__)
 
 _PERCENTILE = 75.0
 _PENALTY = 1.0
@@ -29,8 +33,8 @@ class SemanticNodeParser(SpanNodeParser):
     """Cuts where neighbouring sentences are about different things (S0-20 to S0-26).
 
     Every sentence is embedded exactly once, in one batched call per `window` of sentences, so
-    that memory stays flat on long documents and nothing is dropped (S0-45 capped at 1000
-    sentences). A heading always starts a piece and never ends one.
+    that memory stays flat on long documents and nothing is dropped. A heading always starts a
+    piece and never ends one.
 
     `method="percentile"`: a break is a gap whose cosine distance is over the document's
     `breakpoint_percentile`. Pieces over `chunk_size` are cut at their widest gaps. On
@@ -56,6 +60,10 @@ class SemanticNodeParser(SpanNodeParser):
         chunk_penalty: with "optimal", what one more node has to gain, in mean distances between
             neighbouring sentences; higher means fewer and larger nodes.
         window: sentences embedded in one call.
+        max_sentences: sentences of a document that are embedded at most, None for all (S0-45 has
+            1000); a list's item, a heading, a table and a block of code count as one each. What
+            comes after them is cut by size, at headings and between sentences, and its nodes say
+            so in `cut_by_size`: no text is dropped.
         embedding: name of the embedding model: "lexical" (offline) or "openai:<model>".
         embed_model: the model itself, instead of its name. Only its name is serialised.
 
@@ -72,6 +80,7 @@ class SemanticNodeParser(SpanNodeParser):
     buffer_size: int = Field(default=0, ge=0, le=_WIDEST_BUFFER)
     chunk_penalty: float = Field(default=_PENALTY, ge=0.0, le=1000.0)
     window: int = Field(default=1000, ge=2)
+    max_sentences: int | None = Field(default=None, ge=2)
     embedding: str = Field(default="lexical")
     embed_model: InstanceOf[BaseEmbedding] | None = Field(default=None, exclude=True, repr=False)
 
@@ -118,7 +127,14 @@ class SemanticNodeParser(SpanNodeParser):
 
     def _prepared(self, source: SourceText) -> tuple[Units, BaseEmbedding | None, Breaks | Runs]:
         """What to embed, the model to do it, and what listens to its vectors."""
-        units = Units(source.packer, self.chunk_size)
+        units = Units(source.packer, self.chunk_size, self.max_sentences)
+        if units.embedded < len(units):
+            logger.warning(
+                "%s of %s sentences are not embedded but cut by size: max_sentences is %s",
+                len(units) - units.embedded,
+                len(units),
+                self.max_sentences,
+            )
         bounds = self.chunk_size, self.min_chunk_size
         if self.method == "optimal":
             return units, self._model(units), Runs(units, *bounds, self.chunk_penalty)
@@ -136,8 +152,16 @@ class SemanticNodeParser(SpanNodeParser):
             return
         for first, last in measured.pieces():
             span = units.span(first, last)
+            facts = NO_FACTS if last < units.embedded else {keys.CUT_BY_SIZE: self._beyond()}
             if units.packer.count(*span) <= self.chunk_size:
-                yield Cut(*span)
+                yield Cut(*span, facts)
             else:
                 # Where the sum over the text misses the count of this very span.
-                yield from (Cut(*piece) for piece in units.packer.pieces(span, self.chunk_size))
+                pieces = units.packer.pieces(span, self.chunk_size)
+                yield from (Cut(*piece, facts) for piece in pieces)
+
+    def _beyond(self) -> str:
+        return (
+            f"beyond the first {self.max_sentences:,} sentences, which alone are embedded: cut by "
+            "size, not by meaning (max_sentences)"
+        )

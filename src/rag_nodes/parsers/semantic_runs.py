@@ -21,12 +21,18 @@ _AUTHORS_BREAK = 3.0
 """Stands for the gap before a heading; a cosine distance is never over 2."""
 _NO_BREAK = -1.0
 """Stands for the gap after a heading; a cosine distance is never negative."""
+_NOT_COMPARED = -0.5
+"""Stands for a gap beyond what is embedded: wherever a measured one can be cut, that is."""
 _GRAINS = 64
 """Steps in which the sizes of optimal nodes can differ: it bounds the work per sentence."""
+_REPEATED = 1000
+"""Vectors made at once for units beyond what is embedded."""
 
 
 class Grouping(ABC):
     """Groups units by their vectors, which arrive in windows.
+
+    Units for which none arrived are grouped by size alone.
 
     Args:
         units: what is grouped.
@@ -50,7 +56,9 @@ class Grouping(ABC):
         if len(self.units) == 1:
             yield 0, 0
             return
-        gaps = _respect_headings(self.units, self._distances.finish())
+        found = self._distances.finish()
+        rest = np.full(len(self.units) - 1 - len(found), _NOT_COMPARED)
+        gaps = _respect_headings(self.units, np.concatenate((found, rest)))
         yield from self._merge_short(list(self._group(gaps)), gaps)
 
     @abstractmethod
@@ -98,7 +106,7 @@ class Breaks(Grouping):
         self._percentile = percentile
 
     def _group(self, gaps: NDArray[np.float64]) -> Iterator[Piece]:
-        between = gaps[(gaps > _NO_BREAK) & (gaps < _AUTHORS_BREAK)]
+        between = _measured(gaps)
         threshold = _percentile(between, self._percentile) if len(between) else 0.0
         first = 0
         for last in [*np.flatnonzero(gaps > threshold).tolist(), len(gaps)]:
@@ -141,6 +149,7 @@ class Runs(Grouping):
         self._scores = RunScores(self._closes - self._opens + 1, *self._bounds())
         self._seen = 0
         self._unfinished: NDArray[np.float64] | None = None
+        self._last = np.zeros((1, 1))
 
     def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each grain, where the longest run that ends with it starts, and the first short."""
@@ -156,6 +165,15 @@ class Runs(Grouping):
     def add(self, rows: NDArray[np.float64]) -> None:
         """The next window of unit vectors, summed to grains; the last grain may go on."""
         super().add(rows)
+        self._last = rows[-1:].copy()
+        self._score(rows)
+
+    def _add_alike(self) -> None:
+        """Vectors for the units that have none: where all are alike, only size decides."""
+        while (missing := len(self.units) - self._seen) > 0:
+            self._score(np.repeat(self._last, min(missing, _REPEATED), axis=0))
+
+    def _score(self, rows: NDArray[np.float64]) -> None:
         start, stop = self._seen, self._seen + len(rows)
         opens = self._opens[self._opens.searchsorted(start, side="right") - 1 :]
         opens = np.maximum(opens[opens < stop], start) - start
@@ -170,10 +188,16 @@ class Runs(Grouping):
         self._scores.add(sums)
 
     def _group(self, gaps: NDArray[np.float64]) -> Iterator[Piece]:
-        between = gaps[(gaps > _NO_BREAK) & (gaps < _AUTHORS_BREAK)]
+        self._add_alike()
+        between = _measured(gaps)
         price = self._penalty * float(between.mean()) if len(between) else 0.0
         for first, last in self._scores.best(price):
             yield int(self._opens[first]), int(self._closes[last])
+
+
+def _measured(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The gaps whose distance was measured and counts."""
+    return gaps[(gaps >= 0) & (gaps < _AUTHORS_BREAK)]
 
 
 def _percentile(values: NDArray[np.float64], percent: float) -> float:

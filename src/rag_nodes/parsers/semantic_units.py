@@ -34,14 +34,16 @@ class Units:
     Args:
         packer: the text.
         limit: tokens a unit may hold.
+        embedded: units that are embedded, from the first on; None for all.
 
     Attributes:
         starts: offset of each unit's first character.
         ends: offset after each unit's last character.
         headings: which units are headings.
+        embedded: units that are embedded.
     """
 
-    def __init__(self, packer: Packer, limit: int) -> None:
+    def __init__(self, packer: Packer, limit: int, embedded: int | None = None) -> None:
         self.packer = packer
         units = _natural(packer)
         before, through = _tokens_around(packer, units)
@@ -52,6 +54,7 @@ class Units:
         self.starts: list[int] = units.starts
         self.ends: list[int] = units.ends
         self.headings: NDArray[np.bool_] = _in_headings(packer, self.starts)
+        self.embedded = len(self) if embedded is None else min(embedded, len(self))
         self._before, self._through = before, through
         self._before_each: list[int] = before.tolist()
         self._through_each: list[int] = through.tolist()
@@ -60,10 +63,10 @@ class Units:
         return len(self.starts)
 
     def texts(self, size: int) -> Iterator[list[str]]:
-        """The units themselves, `size` at a time."""
+        """The units to embed, `size` at a time."""
         text = self.packer.text
-        for first in range(0, len(self), size):
-            some = slice(first, first + size)
+        for first in range(0, self.embedded, size):
+            some = slice(first, min(first + size, self.embedded))
             yield [text[a:b] for a, b in zip(self.starts[some], self.ends[some], strict=True)]
 
     def span(self, first: int, last: int) -> Span:

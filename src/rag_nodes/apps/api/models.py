@@ -65,6 +65,10 @@ class ParserOptions(_Body):
     breakpoint_percentile: Annotated[float, Field(gt=0, lt=100)] | None = Field(
         default=None, description="Distance of sentences from which the semantic parser cuts."
     )
+    max_sentences: Annotated[int, Field(ge=2, le=_LARGEST)] | None = Field(
+        default=None,
+        description="Sentences the semantic parser embeds at most; what follows is cut by size.",
+    )
     oversize: Literal["keep", "split"] | None = Field(
         default=None, description="What becomes of a code block larger than chunk_size."
     )

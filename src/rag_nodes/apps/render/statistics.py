@@ -23,7 +23,7 @@ def statistics(
     configuration: Mapping[str, object],
     sizes: Sequence[int],
     tally: Tally,
-    choice: str = "",
+    said: Sequence[tuple[str, str]] = (),
 ) -> Html:
     """Warnings, a table and a histogram.
 
@@ -32,12 +32,12 @@ def statistics(
         configuration: plain options of the parser, with its "class".
         sizes: tokens of each chunk, in order.
         tally: measures of the same chunks.
-        choice: what a parser that decides per document chose and why, "" from any other.
+        said: what the chunks say about how they were cut, a name and words each.
     """
     return tag(
         "div",
         _warnings(tally),
-        tag("p", f"Chosen: {choice}", cls="rn-config", dir="auto") if choice else None,
+        *(tag("p", f"{name}: {words}", cls="rn-config", dir="auto") for name, words in said),
         tag("div", _table(sizes, tally), histogram(sizes, "tokens", colour_of(strategy)),
             cls="rn-overview"),
         tag("p", summary_of(configuration), cls="rn-config"),
