@@ -119,7 +119,23 @@ ORIGINAL_TEXT = "original_text"
 WINDOW_PLACE = "window_place"
 """Offsets, pages and headings of the window, by the keys of nodes (dict)."""
 
-DOCUMENT_ONLY = frozenset({LINKS_ON_PAGE, PAGE_STARTS, READ_WARNINGS})
+RETRIEVAL_SIMILARITY = "retrieval_similarity"
+"""Cosine similarity of question and node, from -1 to 1; absent without a dense search (float)."""
+RETRIEVAL_KEYWORD_SCORE = "retrieval_keyword_score"
+"""BM25 score for the question, 0 or more; absent without a sparse search (float)."""
+RETRIEVAL_FUSED_SCORE = "retrieval_fused_score"
+"""What a hybrid search ranked by, of any size and sign; absent where one ranking did (float)."""
+RETRIEVAL_RERANK_SCORE = "retrieval_rerank_score"
+"""What a reranker gave, of any size and sign; absent without one (float)."""
+SCORES = (
+    RETRIEVAL_SIMILARITY,
+    RETRIEVAL_KEYWORD_SCORE,
+    RETRIEVAL_FUSED_SCORE,
+    RETRIEVAL_RERANK_SCORE,
+)
+"""On retrieved nodes only: what they were found by for one question; our stores do not keep it."""
+
+DOCUMENT_ONLY = frozenset({LINKS_ON_PAGE, PAGE_STARTS, READ_WARNINGS, *SCORES})
 """Keys a node does not inherit from its document."""
 
 BOOKKEEPING: tuple[str, ...] = (
@@ -171,6 +187,7 @@ BOOKKEEPING: tuple[str, ...] = (
     WINDOW,
     ORIGINAL_TEXT,
     WINDOW_PLACE,
+    *SCORES,
 )
 """Keys hidden from the embedding model and the LLM."""
 

@@ -79,8 +79,8 @@ def test_a_llama_index_postprocessor_is_a_reranker(
     found = hits(store, collection, offline, top_k=3, rerank=Longest())
     lengths = [len(hit.node.text) for hit in found]
     assert lengths == sorted(lengths, reverse=True)
-    assert [hit.score for hit in found] == lengths
-    nothing = SimilarityPostprocessor(similarity_cutoff=99.0)
+    assert [hit.rerank_score for hit in found] == lengths
+    nothing = SimilarityPostprocessor(similarity_cutoff=1.1)
     assert hits(store, collection, offline, rerank=nothing) == []
 
 

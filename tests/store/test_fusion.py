@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from rag_nodes.store.fusion import FUSIONS, fuse
+from rag_nodes.store import fusion
+from rag_nodes.store.fusion import FUSIONS
+
+
+def fuse(*rankings: Any) -> list[tuple[str, float]]:
+    return fusion.fuse(*rankings).pairs
 
 
 def test_both_rankings_have_a_say_whatever_their_scale() -> None:

@@ -156,7 +156,15 @@ def _related(node: TextNode, relationship: NodeRelationship) -> str | None:
 
 def _brought(hit: Hit, node: TextNode) -> Hit:
     """A node that came with a hit: it shares the score, but was not compared with the question."""
-    return replace(hit, node=node, origin="neighbour", similarity=None, keyword_score=None)
+    return replace(
+        hit,
+        node=node,
+        origin="neighbour",
+        similarity=None,
+        keyword_score=None,
+        fused_score=None,
+        rerank_score=None,
+    )
 
 
 def _ranked(hits: Iterable[Hit]) -> list[Hit]:
@@ -167,5 +175,5 @@ def _ranked(hits: Iterable[Hit]) -> list[Hit]:
         if known is None:
             best[hit.node.node_id] = hit
         elif known.origin != "search" and hit.origin == "search":
-            best[hit.node.node_id] = hit  # keeps the earlier place
+            best[hit.node.node_id] = replace(hit, score=known.score)  # at the earlier place
     return [replace(hit, rank=rank) for rank, hit in enumerate(best.values(), start=1)]

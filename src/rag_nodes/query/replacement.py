@@ -88,8 +88,27 @@ def replaced(hits: Iterable[Hit]) -> list[NodeWithScore]:
         known = place or node.node_id
         if known not in seen:
             seen.add(known)
-            nodes.append(NodeWithScore(node=node, score=hit.score))
+            nodes.append(NodeWithScore(node=_with_scores(node, hit), score=hit.score))
     return nodes
+
+
+def _with_scores(node: TextNode, hit: Hit) -> TextNode:
+    """The node with what it was found by; a copy, as the scores are those of one question."""
+    values = (hit.similarity, hit.keyword_score, hit.fused_score, hit.rerank_score)
+    known = {k: v for k, v in zip(keys.SCORES, values, strict=True) if v is not None}
+    if not known:
+        return node
+    return node.model_copy(
+        update={
+            "metadata": {**node.metadata, **known},
+            "excluded_embed_metadata_keys": _also(node.excluded_embed_metadata_keys, known),
+            "excluded_llm_metadata_keys": _also(node.excluded_llm_metadata_keys, known),
+        }
+    )
+
+
+def _also(hidden: Sequence[str], names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys((*hidden, *names)))
 
 
 _Places = dict[tuple[str, Span], list[TextNode]]

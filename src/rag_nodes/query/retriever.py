@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from math import tanh
 from typing import TYPE_CHECKING
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -27,7 +28,9 @@ class RagNodesRetriever(BaseRetriever):
     """Hybrid retrieval for any LlamaIndex query engine, sync and async, embedded and served.
 
     Where a parser made windows or parents, these are the nodes it gives (option `expand`), each
-    text once; `hits` says what was found as well.
+    text once; `hits` says what was found as well. Scores are those of `Hit.score`, from 0 to 1 in
+    the order of the ranking; cosine, BM25 and fused score are in the metadata of the nodes, under
+    the keys of `rag_nodes.metadata.SCORES`, hidden from embedding models and LLMs.
 
     Args:
         store: where the chunks are.
@@ -149,11 +152,37 @@ def _reranked(hits: Sequence[Hit], question: str, options: QueryOptions) -> list
     rerank = options.rerank
     if isinstance(rerank, BaseNodePostprocessor):
         by_id = {hit.node.node_id: hit for hit in hits}
-        ordered = [
-            replace(by_id[one.node.node_id], score=float(one.score or 0.0))
-            for one in rerank.postprocess_nodes(scored(hits), query_str=question)
-            if one.node.node_id in by_id
-        ]
+        ordered = _rescored(
+            [
+                replace(by_id[one.node.node_id], rerank_score=float(one.score or 0.0))
+                for one in rerank.postprocess_nodes(scored(hits), query_str=question)
+                if one.node.node_id in by_id
+            ]
+        )
     else:
         ordered = list(rerank(question, hits)) if rerank else list(hits)
-    return [replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=1)]
+    return _in_order(ordered)
+
+
+def _rescored(hits: Sequence[Hit]) -> list[Hit]:
+    """Scores of a reranker from 0 to 1: as they are, or by the logistic function.
+
+    Cross-encoders give the logits of a probability where they give none; of any other scale, the
+    function at least keeps the order.
+    """
+    raw = [hit.rerank_score or 0.0 for hit in hits]
+    known = all(0 <= score <= 1 for score in raw)
+    scores = raw if known else [(1 + tanh(score / 2)) / 2 for score in raw]
+    return [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]
+
+
+def _in_order(hits: Sequence[Hit]) -> list[Hit]:
+    """Ranks counted anew; what was put before others has at least their score.
+
+    So whoever cuts or sorts by score keeps to the order that was asked for.
+    """
+    best, ordered = 0.0, []
+    for rank, hit in reversed(list(enumerate(hits, start=1))):
+        best = max(best, hit.score)
+        ordered.append(replace(hit, rank=rank, score=best))
+    return ordered[::-1]

@@ -19,9 +19,15 @@ class Hit:
     Attributes:
         node: the node that was found, as stored, without its embedding.
         rank: position in this result, counted from 1.
-        score: what the ranking used; only comparable within one result.
+        score: from 0, nothing in common with the question, to 1, in the order of the ranks (equal
+            where they cannot be told apart): the cosine of a dense search, the share of the best
+            BM25 score of a sparse one, and what `rag_nodes.store.fusion` makes of both; what a
+            reranker gave, where there is one.
         similarity: cosine similarity of question and node in [-1, 1]; None without a dense search.
         keyword_score: BM25 score, 0 or more; None without a sparse search.
+        fused_score: what a hybrid search ranked by, of any size and sign, only comparable within
+            one result; None where one ranking decided.
+        rerank_score: what a reranker gave, of any size and sign; None without one.
         origin: how it came into the result; what was not searched for has the score of the hit
             that brought it along.
         surroundings: what is read in its place: its window of sentences, or its parent; None
@@ -33,6 +39,8 @@ class Hit:
     score: float
     similarity: float | None = None
     keyword_score: float | None = None
+    fused_score: float | None = None
+    rerank_score: float | None = None
     origin: Origin = "search"
     surroundings: TextNode | None = None
 
@@ -54,6 +62,8 @@ class Hit:
             "similarity": self.similarity,
             "distance": self.distance,
             "keyword_score": self.keyword_score,
+            "fused_score": self.fused_score,
+            "rerank_score": self.rerank_score,
             "origin": self.origin,
             "node_id": self.node.node_id,
             "text": self.node.text,

@@ -78,14 +78,16 @@ def search(engine: Engine, collection: str, query: Query, limit: int) -> list[Hi
         sparse = searcher.word_scores() if query.mode != "dense" else None
         if dense is not None and sparse is not None:
             searcher.complete(dense, sparse)
-        best = _read(engine, collection, fuse(dense, sparse, query.fusion), limit)
+        ranking = fuse(dense, sparse, query.fusion)
+        best = _read(engine, collection, ranking.pairs, limit)
     return [
         Hit(
             node=node,
             rank=rank,
-            score=score,
+            score=ranking.scale.place(score),
             similarity=dense.get(node_id) if dense is not None else None,
             keyword_score=sparse.get(node_id, 0.0) if sparse is not None else None,
+            fused_score=score if dense is not None and sparse is not None else None,
         )
         for rank, (node_id, score, node) in enumerate(best, start=1)
     ]

@@ -13,6 +13,7 @@ from pydantic import PrivateAttr
 from qdrant_client.http import models as rest
 
 from rag_nodes.errors import ConfigurationError, DimensionError
+from rag_nodes.metadata import SCORES
 from rag_nodes.store.catalogue import CHILDREN, PARENT
 from rag_nodes.store.fusion import fuse
 from rag_nodes.store.sparse import document_vectors, query_vectors
@@ -166,13 +167,14 @@ def is_parent(node: BaseNode) -> bool:
 
 
 def _payload(node: BaseNode) -> dict[str, Any]:
-    """Metadata plus the whole node as JSON, without the embedding, which is stored anyway."""
-    embedding, node.embedding = node.embedding, None
-    try:
-        payload = node_to_metadata_dict(node, remove_text=False, flat_metadata=False)
-        return {**payload, **_family(node)}
-    finally:
-        node.embedding = embedding
+    """Metadata plus the whole node as JSON, without the embedding, which is stored anyway.
+
+    Scores of a question that the node was found for do not belong to it.
+    """
+    own = {key: value for key, value in node.metadata.items() if key not in SCORES}
+    stored = node.model_copy(update={"embedding": None, "metadata": own})
+    payload = node_to_metadata_dict(stored, remove_text=False, flat_metadata=False)
+    return {**payload, **_family(node)}
 
 
 def _family(node: BaseNode) -> dict[str, Any]:
@@ -192,10 +194,11 @@ def _fused(
     """Our fusion for stock LlamaIndex retrievers in hybrid mode."""
     found = [*(sparse_result.nodes or ()), *(dense_result.nodes or ())]
     nodes = {node.node_id: node for node in found}
-    ranked = fuse(_scores(dense_result), _scores(sparse_result))[:top_k]
+    found_by_both = fuse(_scores(dense_result), _scores(sparse_result))
+    ranked = found_by_both.pairs[:top_k]
     return VectorStoreQueryResult(
         nodes=[nodes[node_id] for node_id, _ in ranked],
-        similarities=[score for _, score in ranked],
+        similarities=[found_by_both.scale.place(score) for _, score in ranked],
         ids=[node_id for node_id, _ in ranked],
     )
 

@@ -70,7 +70,7 @@ class Chunk(BaseModel):
     heading_path: list[str] = Field(default=[], description="Headings above it, outermost first.")
     tokens: int | None = Field(default=None, description="Its size.")
     oversized: bool = Field(default=False, description="One block larger than the limit.")
-    score: float | None = Field(default=None, description="What the answer's chunks are ranked by.")
+    score: float | None = Field(default=None, description="From 0 to 1, in rank order.")
     similarity: float | None = Field(default=None, description="Cosine of question and chunk.")
     distance: float | None = Field(default=None, description="One minus the similarity.")
     read: ReadReply | None = Field(
