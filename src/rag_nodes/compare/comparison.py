@@ -11,6 +11,7 @@ from rag_nodes.compare.columns import as_failure, column_of, engine_of
 from rag_nodes.compare.report import Column, ComparisonReport
 from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import settled
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, ingest, ingest_documents
 from rag_nodes.query import QueryOptions, QuestionVectors
 from rag_nodes.query.preparing import check_question
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
     from llama_index.core.schema import Document
 
     from rag_nodes.models import Models
@@ -39,8 +42,11 @@ class Comparison:
 
     Args:
         store: where chunks are; stays the caller's, `close` leaves it open.
-        models: embedding model and LLM, the same for every parser.
         parsers: what to compare; order is kept in every report.
+        models: embedding model and LLM, the same for every parser; None for the next two.
+        embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
+            LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
+        llm: any LLM of LlamaIndex, likewise.
         corpus: name of the document set.
         budget: context tokens per parser; None for a plain `top_k`.
         top_k: chunks per parser; None for as many as fit the budget.
@@ -49,15 +55,18 @@ class Comparison:
             Questions that ask for steps get no more than others unless `step_factor` says so.
 
     Raises:
-        ConfigurationError: no parser, or two parsers of equal configuration.
+        ConfigurationError: no parser, two parsers of equal configuration, or `models` next to
+            `embed_model` or `llm`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options of one comparison, all but two with defaults
         self,
         *,
         store: Store,
-        models: Models,
         parsers: Mapping[str, SpanNodeParser],
+        models: Models | None = None,
+        embed_model: BaseEmbedding | str | None = None,
+        llm: LLM | str | None = None,
         corpus: str = "default",
         budget: int | None = 1500,
         top_k: int | None = None,
@@ -67,7 +76,7 @@ class Comparison:
         if not parsers:
             raise ConfigurationError("nothing to compare: name at least one parser")
         self.store = store
-        self.models = models
+        self.models = settled(models, embed_model, llm)
         self.parsers = dict(parsers)
         self.corpus = corpus
         chosen = options or QueryOptions(budget=budget, top_k=top_k)
@@ -240,7 +249,7 @@ def compare(  # noqa: PLR0913 - options of one call, most with defaults
     *,
     parsers: Mapping[str, SpanNodeParser],
     store: Store,
-    models: Models,
+    models: Models | None = None,
     corpus: str = "default",
     budget: int | None = 1500,
     top_k: int | None = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
 from rag_nodes.models.connection import require_openai
 from rag_nodes.models.faults import map_model_error
+from rag_nodes.models.names import EXTRACTIVE, embedding_name, place_of
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, Settings
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
 LEXICAL = "lexical"
-EXTRACTIVE = "extractive"
 OPENAI = "openai"
 
 
@@ -43,16 +43,44 @@ class Models:
     prompt: str = DEFAULT_PROMPT
     system_prompt: str = DEFAULT_SYSTEM_PROMPT
 
+    @classmethod
+    def of(
+        cls,
+        *,
+        embed_model: BaseEmbedding | str | None = None,
+        llm: LLM | str | None = None,
+        offline: bool | None = None,
+    ) -> Models:
+        """Any models of LlamaIndex; names are derived.
+
+        What is left out is that of LlamaIndex's `Settings` where it was set there, and offline
+        where not. LlamaIndex is never made to choose one itself, which would be one of OpenAI.
+
+        Args:
+            embed_model: embeds; or "lexical", or "openai:<model>".
+            llm: writes the answers; or "extractive" for sentences of the documents.
+            offline: whether no text leaves this process, which spares a local model the care
+                that servers need; None to take it for granted of our own offline models only.
+
+        Raises:
+            ConfigurationError: one of them is neither a model nor a name of one.
+            CredentialsError: "openai:<model>" and the key is missing or cannot be one.
+            MissingExtraError: "openai:<model>" and the OpenAI client is not installed.
+        """
+        from rag_nodes.models.given import models_of
+
+        return models_of(embed_model, llm, offline=offline)
+
     @property
     def embeds_offline(self) -> bool:
         """True where no text leaves this process to be embedded."""
-        return _place(self.embedding) == "offline"
+        return place_of(self.embedding) == "offline"
 
     def describe(self) -> str:
         """One line for reports and the app: each model and where it runs."""
         return (
-            f"embedding: {self.embedding_name} ({_place(self.embedding)}) · "
-            f"answers: {self.answer_name} ({_place(self.llm)})"
+            f"embedding: {self.embedding_name} ({place_of(self.embedding)}) · "
+            f"answers: {self.answer_name} ({place_of(self.llm)})"
         )
 
 
@@ -84,7 +112,7 @@ def choose_models(settings: Settings, *, public_only: bool = False) -> Models:
     return Models(
         embedding=embedding,
         llm=_openai_llm(settings, public_only=public_only) if answers == OPENAI else None,
-        embedding_name=_space(embedding, settings),
+        embedding_name=embedding_name(embedding),
         answer_name=settings.llm_model if answers == OPENAI else EXTRACTIVE,
         offline=OPENAI not in (embeds, answers),
         prompt=settings.prompt,
@@ -191,20 +219,6 @@ def _openai_llm(settings: Settings, *, public_only: bool = False) -> LLM:
         retry_seconds=settings.retry_seconds,
         public_only=public_only,
     )
-
-
-def _space(embedding: BaseEmbedding, settings: Settings) -> str:
-    """Name of the vector space: behind another server the same model name may be another model."""
-    place = _place(embedding)
-    if place in ("offline", "OpenAI") or settings.uses_openai_itself:
-        return embedding.model_name
-    return f"{embedding.model_name}@{place.partition('://')[2]}"
-
-
-def _place(model: BaseEmbedding | LLM | None) -> str:
-    if model is None:
-        return "offline"
-    return str(getattr(model, "place", model.class_name()))
 
 
 def _try(request: Callable[[], object], model: BaseEmbedding | LLM) -> None:

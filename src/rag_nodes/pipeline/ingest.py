@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, EmptyFileError, MissingExtraError
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
+from rag_nodes.models import settled
 from rag_nodes.models.embedded_tokens import metered
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
@@ -28,6 +29,7 @@ from rag_nodes.text.packing import Packer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document
 
     from rag_nodes.models import Models
@@ -79,12 +81,13 @@ class _Read(NamedTuple):
         )
 
 
-def ingest(
+def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     paths: Iterable[str | Path],
     parsers: Mapping[str, SpanNodeParser],
     store: Store,
     *,
-    models: Models,
+    models: Models | None = None,
+    embed_model: BaseEmbedding | str | None = None,
     corpus: str = "default",
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -101,7 +104,9 @@ def ingest(
         paths: files, and folders to walk.
         parsers: parsers by the name they have in the report.
         store: where the chunks go.
-        models: the embedding model used is `models.embedding`.
+        models: the embedding model used is `models.embedding`; None for `embed_model`.
+        embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
+            LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
         corpus: name of the document set; every corpus has its own collections.
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
@@ -113,10 +118,12 @@ def ingest(
         collection holds of it; former chunks go only when all new ones are stored.
 
     Raises:
-        ConfigurationError: no parser, or two parsers of equal configuration.
+        ConfigurationError: no parser, two parsers of equal configuration, or both `models` and
+            `embed_model`.
     """
     from rag_nodes.readers import Limits, read_all
 
+    chosen = settled(models, embed_model)
     wanted = [Path(path) for path in paths]
     total = None if any(path.is_dir() for path in wanted) else len(wanted)
     reads = (
@@ -131,18 +138,19 @@ def ingest(
     return _run(
         reads,
         total,
-        _columns(parsers, store, models, corpus, progress, prices=prices),
-        models,
+        _columns(parsers, store, chosen, corpus, progress, prices=prices),
+        chosen,
         corpus,
     )
 
 
-def ingest_documents(
+def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
     documents: Iterable[Document],
     parsers: Mapping[str, SpanNodeParser],
     store: Store,
     *,
-    models: Models,
+    models: Models | None = None,
+    embed_model: BaseEmbedding | str | None = None,
     corpus: str = "default",
     progress: Callable[[Progress], None] | None = None,
     parse: Parse | None = None,
@@ -157,6 +165,7 @@ def ingest_documents(
         parsers: as for `ingest`.
         store: as for `ingest`.
         models: as for `ingest`.
+        embed_model: as for `ingest`.
         corpus: as for `ingest`.
         progress: as for `ingest`.
         parse: makes the nodes of a document by a parser, such as `IsolatedCutting.cut` does in a
@@ -167,8 +176,9 @@ def ingest_documents(
         ConfigurationError: as `ingest`.
         CancelledError: `parse` was cancelled.
     """
-    columns = _columns(parsers, store, models, corpus, progress, parse, prices=prices)
-    return _run(map(_given, documents), None, columns, models, corpus)
+    chosen = settled(models, embed_model)
+    columns = _columns(parsers, store, chosen, corpus, progress, parse, prices=prices)
+    return _run(map(_given, documents), None, columns, chosen, corpus)
 
 
 def _given(document: Document) -> _Read:

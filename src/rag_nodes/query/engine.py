@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
+from rag_nodes.models import settled
 from rag_nodes.models.prices import cost_of
 from rag_nodes.query.answering import Written, generated, messages, translated, without_llm
 from rag_nodes.query.options import DEFAULT_TOP_K, QueryOptions
@@ -21,8 +22,10 @@ from rag_nodes.query.usage import usage_of
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
 
+    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.base.llms.types import ChatMessage, ChatResponse
     from llama_index.core.base.response.schema import RESPONSE_TYPE
+    from llama_index.core.llms import LLM
     from llama_index.core.prompts.mixin import PromptMixinType
     from llama_index.core.schema import NodeWithScore, QueryBundle
 
@@ -47,7 +50,10 @@ class RagNodesQueryEngine(BaseQueryEngine):
         store: where the chunks are.
         collection: which of its collections.
         models: embeds the question and, where there is an LLM, writes the answer; without one
-            the answer is made of the documents' own sentences.
+            the answer is made of the documents' own sentences; None for the next two.
+        embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
+            LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
+        llm: any LLM of LlamaIndex, likewise.
         parser_name: for display.
         budget: context tokens, the same for every parser; None for no limit.
         top_k: chunks per question; None for as many as fit the budget.
@@ -60,15 +66,18 @@ class RagNodesQueryEngine(BaseQueryEngine):
         streaming: `query` and `aquery` give LlamaIndex's streaming responses.
 
     Raises:
-        ConfigurationError: budget or top_k is below 1.
+        ConfigurationError: budget or top_k is below 1, or `models` stands next to `embed_model`
+            or `llm`.
     """
 
-    def __init__(  # noqa: PLR0913 - options of one engine, all but three with defaults
+    def __init__(  # noqa: PLR0913 - options of one engine, all but two with defaults
         self,
         *,
         store: Store,
         collection: str,
-        models: Models,
+        models: Models | None = None,
+        embed_model: BaseEmbedding | str | None = None,
+        llm: LLM | str | None = None,
         parser_name: str = "",
         budget: int | None = 1500,
         top_k: int | None = None,
@@ -84,14 +93,14 @@ class RagNodesQueryEngine(BaseQueryEngine):
         self.options = options or QueryOptions(
             budget=budget, top_k=top_k, mode=mode, similarity_cutoff=similarity_cutoff
         )
-        self.models = models
+        self.models = settled(models, embed_model, llm)
         self.parser_name = parser_name
-        self.prompt = prompt or models.prompt
+        self.prompt = prompt or self.models.prompt
         self.streaming = streaming
         self.retriever = RagNodesRetriever(
             store=store,
             collection=collection,
-            models=models,
+            models=self.models,
             document_ids=document_ids,
             options=self.options,
             vectors=vectors,
@@ -276,7 +285,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         return {}
 
 
-def ask(question: str, *, store: Store, collection: str, models: Models, **options: Any) -> Answer:
+def ask(question: str, *, store: Store, collection: str, **options: Any) -> Answer:
     """Answer one question; `options` are those of `RagNodesQueryEngine`."""
-    engine = RagNodesQueryEngine(store=store, collection=collection, models=models, **options)
+    engine = RagNodesQueryEngine(store=store, collection=collection, **options)
     return engine.answer(question)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
+from rag_nodes.models import settled
 from rag_nodes.query.expansion import expanded
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
@@ -18,6 +19,7 @@ from rag_nodes.query.replacement import replaced
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import TextNode
 
     from rag_nodes.models import Models
@@ -35,7 +37,9 @@ class RagNodesRetriever(BaseRetriever):
     Args:
         store: where the chunks are.
         collection: which of its collections.
-        models: embeds the question.
+        models: embeds the question; None for `embed_model`.
+        embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
+            LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
         top_k: chunks per question.
         mode: "hybrid", "dense" or "sparse".
         document_ids: search only these documents; None for all.
@@ -44,12 +48,13 @@ class RagNodesRetriever(BaseRetriever):
         vectors: embeddings of questions, where several retrievers share them; None for its own.
     """
 
-    def __init__(  # noqa: PLR0913 - options of one retriever, all but three with defaults
+    def __init__(  # noqa: PLR0913 - options of one retriever, all but two with defaults
         self,
         *,
         store: Store,
         collection: str,
-        models: Models,
+        models: Models | None = None,
+        embed_model: BaseEmbedding | str | None = None,
         top_k: int = CANDIDATES,
         mode: SearchMode = "hybrid",
         document_ids: Sequence[str] | None = None,
@@ -60,7 +65,7 @@ class RagNodesRetriever(BaseRetriever):
         super().__init__()
         self.store = store
         self.collection = collection
-        self.models = models
+        self.models = settled(models, embed_model)
         self.document_ids = document_ids
         self.options = options or QueryOptions(
             top_k=top_k, mode=mode, similarity_cutoff=similarity_cutoff

@@ -1,0 +1,90 @@
+"""What models are called, in reports and in the names of collections."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.settings import OPENAI_API_BASE
+
+if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
+
+EXTRACTIVE = "extractive"
+"""Name of answers that are made of the documents' own sentences."""
+_UNNAMED = ("", "unknown")
+_COSMETIC = frozenset(
+    {
+        "cache_folder",
+        "embed_batch_size",
+        "embeddings_cache",
+        "max_retries",
+        "model_name",
+        "num_workers",
+        "request_timeout",
+        "reuse_client",
+        "show_progress_bar",
+        "timeout",
+    }
+)
+"""Options of embedding models, by LlamaIndex's names for them, that do not change a vector."""
+_SECRET = re.compile(r"key|token$|secret|password|header|credential")
+
+
+def place_of(model: BaseEmbedding | LLM | None) -> str:
+    """Where texts go: "offline", "OpenAI" or an address; the class of a model that does not say."""
+    if model is None:
+        return "offline"
+    return str(getattr(model, "place", type(model).__name__))
+
+
+def embedding_name(model: BaseEmbedding) -> str:
+    """The name of a model's vector space: two models that share it must give the same vectors.
+
+    Ours are called as they are, behind another server with its address: there the same name may be
+    another model. Any other model is named with its class, and with a hash of the options that
+    differ from the defaults of the class, but for those of speed and access. A key is never
+    part of it.
+
+    Example:
+        >>> from llama_index.core import MockEmbedding
+        >>> embedding_name(MockEmbedding(embed_dim=8, model_name="tiny"))
+        'tiny@MockEmbedding-ccd01969'
+    """
+    place = getattr(model, "place", None)
+    if place is None:
+        return _named_by_class(model)
+    if place in ("offline", "OpenAI", OPENAI_API_BASE):
+        return model.model_name
+    return f"{model.model_name}@{str(place).partition('://')[2]}"
+
+
+def answer_name(llm: LLM | None) -> str:
+    """The name of what writes answers, as it names itself, else its class."""
+    if llm is None:
+        return EXTRACTIVE
+    name = llm.metadata.model_name
+    return type(llm).__name__ if name in _UNNAMED else name
+
+
+def _named_by_class(model: BaseEmbedding) -> str:
+    # Classes that forget `class_name` all share the one of their base.
+    kind = type(model).__name__
+    changed = {
+        name: value
+        for name, field in type(model).model_fields.items()
+        if not (field.exclude or name in _COSMETIC or _SECRET.search(name))
+        and (value := getattr(model, name)) != field.default
+        and (value or field.default_factory is None)
+    }
+    named = kind if model.model_name in _UNNAMED else f"{model.model_name}@{kind}"
+    return f"{named}-{_digest(changed)}" if changed else named
+
+
+def _digest(options: dict[str, Any]) -> str:
+    # Of what is no plain data only the kind is known from one process to the next.
+    plain = json.dumps(options, sort_keys=True, default=lambda value: type(value).__name__)
+    return hashlib.sha256(plain.encode()).hexdigest()[:8]

@@ -1,0 +1,247 @@
+"""Any embedding model and LLM of LlamaIndex, handed over as objects or set in its `Settings`."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core import MockEmbedding, Settings
+from llama_index.core import settings as llama_settings
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata, MockLLM
+from llama_index.core.schema import Document
+from pydantic import Field, SecretStr
+
+from rag_nodes import (
+    Comparison,
+    Models,
+    RagNodesQueryEngine,
+    RagNodesRetriever,
+    ask,
+    choose_models,
+    get_embedding,
+    get_parser,
+    ingest,
+    ingest_documents,
+    open_store,
+)
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models.openai_embedding import OpenAIServerEmbedding
+from rag_nodes.settings import Settings as OurSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENT = Document(text="The tank holds nine litres. The pump runs at night.", id_="manual")
+PARSERS = {"fixed": get_parser("fixed")}
+
+
+class CountingEmbedding(BaseEmbedding):
+    """A model of the user's own: counts letters, as a local model would be loaded and asked."""
+
+    letters: str = "aeiou"
+    instruction: str = ""
+    api_key: str = ""
+    timeout: float = 60.0
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return [1.0 + text.count(letter) for letter in self.letters]
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_text_embedding(query)
+
+
+class EchoLLM(CustomLLM):
+    """An LLM of the user's own."""
+
+    name: str = "echo-1"
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name=self.name)
+
+    def complete(self, prompt: str, **_: Any) -> CompletionResponse:
+        return CompletionResponse(text=f"Nine litres [Source 1]. {len(prompt) > 0}")
+
+    def stream_complete(self, prompt: str, **_: Any) -> Any:
+        raise NotImplementedError(prompt)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LlamaIndex's settings as in a fresh process, in which choosing a model itself is an error."""
+
+    def choose(model: object) -> None:
+        raise AssertionError(f"LlamaIndex was made to choose {model}")
+
+    for name in ("llm", "embed_model"):
+        monkeypatch.setattr(Settings, f"_{name}", None)
+        monkeypatch.setattr(llama_settings, f"resolve_{name}", choose)
+
+
+def test_models_take_any_objects_of_llama_index_and_name_them() -> None:
+    embed_model, llm = CountingEmbedding(model_name="vowels"), EchoLLM()
+    models = Models.of(embed_model=embed_model, llm=llm)
+    assert models.embedding is embed_model
+    assert models.llm is llm
+    assert models.describe() == (
+        "embedding: vowels@CountingEmbedding (CountingEmbedding) · answers: echo-1 (EchoLLM)"
+    )
+    assert not models.offline
+
+
+def test_mock_models_are_named_by_their_class() -> None:
+    models = Models.of(embed_model=MockEmbedding(embed_dim=8), llm=MockLLM())
+    assert models.embedding_name.startswith("MockEmbedding-")
+    assert models.answer_name == "MockLLM"
+
+
+def test_without_anything_given_or_set_everything_is_offline_and_llama_index_chooses_nothing() -> (
+    None
+):
+    models = Models.of()
+    assert models.describe() == choose_models(OurSettings(_env_file=None)).describe()
+    assert models.offline
+    assert models.llm is None
+
+
+def test_what_is_set_in_the_settings_of_llama_index_is_used_and_what_is_given_wins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embed_model, llm = CountingEmbedding(), EchoLLM()
+    monkeypatch.setattr(Settings, "_embed_model", embed_model)
+    half = Models.of()
+    assert (half.embedding, half.llm) == (embed_model, None)
+    monkeypatch.setattr(Settings, "_llm", llm)
+    both = Models.of()
+    assert (both.embedding, both.llm) == (embed_model, llm)
+    given = Models.of(embed_model="lexical", llm="extractive")
+    assert given.offline
+    assert given.llm is None
+
+
+def test_setting_a_model_of_llama_index_sets_what_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    before = vars(Settings).copy()
+    try:
+        Settings.embed_model, Settings.llm = CountingEmbedding(), EchoLLM()
+        models = Models.of()
+        assert (models.embedding, models.llm) == (Settings.embed_model, Settings.llm)
+    finally:
+        vars(Settings).clear()
+        vars(Settings).update(before)
+
+
+def test_a_local_model_can_be_declared_offline() -> None:
+    assert Models.of(embed_model=CountingEmbedding(), offline=True).offline
+    assert not Models.of(embed_model=CountingEmbedding()).offline
+
+
+def test_our_own_models_share_their_collections_with_the_command_line() -> None:
+    assert Models.of(embed_model=get_embedding("lexical")).embedding_name == "lexical-1024"
+    local = OpenAIServerEmbedding(model_name="nomic", api_base="http://127.0.0.1:1/v1")
+    settings = OurSettings(
+        embedding="openai", embedding_model="nomic", api_base=local.api_base, _env_file=None
+    )
+    chosen = choose_models(settings)
+    assert Models.of(embed_model=local).embedding_name == chosen.embedding_name
+    assert chosen.embedding_name == "nomic@127.0.0.1:1/v1"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"letters": "xyz"},
+        {"instruction": "passage: "},
+        {"model_name": "consonants"},
+        {"options": {"normalize": True}},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_models_that_embed_differently_never_share_a_collection(other: dict[str, Any]) -> None:
+    plain = Models.of(embed_model=CountingEmbedding(model_name="vowels"))
+    varied = Models.of(embed_model=CountingEmbedding(**{"model_name": "vowels", **other}))
+    assert varied.embedding_name != plain.embedding_name
+
+
+def test_speed_and_access_change_no_name_and_no_key_is_in_one() -> None:
+    plain = Models.of(embed_model=CountingEmbedding(model_name="vowels"))
+    tuned = CountingEmbedding(
+        model_name="vowels", api_key="sk-canary-1", timeout=1.0, embed_batch_size=3, num_workers=2
+    )
+    assert Models.of(embed_model=tuned).embedding_name == plain.embedding_name
+    digest = hashlib.sha256(b"sk-canary-1").hexdigest()[:8]
+    assert digest not in Models.of(embed_model=tuned).embedding_name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        ({"embed_model": "lexicon"}, "use lexical or openai:<model>"),
+        ({"embed_model": object()}, "embed_model is a object; give an embedding model"),
+        ({"llm": "gpt-4o"}, "llm is 'gpt-4o'; give an LLM of LlamaIndex, or 'extractive'"),
+        ({"llm": MockEmbedding(embed_dim=2)}, "llm is a MockEmbedding; give an LLM"),
+    ],
+)
+def test_what_is_no_model_is_refused_with_what_is_one(
+    arguments: dict[str, Any], remedy: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=remedy):
+        Models.of(**arguments)
+
+
+def test_an_engine_reads_with_the_models_what_was_ingested_with_them(tmp_path: Path) -> None:
+    embed_model, llm = CountingEmbedding(), EchoLLM()
+    file = tmp_path / "manual.txt"
+    file.write_text(DOCUMENT.text, encoding="utf-8")
+    with open_store() as store:
+        report = ingest([file], PARSERS, store, embed_model=embed_model)
+        places = {"store": store, "collection": report.columns[0].collection}
+        engine = RagNodesQueryEngine(**places, embed_model=embed_model, llm=llm)
+        assert "Nine litres" in str(engine.query("How much does the tank hold?"))
+        answer = ask("How much does the tank hold?", **places, embed_model=embed_model, llm=llm)
+        assert answer.answer_model == "echo-1"
+        found = RagNodesRetriever(**places, embed_model=embed_model).retrieve("the tank")
+        assert found[0].node.get_content() == DOCUMENT.text
+
+
+def test_a_comparison_with_the_models_of_the_settings_needs_no_argument(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Settings, "_embed_model", CountingEmbedding())
+    monkeypatch.setattr(Settings, "_llm", EchoLLM())
+    with open_store() as store, Comparison(store=store, parsers=PARSERS) as comparison:
+        comparison.ingest_documents([DOCUMENT])
+        (column,) = comparison.ask("How much does the tank hold?").columns
+    assert column.answer is not None
+    assert (column.answer.embedding_model, column.answer.answer_model) == (
+        "CountingEmbedding",
+        "echo-1",
+    )
+
+
+def test_models_next_to_one_of_their_parts_is_refused() -> None:
+    models = Models.of()
+    with open_store() as store:
+        for use in (
+            lambda: ingest_documents([], PARSERS, store, models=models, embed_model="lexical"),
+            lambda: Comparison(store=store, parsers=PARSERS, models=models, llm="extractive"),
+            lambda: RagNodesQueryEngine(
+                store=store, collection="x", models=models, embed_model="lexical"
+            ),
+        ):
+            with pytest.raises(ConfigurationError, match="either models, or embed_model and llm"):
+                use()
+
+
+def test_a_key_in_a_secret_field_stays_out_of_the_name() -> None:
+    class Keyed(CountingEmbedding):
+        access: SecretStr = SecretStr("")
+
+    one, two = (Keyed(access=SecretStr(key)) for key in ("sk-canary-1", "sk-canary-2"))
+    assert Models.of(embed_model=one).embedding_name == Models.of(embed_model=two).embedding_name
