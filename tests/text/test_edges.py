@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from llama_index.core.schema import Document
 
 from rag_nodes.parsers import get_parser
-from rag_nodes.text.edges import Edges, edges_of
+from rag_nodes.text import edges
+from rag_nodes.text.blocks import Block
+from rag_nodes.text.edges import EdgeFinder, Edges
+from rag_nodes.text.formats import Format, blocks_of
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.spans import Span
 
@@ -19,9 +22,13 @@ TEXT = (
 TABLE = "| part | bar |\n|---|---|\n| valve | 2.4 |\n\n```sh\nrun it\n\nrun all\n```\n"
 
 
-def _edges(text: str, piece: str) -> Edges:
+def edges_of(text: str, span: Span, text_format: Format = Format.MARKDOWN) -> Edges:
+    return EdgeFinder(text, text_format).of(span)
+
+
+def _edges(text: str, piece: str, text_format: Format = Format.MARKDOWN) -> Edges:
     start = text.index(piece)
-    return edges_of(text, Span(start, start + len(piece)))
+    return edges_of(text, Span(start, start + len(piece)), text_format)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +65,39 @@ def test_rows_and_lines_of_code_may_be_parted_but_not_cut(
     piece: str, start: str | None, end: str | None
 ) -> None:
     assert _edges(TABLE, piece) == (start, end)
+
+
+SENTENCES = "One sentence is here. Another is there. A third one ends it."
+
+
+def test_an_underline_of_tildes_makes_no_lines_of_code_out_of_the_sentences_below_it() -> None:
+    text = f"Title\n~~~~~\n\n{SENTENCES}\n"
+    assert _edges(text, "Another is there.", Format.PLAIN) == Edges()
+
+
+@pytest.mark.parametrize("code", ["```\ncode here\n```", "~~~\n```\n~~~", "````\n```\n````"])
+def test_no_fence_makes_lines_of_code_out_of_the_sentences_below_its_block(code: str) -> None:
+    text = f"{code}\n\n{SENTENCES}\n"
+    assert _edges(text, "Another is there.") == Edges()
+    assert _edges(text, code) == Edges()
+    assert _edges(text, code[:-4]) == Edges()
+
+
+def test_a_text_is_scanned_for_code_once_however_many_pieces_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scanned: list[str] = []
+
+    def counted(text: str, text_format: Format) -> list[Block]:
+        scanned.append(text)
+        return blocks_of(text, text_format)
+
+    monkeypatch.setattr(edges, "blocks_of", counted)
+    text = "```\nx = 1\n```\n\nIt rains. Water flows.\n\n" * 40
+    finder = EdgeFinder(text, Format.MARKDOWN)
+    cut = [finder.of(Span(at, at + 20)) for at in range(0, len(text), 20)]
+    assert any(one.start for one in cut)
+    assert scanned == [text]
 
 
 def test_scripts_without_blanks_between_words_have_sentences_only() -> None:

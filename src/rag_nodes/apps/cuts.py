@@ -23,7 +23,7 @@ from rag_nodes.evaluation import (
 )
 from rag_nodes.metadata import OVERSIZED, TOKEN_COUNT, display_name
 from rag_nodes.parsers import leaf_nodes
-from rag_nodes.text.edges import Edges, edges_of
+from rag_nodes.text.edges import EdgeFinder, Edges
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokenizers import count_tokens
@@ -167,13 +167,18 @@ class AllCuts:
 
 def edges_found(report: ComparisonReport | None, documents: Sequence[Document]) -> dict[str, Edges]:
     """What the chunks of some answers cut in two, by node id; of those cut out of the documents."""
-    texts = {document.id_: document.text for document in documents}
+    by_id = {document.id_: document for document in documents}
+    finders: dict[str, EdgeFinder] = {}
     found = {}
     for column in report.columns if report else ():
         for hit in column.answer.hits if column.answer else ():
-            text, span = texts.get(hit.node.ref_doc_id or "", ""), span_of(hit.node)
-            if span.of(text) == hit.node.text:
-                found[hit.node.node_id] = edges_of(text, span)
+            document, span = by_id.get(hit.node.ref_doc_id or ""), span_of(hit.node)
+            if document is None or span.of(document.text) != hit.node.text:
+                continue
+            if document.id_ not in finders:
+                text_format = format_in(document.metadata, document.text)
+                finders[document.id_] = EdgeFinder(document.text, text_format)
+            found[hit.node.node_id] = finders[document.id_].of(span)
     return found
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from rag_nodes.text.edges import Edges
+    from rag_nodes.text.edges import EdgeFinder, Edges
 
 _NUMBERS_WIDTH = 37
 """Characters that the columns before the heading take, offsets apart."""
@@ -109,21 +109,29 @@ def summary(document: Document, title: str, nodes: Sequence[TextNode]) -> Render
 
 def _cut(document: Document, nodes: Sequence[TextNode]) -> str:
     """How many chunks begin or end inside of something, most often first."""
+    finder = _finder(document)
     sides = Counter(
-        side for node in nodes for side in dict.fromkeys(_edges(document, node)) if side is not None
+        side for node in nodes for side in dict.fromkeys(_edges(finder, node)) if side is not None
     )
     cut = (f"{number:,} begin or end inside a {side}" for side, number in sides.most_common())
     return " · ".join(cut)
 
 
-def _edges(document: Document, node: TextNode) -> Edges:
+def _finder(document: Document) -> EdgeFinder:
     # Here, because it loads numpy, which no help text should wait for.
-    from rag_nodes.text.edges import Edges, edges_of
+    from rag_nodes.text.edges import EdgeFinder
+    from rag_nodes.text.formats import format_in
+
+    return EdgeFinder(document.text, format_in(document.metadata, document.text))
+
+
+def _edges(finder: EdgeFinder, node: TextNode) -> Edges:
+    from rag_nodes.text.edges import Edges
     from rag_nodes.text.spans import Span
 
     if node.start_char_idx is None or node.end_char_idx is None:
         return Edges()
-    return edges_of(document.text, Span(node.start_char_idx, node.end_char_idx))
+    return finder.of(Span(node.start_char_idx, node.end_char_idx))
 
 
 def chunk_table(document: Document, nodes: Sequence[TextNode], width: int) -> Table:
@@ -146,6 +154,7 @@ def chunk_table(document: Document, nodes: Sequence[TextNode], width: int) -> Ta
         "Text",
         right=("#", "Characters", "Pages", "Tokens"),
     )
+    finder = _finder(document)
     for index, node in enumerate(nodes):
         made.add_row(
             str(index),
@@ -153,17 +162,18 @@ def chunk_table(document: Document, nodes: Sequence[TextNode], width: int) -> Ta
             _pages(node).removeprefix("pp. ").removeprefix("p. "),
             f"{node.metadata.get(TOKEN_COUNT, 0):,}",
             plain(ending(_heading(node), headings)),
-            plain(shortened(_begun(document, node), room - headings), "dim"),
+            plain(shortened(_begun(finder, node), room - headings), "dim"),
         )
     return made
 
 
-def _begun(document: Document, node: TextNode) -> str:
-    return f"…{node.text.lstrip()}" if _edges(document, node).start else node.text
+def _begun(finder: EdgeFinder, node: TextNode) -> str:
+    return f"…{node.text.lstrip()}" if _edges(finder, node).start else node.text
 
 
 def chunk_texts(document: Document, nodes: Sequence[TextNode]) -> Iterator[RenderableType]:
     """Every chunk in full, under a line that says what it is."""
+    finder = _finder(document)
     for index, node in enumerate(nodes):
         facts = (
             f"{index}",
@@ -171,7 +181,7 @@ def chunk_texts(document: Document, nodes: Sequence[TextNode]) -> Iterator[Rende
             _pages(node),
             f"{node.metadata.get(TOKEN_COUNT, 0):,} tokens",
             _heading(node),
-            *_edges(document, node).said,
+            *_edges(finder, node).said,
         )
         title = " · ".join(fact for fact in facts if fact)
         yield Rule(Text(one_line(title), style="bold"), align="left", style="dim")

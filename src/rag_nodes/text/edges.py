@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import regex
 
+from rag_nodes.text.blocks import Kind
+from rag_nodes.text.formats import Format, blocks_of
 from rag_nodes.text.sentences import sentence_bounds
 from rag_nodes.text.spans import Span, trimmed
 
@@ -21,8 +24,6 @@ _IN_A_WORD = regex.compile(
 )
 """What words are made of in scripts that put blanks between them."""
 _ROW = regex.compile(r"[ \t]*\|")
-_FENCE = regex.compile(r"```|~~~")
-_FENCES = ("```", "~~~")
 
 
 class Edges(NamedTuple):
@@ -43,43 +44,58 @@ class Edges(NamedTuple):
         return tuple(f"{verb} inside a {inside}" for verb, inside in sides if inside)
 
 
-def edges_of(text: str, span: Span) -> Edges:
-    """What a piece cuts in two, blank space at its edges apart.
+class EdgeFinder:
+    """Finds what pieces of one text cut in two.
 
-    The work is that of two paragraphs, however long the text is, but for a look for code fences.
+    The text is scanned for code once; each piece then takes the work of two paragraphs, however
+    long the text is.
 
     Args:
         text: of the whole document.
-        span: of the piece.
+        text_format: what marks its structure.
     """
-    piece = trimmed(text, *span)
-    return Edges(_cut_at(text, piece.start), _cut_at(text, piece.end))
 
+    def __init__(self, text: str, text_format: Format) -> None:
+        self._text = text
+        self._format = text_format
 
-def _cut_at(text: str, at: int) -> Inside | None:
-    """What a cut at an offset is inside of."""
-    if not 0 < at < len(text):
-        return None
-    if _IN_A_WORD.match(text[at - 1]) and _IN_A_WORD.match(text[at]):
-        return "word"
-    line = _line(text, at)
-    if _ROW.match(text, line.start, line.end) or _in_code(text, line.start):
-        apart = not text[line.start : at].strip() or not text[at : line.end].strip()
-        return None if apart else "line"
-    return "sentence" if _in_sentence(text, at) else None
+    def of(self, span: Span) -> Edges:
+        """What the piece `span` cuts in two, blank space at its edges apart."""
+        piece = trimmed(self._text, *span)
+        return Edges(self._cut_at(piece.start), self._cut_at(piece.end))
+
+    @cached_property
+    def _code(self) -> list[Span]:
+        blocks = blocks_of(self._text, self._format)
+        return [Span(block.start, block.end) for block in blocks if block.kind is Kind.CODE]
+
+    @cached_property
+    def _code_ends(self) -> list[int]:
+        return [span.end for span in self._code]
+
+    def _cut_at(self, at: int) -> Inside | None:
+        """What a cut at an offset is inside of."""
+        text = self._text
+        if not 0 < at < len(text):
+            return None
+        if _IN_A_WORD.match(text[at - 1]) and _IN_A_WORD.match(text[at]):
+            return "word"
+        line = _line(text, at)
+        if _ROW.match(text, line.start, line.end) or self._in_code(line):
+            apart = not text[line.start : at].strip() or not text[at : line.end].strip()
+            return None if apart else "line"
+        return "sentence" if _in_sentence(text, at) else None
+
+    def _in_code(self, line: Span) -> bool:
+        """Whether a line is one of a block of code."""
+        block = bisect_left(self._code_ends, line.start + 1)
+        return block < len(self._code) and self._code[block].start < line.end
 
 
 def _line(text: str, at: int) -> Span:
     """The line of an offset; where that is the end of a line, this line."""
     end = text.find("\n", at)
     return Span(text.rfind("\n", 0, at) + 1, end if end >= 0 else len(text))
-
-
-def _in_code(text: str, line: int) -> bool:
-    """Whether the line that begins at an offset is inside a fenced block of code."""
-    if _FENCE.match(text, line):
-        return True
-    return sum(text.count(f"\n{fence}", 0, line) for fence in _FENCES) % 2 > 0
 
 
 def _in_sentence(text: str, at: int) -> bool:

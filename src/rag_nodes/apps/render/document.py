@@ -19,7 +19,8 @@ from rag_nodes.metadata import (
     PARTS,
     TOKEN_COUNT,
 )
-from rag_nodes.text.edges import edges_of
+from rag_nodes.text.edges import EdgeFinder
+from rag_nodes.text.formats import format_in
 from rag_nodes.text.pages import PageMap
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ def document_page(drawing: Drawing) -> Html:
     if first >= last:
         facts = tag("p", "No chunk on this page.", cls="rn-quiet")
     else:
-        items = [_item(drawing, number) for number in range(first, last)]
+        text_format = format_in(drawing.nodes[first].metadata, drawing.text)
+        finder = EdgeFinder(drawing.text, text_format)
+        items = [_item(drawing, number, finder) for number in range(first, last)]
         facts = tag("ol", *items, cls="rn-pieces")
     return tag(
         "div",
@@ -205,7 +208,7 @@ def _listed(numbers: Sequence[int]) -> str:
     return f"{', '.join(others)} and {last}"
 
 
-def _item(drawing: Drawing, number: int) -> Html:
+def _item(drawing: Drawing, number: int, finder: EdgeFinder) -> Html:
     """One chunk in the list: a line to read, everything else behind it."""
     node, chosen = drawing.nodes[number], number == drawing.chosen
     span, headings = span_of(node), path_of(_headings(node))
@@ -217,7 +220,7 @@ def _item(drawing: Drawing, number: int) -> Html:
         tag("strong", str(number + 1), cls="rn-number"),
         tag("span", _AND.join(part for part in (tokens, where) if part)),
         tag("span", "over the limit", cls="rn-flag") if node.metadata.get(OVERSIZED) else None,
-        *(tag("span", said, cls="rn-torn") for said in edges_of(drawing.text, span).said),
+        *(tag("span", said, cls="rn-torn") for said in finder.of(span).said),
         tag("span", words, cls="rn-words", dir="auto"),
     )
     facts = [*facts_of(node), f"characters {span.start:,} to {span.end:,}"]
