@@ -217,8 +217,9 @@ def test_a_crawl_that_takes_too_much_memory_ends_its_reader_and_not_this_process
     tmp_path: Path, output: Path
 ) -> None:
     bomb = write_crawl(tmp_path / "bomb.json", [page("a", "word " * 4_000_000)])
-    with pytest.raises(ReadMemoryError, match=r"bomb\.json"):
-        documentation.run(bomb, output, limits=Limits(memory_bytes=1024 * 1024))
+    # The JSON library dies where it gets no more memory; its Python parts raise.
+    with pytest.raises((ReadMemoryError, ReaderCrashedError), match=r"bomb\.json"):
+        documentation.run(bomb, output, limits=Limits(memory_bytes=16 * 1024 * 1024))
     assert not output.exists()
 
 
