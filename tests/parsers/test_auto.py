@@ -104,6 +104,15 @@ def test_every_node_says_why_and_neither_model_reads_it() -> None:
     assert nodes[0].metadata[DECISION].endswith(", so nodes hold up to 300 tokens.")
 
 
+def test_the_reason_says_so_where_it_counts_windows_and_not_the_whole_text() -> None:
+    section = "## Part\n\nWater flows through the pipe and into the tank below it. It rests.\n\n"
+    for times, told in ((100, "100 headings"), (2000, "In its beginning, middle and end: ")):
+        decision = auto().explain(section * times)
+        assert decision.chosen == "heading"
+        assert decision.reason.startswith(told)
+        assert decision.signals["headings"] < 200
+
+
 def test_shares_of_tables_and_code_are_seen() -> None:
     table = "| a | b |\n|---|---|\n" + "| one | two |\n" * 40
     code = "```py\n" + "x = 1\n" * 80 + "```\n"

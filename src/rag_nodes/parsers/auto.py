@@ -49,6 +49,8 @@ _ORDERED = 500
 _SIZES: Mapping[str, int] = MappingProxyType({"heading": _ORDERED, "sentence": _ORDERED})
 _MOST_SHARED = 5
 """Of a smaller node than was asked for, neighbours share at most one part in so many."""
+_OF_WINDOWS = "In its beginning, middle and end: "
+"""Before what was seen in windows, which is not true of the whole."""
 _LONGEST_TOKEN = 128
 """Characters; a text of more per token than this need not be counted to be known as long."""
 
@@ -223,10 +225,10 @@ class AutoNodeParser(SpanNodeParser):
         chosen, reason = rule_for(signals, self._parsers, self.chunk_size)
         if not chosen:
             chosen, reason = next(iter(self._parsers)), "No rule names another candidate"
+        seen = "" if sample is source else _OF_WINDOWS
         size: int = self._parsers[chosen].chunk_size  # type: ignore[attr-defined] # all have one
-        return Decision(
-            chosen, f"{reason}, so nodes hold up to {size} tokens.", size, asdict(signals)
-        )
+        reason = f"{seen}{reason}, so nodes hold up to {size} tokens."
+        return Decision(chosen, reason, size, asdict(signals))
 
 
 def _whole(source: SourceText) -> Iterator[Cut]:

@@ -39,8 +39,7 @@ class FileColumn:
 
     Attributes:
         status: "stored", "unchanged" or "incomplete".
-        chunks: chunks the parser made of it, their parents included; 0 where it did not come to
-            that.
+        chunks: chunks the parser made of it, parents not counted; 0 where it did not come to that.
         stored: how many of them are stored now.
         former: chunks of the file's former version that are still there. They are deleted when
             all new ones are stored.
