@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import (
         PRESETS,
         AutoNodeParser,
+        EnrichedChunk,
         FixedSizeNodeParser,
         HeadingHierarchyNodeParser,
         PageNodeParser,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         get_parser,
         leaf_nodes,
         load_parser,
+        to_chunks,
     )
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.ingest import ingest, ingest_documents
@@ -56,6 +58,7 @@ __all__ = [
     "Comparison",
     "ComparisonReport",
     "EmbeddingGuard",
+    "EnrichedChunk",
     "Filter",
     "FixedSizeNodeParser",
     "HeadingHierarchyNodeParser",
@@ -88,6 +91,7 @@ __all__ = [
     "open_store",
     "read",
     "read_all",
+    "to_chunks",
 ]
 
 _HOMES = {

@@ -2,6 +2,7 @@
 
 from rag_nodes.parsers.auto import AutoNodeParser, Decision
 from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.chunks import EnrichedChunk, to_chunks
 from rag_nodes.parsers.family import ParentChildNodeParser, leaf_nodes
 from rag_nodes.parsers.fixed import FixedSizeNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
@@ -19,6 +20,7 @@ __all__ = [
     "AutoNodeParser",
     "Cut",
     "Decision",
+    "EnrichedChunk",
     "FixedSizeNodeParser",
     "HeadingHierarchyNodeParser",
     "PageNodeParser",
@@ -33,4 +35,5 @@ __all__ = [
     "get_parser",
     "leaf_nodes",
     "load_parser",
+    "to_chunks",
 ]
