@@ -27,7 +27,7 @@ RUNTIME := pdf,docx,html,firecrawl,qdrant,openai,fast
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app test test-deep bench check format lock clean
+.PHONY: help demo app test test-deep bench check format lock wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -87,5 +87,13 @@ lock: $(BIN)/uv ## compile constraints.txt from pyproject.toml
 		--python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade \
 		--output-file constraints.txt
 
+wheel: $(BIN)/uv ## build the wheel in dist/, and try it in an environment of its own
+	rm -rf dist
+	$(BIN)/uv build --quiet --wheel --out-dir dist
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python artefacts/wheel
+	$(BIN)/uv pip install --quiet --python artefacts/wheel/bin/python --constraint constraints.txt \
+		"$$(echo dist/*.whl)[qdrant]"
+	artefacts/wheel/bin/rag-nodes compare examples/corpus/manual.md --ask "How do I start?"
+
 clean: ## remove the environment and everything generated
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache artefacts
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache artefacts dist

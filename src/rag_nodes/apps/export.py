@@ -27,7 +27,7 @@ _ANSWERING = ("budget", "top_k", "mode", "fusion", "similarity_cutoff", "expand"
 _TEMPLATE = '''\
 """Cut documents into chunks, store them in Qdrant, answer a question from them.
 
-    pip install "rag-nodes[{extras}]"
+    pip install "rag-nodes[{extras}]"   # its wheel first: no package index has it yet
     python {file} handbook.pdf --question "What must be checked every day?"
 
 Run it as often as you like: the id of a chunk follows from its text, so nothing is stored twice.
