@@ -124,9 +124,6 @@ class ColumnRun:
         if key in self._seen:
             return self._seen[key]
         deposit = self._seen[key] = Deposit(_label(document))
-        if self._stopped:
-            deposit.fail(self._stopped)
-            return deposit
         with self._failures_noted(deposit):
             self._add(document, source_hash, deposit)
         return deposit
@@ -157,12 +154,19 @@ class ColumnRun:
         )
 
     def _add(self, document: Document, source_hash: str, deposit: Deposit) -> None:
+        if self._stopped:
+            deposit.fail(self._stopped)
+            if self._catalogue is None:
+                return
         stored = self._known().of(document.id_)
         if is_complete(stored, source_hash):
             self._counts.add((node.tokens, not node.is_parent) for node in stored.values())
             chunks = sum(not node.is_parent for node in stored.values())
             self._unchanged += chunks
             deposit.expect(chunks)
+            return
+        deposit.keep(stored, sum(not node.is_parent for node in stored.values()))
+        if self._stopped:
             return
         nodes = self._parse(document)
         deposit.choice = next((node.metadata.get(DECISION) for node in nodes), None)

@@ -33,6 +33,15 @@ class Deposit:
         self._touched = True
         self._error: str | None = None
 
+    def keep(self, ids: Iterable[str], chunks: int) -> None:
+        """Say what is stored of the document before it is cut, which stays if that fails.
+
+        Args:
+            ids: of all nodes.
+            chunks: how many of them are chunks and no parents.
+        """
+        self.stale, self._former = list(ids), chunks
+
     def expect(
         self, chunks: int, due: Iterable[bool] = (), *, stale: Iterable[str] = (), former: int = 0
     ) -> None:

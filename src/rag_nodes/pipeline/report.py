@@ -41,8 +41,8 @@ class FileColumn:
         status: "stored", "unchanged" or "incomplete".
         chunks: chunks the parser made of it, parents not counted; 0 where it did not come to that.
         stored: how many of them are stored now.
-        former: chunks of the file's former version that are still there. They are deleted when
-            all new ones are stored.
+        former: chunks of the file's former version that are still there, also where it was not
+            cut. They are deleted when all new ones are stored.
         error: why it is incomplete; None otherwise.
         choice: what a parser that decides per document chose for it and why, where it was cut.
     """
@@ -59,7 +59,7 @@ class FileColumn:
         """In words what the collection lacks of the file; why is in `error`. None where nothing."""
         if self.status != "incomplete":
             return None
-        if self.stored == self.chunks and self.former:
+        if self.stored and self.stored == self.chunks and self.former:
             return f"stored, but {self.former} former chunks could not be deleted"
         lack = f"{self.stored} of {self.chunks} chunks stored" if self.stored else "nothing stored"
         return f"{lack}, the {self.former} former ones are kept" if self.former else lack
