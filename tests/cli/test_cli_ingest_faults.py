@@ -96,6 +96,8 @@ def test_files_that_a_stopped_parser_did_not_reach_say_what_is_kept_of_them(
     assert [row["status"] for row in changed] == ["incomplete"] * 5
     assert [row["former"] for row in changed] == [before["chunks"] // 6] * 5
     assert [row["chunks"] for row in changed[1:]] == [0] * 4, "not cut any more"
+    openai_server.faults.clear()
+    openai_server.faults.extend([PROBE, *[UNKNOWN_MODEL] * 999])
     shown = " ".join(ingest().stdout.split())
     assert f"nothing stored, the {before['chunks'] // 6} former ones are kept" in shown
     assert (unchanged["status"], unchanged["error"]) == ("unchanged", None)
