@@ -204,13 +204,19 @@ def display_name(metadata: Mapping[str, Any]) -> str:
     >>> display_name({"file_name": "crawl.json", "source": "https://a.example/b", "title": "B"})
     'B (https://a.example/b)'
     """
-    source = str(metadata.get(SOURCE) or "")
-    if not source.startswith(("http://", "https://")):
+    source = web_address(metadata)
+    if not source:
         return str(metadata.get(FILE_NAME) or "")
     title = str(metadata.get(TITLE) or "")
     if len(title) > _LONGEST_TITLE:
         title = f"{title[:_LONGEST_TITLE].rstrip()}…"
     return f"{title} ({source})" if title else source
+
+
+def web_address(metadata: Mapping[str, Any]) -> str:
+    """Where a document is a page of a website, such as one of a crawl: its URL; "" elsewhere."""
+    source = str(metadata.get(SOURCE) or "")
+    return source if source.startswith(("http://", "https://")) else ""
 
 
 def remarks(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:

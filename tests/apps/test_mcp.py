@@ -102,7 +102,7 @@ async def test_an_agent_asks_the_stored_documents_and_changes_nothing(
     document = tmp_path / "note.md"
     document.write_text(TEXT, encoding="utf-8")
     with open_store(offline.store) as store:
-        parsers = {"heading": get_parser("heading")}
+        parsers = {"auto": get_parser("auto")}
         ingest([document], parsers, store, models=choose_models(offline))
         before = store.collections()
     question = {"question": "How high is the machine?"}
@@ -121,7 +121,7 @@ async def test_an_agent_chooses_a_page_of_a_crawl_by_its_url(
     address: str, offline: Settings, tmp_path: Path
 ) -> None:
     with open_store(offline.store) as store:
-        parsers = {"heading": get_parser("heading")}
+        parsers = {"auto": get_parser("auto")}
         ingest([write_crawl(tmp_path / "c.json")], parsers, store, models=choose_models(offline))
     question = {"question": "What page is short?", "filter": {"source": f"{SITE}/copy"}}
     async with _connected(address) as session:

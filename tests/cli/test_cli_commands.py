@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from crawls import write_crawl
 
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.errors import ModelResponseError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
 QUESTION = "How many litres does the tank hold?"
 SAND = "When must the sand filter be rinsed backwards?"
+SECTIONS = [f"## Step {n}\n\n" + "Turn the valve until it stops. " * 20 for n in range(9)]
 
 
 # --- ingest and ask -----------------------------------------------------------------------------
@@ -387,3 +389,23 @@ def test_s0_45_a_cap_on_sentences_is_an_option_and_its_effect_is_printed(
     arguments = ("chunk", manual, "-p", "semantic:max_sentences=2,chunk_size=20,min_chunk_size=4")
     shown = " ".join(command(*arguments).stdout.split())
     assert "beyond the first 2 sentences, which alone are embedded: cut by size" in shown
+
+
+# --- where no parser is named ---------------------------------------------------------------------
+
+
+def test_r7_a_crawl_that_is_ingested_without_a_parser_is_cut_by_web(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    crawl, notes = write_crawl(tmp_path / "crawl.json"), tmp_path / "notes.md"
+    notes.write_text("# Notes\n\n" + "\n\n".join(SECTIONS), encoding="utf-8")
+    kept = ("--store", tmp_path / "kept")
+    own = command("ingest", crawl, notes, *kept, "--json").json["files"]
+    web = command("ingest", crawl, "--parser", "web", *kept, "--json").json["files"]
+    (*pages, note) = [file["columns"]["auto"] for file in own]
+    assert {page["choice"].partition(":")[0] for page in pages} == {"web"}
+    assert note["choice"].startswith("heading: ")
+    assert [page["chunks"] for page in pages] == [file["columns"]["web"]["chunks"] for file in web]
+    answer = command("ask", "What does the machine draw from the tank?", *kept, "--json").json
+    assert answer["parser"] == "auto"
+    assert answer["hits"]

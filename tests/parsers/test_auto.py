@@ -17,7 +17,7 @@ from strategies import TEXTS
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import DECISION
-from rag_nodes.parsers import HeadingHierarchyNodeParser, TokenOverlapNodeParser
+from rag_nodes.parsers import HeadingHierarchyNodeParser, TokenOverlapNodeParser, get_parser
 from rag_nodes.parsers.auto import WHOLE, AutoNodeParser
 from rag_nodes.parsers.auto_signals import SHORT, WINDOW, WINDOWS
 from rag_nodes.parsers.source import SourceText
@@ -159,8 +159,8 @@ def test_candidates_take_their_own_options_and_share_the_sizes() -> None:
         ({"candidates": {"magic": {}}}, "unknown candidate 'magic'; name some of: heading"),
         ({"candidates": {"heading": {"chunk_size": 9}}}, "set sizes, tokenizer and language on"),
         ({"candidates": {"heading": {"wrong": 1}}}, "unknown option 'wrong'"),
-        ({"min_chunk_size": 900}, "must not be over chunk_size"),
-        ({"chunk_overlap": 750}, "must be smaller than chunk_size"),
+        ({"min_chunk_size": 4900}, "must not be over chunk_size"),
+        ({"chunk_overlap": 4000}, "must be smaller than chunk_size"),
     ],
     ids=str,
 )
@@ -239,7 +239,7 @@ def test_p8_a_size_is_chosen_with_the_parser_and_named_in_the_reason(text: str, 
     assert decision.reason.endswith(f", so nodes hold up to {size} tokens.")
     assert max(map(count_tokens, auto().split_text(text))) <= size
     assert auto(chunk_size=100, min_chunk_size=0, chunk_overlap=0).explain(text).chunk_size == 100
-    assert auto(choose_size=False).explain(text).chunk_size == 750
+    assert auto(choose_size=False, chunk_size=750).explain(text).chunk_size == 750
 
 
 def test_p8_records_and_tables_stay_whole_where_they_fit() -> None:
@@ -298,3 +298,31 @@ def test_where_no_rule_names_a_candidate_the_first_is_taken() -> None:
     decision = auto(candidates={"sentence": {}, "recursive": {}}).explain(PROSE)
     assert decision.chosen == "sentence"
     assert decision.reason.startswith("No rule names another candidate")
+
+
+def page(text: str) -> Document:
+    return Document(text=text, metadata={"source": "https://tea.test/docs/guide"}, id_="page")
+
+
+@pytest.mark.parametrize(
+    "text", [MANUAL * 20, PROSE * 20, "Short."], ids=["long", "prose", "short"]
+)
+def test_r7_a_page_of_a_website_is_cut_by_the_preset_web_and_says_so(text: str) -> None:
+    parser = AutoNodeParser()
+    nodes = parser([page(text)])
+    expected = get_parser("web")([page(text)])
+    assert [node.get_content() for node in nodes] == [node.get_content() for node in expected]
+    assert {node.metadata[DECISION] for node in nodes} == {
+        "web: The document is a page of a website, so nodes hold up to 4000 tokens."
+    }
+
+
+def test_r7_the_same_text_from_a_file_is_cut_by_what_is_in_it() -> None:
+    assert AutoNodeParser().explain(Document(text=MANUAL * 20)).chosen == "heading"
+
+
+def test_r7_a_size_that_was_asked_for_holds_for_pages_of_a_website_too() -> None:
+    parser = AutoNodeParser(chunk_size=300)
+    nodes = parser([page(MANUAL * 20)])
+    assert parser.explain(page(MANUAL)).chosen == "web"
+    assert max(count_tokens(node.get_content()) for node in nodes) <= 300

@@ -162,6 +162,13 @@ def test_p3_children_stand_under_the_heading_they_start_under_not_their_parents_
         assert [n.metadata[keys.HEADING_PATH] for n in found] == [path] * len(found)
 
 
+def test_p3_a_child_that_starts_with_a_heading_stands_under_that_heading() -> None:
+    wide = get_parser("heading", chunk_size=900, min_chunk_size=800)([Document(text=SECTIONS)])
+    children = get_parser("heading", chunk_size=300, min_chunk_size=0)(wide)
+    opened = {n.get_content().partition("\n")[0]: n.metadata[keys.HEADING_PATH] for n in children}
+    assert opened == {"# Tea": ["Tea"], "## Milk": ["Tea", "Milk"], "# Rice": ["Rice"]}
+
+
 def ours() -> SpanNodeParser:
     return get_parser("token-overlap", chunk_size=24, chunk_overlap=0, whole_document_below=0)
 

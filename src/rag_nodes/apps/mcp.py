@@ -113,7 +113,7 @@ class _Tools:
         self,
         context: _Context,
         text: Annotated[str, Field(max_length=MOST_TEXT, description="Text or Markdown.")],
-        parser: _Parser = "heading",
+        parser: _Parser = "auto",
         options: _Options = None,
         limit: Annotated[int, Field(ge=1, le=1000, description="Chunks to show.")] = 100,
     ) -> Chunks:
@@ -132,7 +132,7 @@ class _Tools:
         context: _Context,
         question: _Question,
         text: _Text = None,
-        parser: _Parser = "heading",
+        parser: _Parser = "auto",
         options: _Options = None,
         budget: _Budget = BUDGET,
         filter: _Filter = None,  # noqa: A002 - what REST calls it

@@ -95,7 +95,7 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
         Option("chunk_penalty", "Penalty of each chunk; more makes fewer", 0, 5, 0.1),
     ),
     "auto": (
-        Option("chunk_size", "Chunk size, tokens", 50, 2000, 10),
+        Option("chunk_size", "Most tokens of a chunk", 50, 4000, 10),
         Option("chunk_overlap", "Overlap, tokens", 0, 500, 10),
         Option("whole_document_below", "Keep whole below, tokens", 0, 2000, 50),
     ),
@@ -119,7 +119,7 @@ _HEADLINES: dict[str, str] = {
     "ParentChildNodeParser": (
         "{child_options[chunk_size]} tokens found · {parent_options[chunk_size]} read"
     ),
-    "AutoNodeParser": "chosen per document · {chunk_size} tokens",
+    "AutoNodeParser": "chosen per document · up to {chunk_size} tokens",
 }
 _OPTIMAL = "most coherent · {min_chunk_size} to {chunk_size} tokens"
 _WINDOW = "{chunk_size} found · {window} on either side read"

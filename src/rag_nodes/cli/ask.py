@@ -10,6 +10,7 @@ import typer
 from rag_nodes.cli.answering import Expanded, Filters, Mode, RetrievalOnly, query_options
 from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
+    DEFAULT_PARSER,
     MODEL_SETTINGS,
     Changes,
     OneParser,
@@ -33,7 +34,7 @@ _IN_MEMORY = ":memory:"
 def ask(  # noqa: PLR0913 - one parameter for each option
     session: Session,
     question: Annotated[str, typer.Argument(help="In your own words.")],
-    parser: OneParser = "heading",
+    parser: OneParser = DEFAULT_PARSER,
     changes: Changes = None,
     chunks: ShownChunks = 3,
     *,

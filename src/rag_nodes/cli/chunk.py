@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, OneParser, takes
+from rag_nodes.cli.options import DEFAULT_PARSER, MODEL_SETTINGS, Changes, OneParser, takes
 from rag_nodes.cli.render_chunks import (
     chunk_data,
     chunk_table,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def chunk(
     session: Session,
     file: Annotated[Path, typer.Argument(help="A PDF, DOCX, HTML, Markdown, CSV or text file.")],
-    parser: OneParser = "heading",
+    parser: OneParser = DEFAULT_PARSER,
     changes: Changes = None,
     *,
     full: Annotated[bool, typer.Option("--full", help="Show the whole text of each.")] = False,

@@ -11,7 +11,7 @@ from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
     MODEL_SETTINGS,
     Changes,
-    Parsers,
+    Compared,
     ShownChunks,
     takes,
 )
@@ -37,7 +37,7 @@ def compare(  # noqa: PLR0913 - one per option of the command
         list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
     ],
     ask: Annotated[str, typer.Option("--ask", "-a", help="The question for every parser.")],
-    parser: Parsers = None,
+    parser: Compared = None,
     changes: Changes = None,
     chunks: ShownChunks = 3,
     *,

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from rag_nodes.cli.failures import conclude
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, Parsers, takes
+from rag_nodes.cli.options import DEFAULT_PARSER, MODEL_SETTINGS, Changes, Ingested, takes
 from rag_nodes.cli.progress import shown_progress
 from rag_nodes.cli.render_ingest import ingest_view
 from rag_nodes.cli.selection import select
@@ -19,14 +19,14 @@ def ingest(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
     ],
-    parser: Parsers = None,
+    parser: Ingested = None,
     changes: Changes = None,
 ) -> None:
     """Read documents, cut them, and store the chunks.
 
     Running it again adds nothing; a changed file replaces its chunks.
     """
-    selection = select(parser or (), changes or ())
+    selection = select(parser or [DEFAULT_PARSER], changes or ())
     settings = session.settings()
     with session.activity("Loading parsers and models"):
         from rag_nodes.pipeline import ingest as ingest_files

@@ -32,6 +32,8 @@ PARSER_NAMES = (
     "auto",
 )
 """Presets for help texts; importing the registry itself takes seconds."""
+DEFAULT_PARSER = "auto"
+"""Cuts each document by its kind where no parser is named; a comparison takes four presets."""
 MODEL_SETTINGS = (
     "embedding",
     "embedding_model",
@@ -146,13 +148,25 @@ _FLAGS: dict[str, Any] = {
     ],
 }
 
-Parsers = Annotated[
+Compared = Annotated[
     list[str] | None,
     typer.Option(
         "--parser",
         "-p",
         metavar="NAME[:OPTION=VALUE,...]",
-        help=f"Parser to use, repeatable: {', '.join(PARSER_NAMES)}; the first four by default.",
+        help=f"Parser to use, repeatable: {', '.join(PARSER_NAMES)}; fixed, heading, "
+        "token-overlap and semantic by default.",
+        show_default=False,
+    ),
+]
+Ingested = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parser",
+        "-p",
+        metavar="NAME[:OPTION=VALUE,...]",
+        help=f"Parser to use, repeatable: {', '.join(PARSER_NAMES)}; {DEFAULT_PARSER} by default, "
+        "which cuts each document by its kind.",
         show_default=False,
     ),
 ]

@@ -38,7 +38,7 @@ class Selection:
     """The parsers a command line names, checked for syntax only.
 
     Attributes:
-        choices: one per `--parser`; none for all presets.
+        choices: one per `--parser`; none for those a comparison runs.
         changes: what `--set` changes in every parser that has the option.
     """
 

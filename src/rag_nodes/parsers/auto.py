@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.schema import BaseNode
@@ -16,7 +16,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.auto_rules import SEMANTIC, rule_for
 from rag_nodes.parsers.auto_signals import sample_of, signals_of
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
+from rag_nodes.parsers.heading import WEB_PAGES, HeadingHierarchyNodeParser
 from rag_nodes.parsers.origins import origins_of
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
 from rag_nodes.parsers.recursive import RecursiveNodeParser
@@ -27,6 +27,8 @@ from rag_nodes.parsers.source import Cut, SourceText
 
 WHOLE = "whole"
 """The choice for a document that is short enough to stay one node."""
+WEB = "web"
+"""The choice for a page of a website."""
 
 _STRATEGIES: Mapping[str, type[SpanNodeParser]] = MappingProxyType(
     {
@@ -34,10 +36,11 @@ _STRATEGIES: Mapping[str, type[SpanNodeParser]] = MappingProxyType(
         "token-overlap": TokenOverlapNodeParser,
         "sentence": SentenceNodeParser,
         "recursive": RecursiveNodeParser,
+        WEB: HeadingHierarchyNodeParser,
         SEMANTIC: SemanticNodeParser,
     }
 )
-_DEFAULT = ("heading", "token-overlap", "sentence", "recursive")
+_DEFAULT = ("heading", "token-overlap", "sentence", "recursive", WEB)
 _SHARED = ("chunk_size", "min_chunk_size", "chunk_overlap", "tokenizer", "language")
 """Options every candidate takes from this parser, where it has them."""
 _FIXED: Mapping[str, Any] = MappingProxyType({"unit": "tokens", "whole_document_below": 0})
@@ -82,10 +85,12 @@ class Decision:
 class AutoNodeParser(SpanNodeParser):
     """Picks the parser and the size that suit each document, without labels or a model.
 
-    (S3-25, S3-26.) A few windows of the document are looked at, and rules over its headings,
+    (S3-25, S3-26.) A page of a website, such as one of a crawl, is cut as by the preset `web`
+    (S3-32). Of any other document a few windows are looked at, and rules over its headings,
     records, tables, columns, speakers, paragraphs and sentences name a parser; that one alone then
     cuts the document. Up to 250 tokens go into a node, up to 500 where headings or speakers order
-    the text. The choice and its reason are in every node's metadata and in `explain`.
+    the text, up to 4000 of a web page. The choice and its reason are in every node's metadata and
+    in `explain`.
 
     Grouping by meaning costs embeddings and brought no consistent gain where it was measured, so
     it is a candidate only where you name it: `candidates={"semantic": {}, "heading": {}, ...}`.
@@ -94,12 +99,14 @@ class AutoNodeParser(SpanNodeParser):
         chunk_size: tokens a node may hold, whichever parser is picked; always kept.
         choose_size: whether less is taken where that suits the document; False for `chunk_size`.
         min_chunk_size: tokens a node should hold, where the parser that is picked has a least; at
-            most half of the size that is chosen.
+            most half of the size that is chosen. For web pages, see `candidates`.
         chunk_overlap: tokens neighbours may share, where the parser that is picked overlaps; at
             most a fifth of a size that is chosen smaller than `chunk_size`.
+            For web pages, see `candidates`.
         whole_document_below: a document with fewer tokens stays one node; 0 turns it off.
-        candidates: what may be picked: "heading", "token-overlap", "sentence", "recursive" or
-            "semantic", each with options of its class as plain data. Sizes are set here.
+        candidates: what may be picked: "heading", "token-overlap", "sentence", "recursive", "web"
+            or "semantic", each with options of its class as plain data. Sizes are set here, but
+            "web" has the least and the overlap of its preset where `chunk_size` leaves room.
 
     Raises:
         ConfigurationError: a candidate or one of its options is unknown, none is named, or sizes
@@ -110,7 +117,9 @@ class AutoNodeParser(SpanNodeParser):
         'token-overlap'
     """
 
-    chunk_size: int = Field(default=750, ge=LEAST_TOKENS)
+    output_version: ClassVar[int] = 3
+
+    chunk_size: int = Field(default=WEB_PAGES["chunk_size"], ge=LEAST_TOKENS)
     choose_size: bool = Field(default=True)
     min_chunk_size: int = Field(default=100, ge=0)
     chunk_overlap: int = Field(default=100, ge=0)
@@ -144,6 +153,10 @@ class AutoNodeParser(SpanNodeParser):
 
     def _sizes(self, name: str) -> dict[str, int]:
         """The sizes of a candidate."""
+        if name == WEB:
+            size = self.chunk_size
+            own = self.choose_size and WEB_PAGES["chunk_size"] <= size
+            return dict(WEB_PAGES) if own else {"split_only_if_over": size}
         size = _SIZES.get(name, _FLAT)
         if not self.choose_size or size >= self.chunk_size:
             return {}
@@ -215,6 +228,8 @@ class AutoNodeParser(SpanNodeParser):
     def _decide(self, source: SourceText) -> Decision:
         if not source.text.strip():
             return Decision(WHOLE, "The document is blank.", self.chunk_size, {})
+        if source.address and WEB in self._parsers:
+            return self._decision(WEB, "The document is a page of a website", {})
         if len(source.text) <= self.whole_document_below * _LONGEST_TOKEN:
             tokens = source.packer.count(source.packer.start, source.packer.end)
             if tokens < self.whole_document_below and tokens <= self.chunk_size:
@@ -222,13 +237,19 @@ class AutoNodeParser(SpanNodeParser):
                 return Decision(WHOLE, reason, self.chunk_size, {"tokens": tokens})
         sample = sample_of(source, language=self.language)
         signals = signals_of(source, sample, cohesion=SEMANTIC in self._parsers)
-        chosen, reason = rule_for(signals, self._parsers, self.chunk_size)
+        chosen, reason = rule_for(signals, {name: self._size(name) for name in self._parsers})
         if not chosen:
             chosen, reason = next(iter(self._parsers)), "No rule names another candidate"
         seen = "" if sample is source else _OF_WINDOWS
-        size: int = self._parsers[chosen].chunk_size  # type: ignore[attr-defined] # all have one
-        reason = f"{seen}{reason}, so nodes hold up to {size} tokens."
-        return Decision(chosen, reason, size, asdict(signals))
+        return self._decision(chosen, f"{seen}{reason}", asdict(signals))
+
+    def _decision(self, chosen: str, reason: str, signals: dict[str, float]) -> Decision:
+        size = self._size(chosen)
+        return Decision(chosen, f"{reason}, so nodes hold up to {size} tokens.", size, signals)
+
+    def _size(self, name: str) -> int:
+        size: int = self._parsers[name].chunk_size  # type: ignore[attr-defined] # all have one
+        return size
 
 
 def _whole(source: SourceText) -> Iterator[Cut]:

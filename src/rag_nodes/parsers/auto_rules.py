@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Mapping
 
 from rag_nodes.parsers.auto_signals import Signals
 
@@ -14,7 +14,7 @@ _MOST_UNDER = 0.5
 """Share of a text that has to stand under headings for them to be its order."""
 _SHORTEST_SECTION = 12
 """Tokens; where half of all sections are shorter, the headings are lines of a form or a menu."""
-_LONGEST_SECTION = 8
+_LONGEST_SECTION = 12
 """In nodes; where half of all sections are longer, headings hardly say where to cut."""
 _SPEAKERS = 0.3
 """Share of lines with a speaker from which a text is taken for a conversation."""
@@ -24,27 +24,26 @@ _LONG_SENTENCE = 150
 """Tokens; where half of a text is in longer ones, they are no sentences."""
 
 
-def rule_for(signals: Signals, allowed: Container[str], chunk_size: int) -> tuple[str, str]:
+def rule_for(signals: Signals, sizes: Mapping[str, int]) -> tuple[str, str]:
     """The candidate of the first rule that applies, and the reason, a sentence without its stop.
 
     Args:
         signals: what was seen.
-        allowed: the candidates; a rule for another one is passed over.
-        chunk_size: tokens a node may hold.
+        sizes: tokens a node of each candidate may hold; a rule for another one is passed over.
 
     Returns:
         Name and reason; both "" where no rule applies.
     """
     for name, reason in (
         ("token-overlap", _data(signals)),
-        ("heading", _headings(signals, chunk_size)),
+        ("heading", _headings(signals, sizes.get("heading", 0))),
         ("recursive", _columns(signals)),
         ("recursive", _no_sentences(signals)),
         ("sentence", _conversation(signals)),
-        (SEMANTIC, _unbroken(signals, chunk_size)),
+        (SEMANTIC, _unbroken(signals, sizes.get(SEMANTIC, 0))),
         ("token-overlap", _paragraphs(signals)),
     ):
-        if reason and name in allowed:
+        if reason and name in sizes:
             return name, reason
     return "", ""
 

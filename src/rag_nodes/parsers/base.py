@@ -201,13 +201,16 @@ class SpanNodeParser(NodeParser):
         """The chunks of a bare text, for components that ask for a `TextSplitter`."""
         return [text[cut.start : cut.end] for cut in self.spans(self._source(text))]
 
-    def _source(self, text: str, title: str = "", text_format: Format | None = None) -> SourceText:
+    def _source(
+        self, text: str, title: str = "", text_format: Format | None = None, address: str = ""
+    ) -> SourceText:
         return SourceText(
             text,
             title=title,
             encoding=self.tokenizer,
             language=self.language,
             text_format=text_format,
+            address=address,
         )
 
     def _parse_nodes(
@@ -243,7 +246,10 @@ class SpanNodeParser(NodeParser):
         node = origin.node
         text = node.get_content(metadata_mode=MetadataMode.NONE)
         return self._source(
-            text, str(node.metadata.get(keys.TITLE) or ""), format_in(node.metadata, text)
+            text,
+            str(node.metadata.get(keys.TITLE) or ""),
+            format_in(node.metadata, text),
+            keys.web_address(node.metadata),
         )
 
     def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:

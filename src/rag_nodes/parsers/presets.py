@@ -15,7 +15,7 @@ from rag_nodes.parsers.auto import AutoNodeParser
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.family import ParentChildNodeParser
 from rag_nodes.parsers.fixed import FixedSizeNodeParser
-from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
+from rag_nodes.parsers.heading import WEB_PAGES, HeadingHierarchyNodeParser
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
 from rag_nodes.parsers.page import PageNodeParser
 from rag_nodes.parsers.plugins import find_plugins, load_plugin, plugin_of
@@ -79,12 +79,7 @@ PRESETS: dict[str, Preset] = {
             "Web pages",
             "pages up to 4000 tokens whole, longer ones by section, 200 shared",
             ("S3-06", "S3-07", "S3-08"),
-            {
-                "chunk_size": 4000,
-                "chunk_overlap": 200,
-                "min_chunk_size": 500,
-                "split_only_if_over": 4000,
-            },
+            dict(WEB_PAGES),
         ),
         Preset(
             "semantic",

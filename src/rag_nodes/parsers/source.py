@@ -39,6 +39,7 @@ class SourceText:
         encoding: name of the tokenizer.
         language: ISO 639-1 code for sentence rules, or "auto".
         text_format: what marks its structure; None to judge by the text.
+        address: URL of the page of a website that it is, "" for any other document.
     """
 
     def __init__(
@@ -49,10 +50,12 @@ class SourceText:
         encoding: str,
         language: str,
         text_format: Format | None = None,
+        address: str = "",
     ) -> None:
         self.text = text
         self.text_format = text_format or format_of(text)
         self.title = title
+        self.address = address
         self.encoding = encoding
         self._language = language
 

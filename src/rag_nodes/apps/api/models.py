@@ -214,7 +214,7 @@ class AskBody(Question):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"question": "Who approves a change?"}]}
     )
-    parser: ParserName = Field(default="heading", description="How the documents are cut.")
+    parser: ParserName = Field(default="auto", description="How the documents are cut.")
     options: ParserOptions | None = Field(default=None, description="Null for those of the preset.")
 
     def choice(self) -> Choice:
@@ -272,7 +272,7 @@ class ChunkBody(_Body):
     document: str | None = Field(
         default=None, max_length=100, description="Id of an uploaded document; needs X-Session."
     )
-    parser: ParserName = Field(default="heading", description="How it is cut.")
+    parser: ParserName = Field(default="auto", description="How it is cut.")
     options: ParserOptions | None = Field(default=None, description="Null for those of the preset.")
     first: Annotated[int, Field(ge=0, le=10_000_000)] = Field(
         default=0, description="Index of the first chunk to show."
