@@ -126,7 +126,7 @@ async def test_an_agent_chooses_a_page_of_a_crawl_by_its_url(
     question = {"question": "What page is short?", "filter": {"source": f"{SITE}/copy"}}
     async with _connected(address) as session:
         asked = _data(await session.call_tool("ask", question))
-        compared = await session.call_tool("compare", {**question, "parsers": ["heading"]})
+        compared = await session.call_tool("compare", {**question, "parsers": ["auto"]})
     (column,) = _data(compared)["columns"]
     for answer in (asked, column["answer"]):
         assert [chunk["text"] for chunk in answer["chunks"]] == [SHORT]
