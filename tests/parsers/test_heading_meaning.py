@@ -137,7 +137,7 @@ def test_the_offline_model_is_the_default() -> None:
 
 def test_the_model_decides_the_fingerprint() -> None:
     with_model = parser_with(TopicEmbedding())
-    assert with_model.embedding == "base_component:topics"
+    assert with_model.embedding == "topics@TopicEmbedding"
     assert with_model.fingerprint != parser_with(TopicEmbedding(model_name="other")).fingerprint
 
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from llama_index.core import MockEmbedding
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import Document
 
 from rag_nodes.errors import ConfigurationError, DimensionError, ModelResponseError
+from rag_nodes.models.openai_embedding import OpenAIServerEmbedding
 from rag_nodes.parsers import SemanticNodeParser
 from rag_nodes.text.tokens import count_tokens
 
@@ -145,10 +147,20 @@ def test_unusable_vectors_are_an_error_that_says_so(answers: Any, error: type[Ex
         parser.split_text("One odd sentence. And an even one.")
 
 
+def test_models_of_one_name_on_two_servers_or_of_two_settings_are_two_configurations() -> None:
+    models = (
+        OpenAIServerEmbedding(model_name="nomic", api_base="http://127.0.0.1:1/v1"),
+        OpenAIServerEmbedding(model_name="nomic", api_base="http://127.0.0.1:2/v1"),
+        MockEmbedding(model_name="nomic", embed_dim=8),
+        MockEmbedding(model_name="nomic", embed_dim=16),
+    )
+    assert len({SemanticNodeParser(embed_model=model).fingerprint for model in models}) == 4
+
+
 def test_the_model_is_known_by_name_in_the_configuration_and_never_serialised() -> None:
     parser = SemanticNodeParser(embed_model=TopicEmbedding())
     data = parser.to_dict()
-    assert data["embedding"] == "TopicEmbedding:topics"
+    assert data["embedding"] == "topics@TopicEmbedding"
     assert "embed_model" not in data
     again = SemanticNodeParser.from_dict(data, embed_model=TopicEmbedding())
     assert again == parser

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from llama_index.core.base.embeddings.base import BaseEmbedding
-
-_COSMETIC = frozenset({"callback_manager", "embed_batch_size", "num_workers", "model_name"})
-"""Fields of an embedding model that do not change its vectors."""
 
 
 def model_named(name: str, model: BaseEmbedding | None) -> BaseEmbedding:
@@ -24,9 +19,7 @@ def model_named(name: str, model: BaseEmbedding | None) -> BaseEmbedding:
 
 
 def name_of(model: BaseEmbedding) -> str:
-    """Class and name of a model; its plain configuration stands in for a name it does not have."""
-    name = model.model_name
-    if name in {"", "unknown"}:
-        plain = {k: v for k, v in model.to_dict().items() if "key" not in k and k not in _COSMETIC}
-        name = hashlib.sha256(repr(sorted(plain.items())).encode()).hexdigest()[:12]
-    return f"{model.class_name()}:{name}"
+    """The name of the model's vectors, as in collections and reports."""
+    from rag_nodes.models.names import embedding_name
+
+    return embedding_name(model)
