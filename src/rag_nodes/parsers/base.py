@@ -130,9 +130,17 @@ class SpanNodeParser(NodeParser):
         """
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse every change but of `callback_manager`, which LlamaIndex's `Settings` sets."""
+        """Refuse every change but of `callback_manager`, which LlamaIndex's `Settings` sets.
+
+        Raises:
+            ConfigurationError: an option is assigned, as `Settings.chunk_size = 512` does. What a
+                number means is each parser's own (tokens, characters, sentences), and the ids of
+                its nodes and its collections are named after it.
+        """
         if name == "callback_manager":
             self.__dict__[name] = value
+        elif name in type(self).model_fields:
+            raise ConfigurationError(_frozen(self, name, value))
         else:
             super().__setattr__(name, value)
 
@@ -278,6 +286,17 @@ def counted(items: Iterable[_T], total: int, *, show_progress: bool) -> Iterable
     """The items, with the progress bar of LlamaIndex's own parsers where one is asked for."""
     shown: Iterable[_T] = get_tqdm_iterable(items, show_progress, "Parsing nodes", total)
     return shown
+
+
+def _frozen(parser: SpanNodeParser, name: str, value: object) -> str:
+    counted_in = getattr(parser, "unit", "tokens")
+    unit = f" (in {counted_in})" if name in {"chunk_size", "chunk_overlap"} else ""
+    return (
+        f"{type(parser).__name__} is frozen, {name}{unit} stays {getattr(parser, name)!r}: the ids "
+        f"of its nodes follow from it. Make another parser, "
+        f"parser.model_copy(update={{{name!r}: {value!r}}}), and where it is the one of "
+        "LlamaIndex's Settings, assign that to Settings.node_parser"
+    )
 
 
 def _configuration_error(

@@ -53,6 +53,8 @@ _OWN_TO_A_NODE = frozenset(
     }
 )
 """Metadata that is true of one span only, so a parser further down must not inherit it."""
+_FORM = ("metadata_template", "metadata_separator", "text_template")
+"""How LlamaIndex writes a node's metadata and text for a model: as its document wants it."""
 _NODE = TextNode(text="")
 _NEIGHBOUR = RelatedNodeInfo(node_id="", node_type=ObjectType.TEXT)
 
@@ -90,6 +92,7 @@ class _NodeMaker:
         self.root = node.source_node or RelatedNodeInfo(
             node_id=node.node_id, node_type=ObjectType.DOCUMENT, hash=_hash_of(node)
         )
+        self.form = {name: getattr(node, name) for name in _FORM if hasattr(node, name)}
         chained = node.source_node is not None
         name = f"{origin.document_id}/{node.node_id if chained else ''}/{parser}/"
         self.name = hashlib.sha1(_NAMESPACE.bytes + name.encode(), usedforsecurity=False)
@@ -116,6 +119,7 @@ class _NodeMaker:
             metadata=metadata,
             excluded_embed_metadata_keys=embedding,
             excluded_llm_metadata_keys=llm,
+            **self.form,
             relationships={NodeRelationship.SOURCE: self.root},
         )
 
