@@ -49,6 +49,7 @@ class Prepared:
 
     Attributes:
         question: in the user's words.
+        models: what embeds and answers, with the prompts that held when it was asked.
         packed: what fits.
         prompt: what the LLM will read; "" where none is asked.
         budget: context tokens in the end; None for no limit.
@@ -58,6 +59,7 @@ class Prepared:
     """
 
     question: str
+    models: Models
     packed: Packed
     prompt: str
     budget: int | None
@@ -71,55 +73,62 @@ class Preparation:
 
     Args:
         retriever: over the collection.
-        prompt: the template.
     """
 
-    def __init__(self, retriever: RagNodesRetriever, prompt: str) -> None:
+    def __init__(self, retriever: RagNodesRetriever) -> None:
         self.retriever = retriever
-        self.template = prompt
 
     @property
     def _options(self) -> QueryOptions:
         return self.retriever.options
 
-    def run(self, question: str, vector: Sequence[float] | QuestionVector | None) -> Prepared:
-        """Prepare a question; a vector that is given saves embedding it."""
+    def run(
+        self, question: str, vector: Sequence[float] | QuestionVector | None, models: Models
+    ) -> Prepared:
+        """Prepare a question; a vector that is given saves embedding it.
+
+        Args:
+            question: in the user's words.
+            vector: its embedding; None to embed it.
+            models: what answers, and its prompts.
+        """
         clock = Clock()
         with clock("embed"):
             embedded = _given(vector) or self.retriever.question_vector(question)
-        return self._read(question, embedded, clock)
+        return self._read(question, embedded, models, clock)
 
     async def arun(
-        self, question: str, vector: Sequence[float] | QuestionVector | None
+        self, question: str, vector: Sequence[float] | QuestionVector | None, models: Models
     ) -> Prepared:
         """Like `run`, without blocking the event loop."""
         clock = Clock()
         with clock("embed"):
             embedded = _given(vector) or await self.retriever.aquestion_vector(question)
-        return await asyncio.to_thread(self._read, question, embedded, clock)
+        return await asyncio.to_thread(self._read, question, embedded, models, clock)
 
-    def _read(self, question: str, embedded: QuestionVector, clock: Clock) -> Prepared:
+    def _read(
+        self, question: str, embedded: QuestionVector, models: Models, clock: Clock
+    ) -> Prepared:
         options = self._options
         widened = options.factor > 1 and asks_for_steps(question, options.step_words)
         budget = options.tokens(widened=widened)
         with clock("retrieve"):
-            hits = self.retriever.hits(
+            hits = self.retriever.find(
                 question, embedded.vector, limit=options.chunks(widened=widened)
             )
             all_wanted = options.top_k is not None or options.budget is None
             packed, prompt = pack(hits, budget, all_wanted=all_wanted), ""
-            models = self.retriever.models
             if models.llm is not None and packed.sources and not options.retrieval_only:
                 room = _room(models, options)
-                prompt = fill(self.template, packed.sources, question)
+                prompt = fill(models.prompt, packed.sources, question)
                 while (over := count_tokens(prompt) - room) > 0:
                     budget = packed.tokens - over
                     if budget < 1:
                         raise _no_room(models, room)
                     packed = pack(hits, budget, all_wanted=all_wanted)
-                    prompt = fill(self.template, packed.sources, question)
+                    prompt = fill(models.prompt, packed.sources, question)
         widening = _widening(options, budget) if widened else ""
-        return Prepared(question, packed, prompt, budget, widening, embedded, clock)
+        return Prepared(question, models, packed, prompt, budget, widening, embedded, clock)
 
 
 def check_question(question: str) -> None:

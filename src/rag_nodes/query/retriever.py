@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import tanh
 from typing import TYPE_CHECKING
 
+from llama_index.core import Settings
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
@@ -15,11 +16,13 @@ from rag_nodes.query.expansion import expanded
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
 from rag_nodes.query.replacement import replaced
+from rag_nodes.query.tracing import connect, dispatcher, retrieving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.callbacks import CallbackManager
     from llama_index.core.schema import TextNode
 
     from rag_nodes.models import Models
@@ -46,6 +49,8 @@ class RagNodesRetriever(BaseRetriever):
         similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all (C9).
         options: more to choose; wins over `top_k`, `mode` and `similarity_cutoff` where given.
         vectors: embeddings of questions, where several retrievers share them; None for its own.
+        callback_manager: hears of searches, and of the requests to the embedding model; None for
+            LlamaIndex's `Settings.callback_manager`.
     """
 
     def __init__(  # noqa: PLR0913 - options of one retriever, all but two with defaults
@@ -61,11 +66,13 @@ class RagNodesRetriever(BaseRetriever):
         similarity_cutoff: float | None = None,
         options: QueryOptions | None = None,
         vectors: QuestionVectors | None = None,
+        callback_manager: CallbackManager | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(callback_manager=callback_manager or Settings.callback_manager)
         self.store = store
         self.collection = collection
         self.models = settled(models, embed_model)
+        connect(self.callback_manager, self.models)
         self.document_ids = document_ids
         self.options = options or QueryOptions(
             top_k=top_k, mode=mode, similarity_cutoff=similarity_cutoff
@@ -96,6 +103,16 @@ class RagNodesRetriever(BaseRetriever):
     async def aembed(self, question: str) -> list[float] | None:
         """Only the vector of `aquestion_vector`."""
         return (await self.aquestion_vector(question)).vector
+
+    @dispatcher.span
+    def find(
+        self, question: str, vector: Sequence[float] | None, *, limit: int | None = None
+    ) -> list[Hit]:
+        """Like `hits`, and tracers of LlamaIndex see what was found, as in `retrieve`."""
+        with retrieving(self.callback_manager, question) as found:
+            hits = self.hits(question, vector, limit=limit)
+            found(hits)
+        return hits
 
     def hits(
         self, question: str, vector: Sequence[float] | None, *, limit: int | None = None

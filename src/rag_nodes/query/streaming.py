@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.llms.types import ChatResponse
 
-    from rag_nodes.models import Models
     from rag_nodes.query.marks import Mark
     from rag_nodes.query.preparing import Prepared
     from rag_nodes.query.types import Answer
@@ -54,7 +53,6 @@ class GrowingAnswer:
 
     Args:
         prepared: what the model reads.
-        models: named in errors.
         prices: for the cost, see `usage_of`.
         assemble: makes the answer of what was written.
     """
@@ -62,12 +60,11 @@ class GrowingAnswer:
     def __init__(
         self,
         prepared: Prepared,
-        models: Models,
         prices: Mapping[str, tuple[float, float]],
         assemble: Assemble,
     ) -> None:
         self._prepared = prepared
-        self._models = models
+        self._models = prepared.models
         self._prices = prices
         self._assemble = assemble
         self._reader = MarkReader()

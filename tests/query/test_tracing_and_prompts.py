@@ -1,0 +1,369 @@
+"""Tracers see what they see of LlamaIndex's own engines, and prompts are replaced as there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core import ChatPromptTemplate, PromptTemplate
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
+from llama_index.core.base.response.schema import Response
+from llama_index.core.callbacks import (
+    CallbackManager,
+    CBEventType,
+    EventPayload,
+    LlamaDebugHandler,
+)
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.llms import MockLLM
+from llama_index.core.prompts import RichPromptTemplate
+from llama_index.core.prompts.chat_prompts import CHAT_TEXT_QA_PROMPT
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from pydantic import Field
+
+from rag_nodes.errors import ConfigurationError, ModelConnectionError
+from rag_nodes.models import Models
+from rag_nodes.query import Finished, RagNodesQueryEngine, RagNodesRetriever
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llama_index.core.instrumentation.events import BaseEvent
+
+    from rag_nodes.store import Store
+
+QUESTION = "What starts the generator?"
+PROMPT = "response_synthesizer:text_qa_template"
+SYSTEM = "response_synthesizer:system_prompt"
+
+
+class Listening(BaseEventHandler):
+    """Keeps the events of the dispatcher."""
+
+    seen: list[Any]
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "Listening"
+
+    def handle(self, event: BaseEvent, **_: Any) -> None:
+        self.seen.append(event)
+
+    def names(self) -> list[str]:
+        return [event.class_name() for event in self.seen]
+
+    def one(self, name: str) -> Any:
+        [event] = [event for event in self.seen if event.class_name() == name]
+        return event
+
+
+@pytest.fixture
+def listening() -> Iterator[Listening]:
+    handler = Listening(seen=[])
+    handlers = get_dispatcher().event_handlers
+    handlers.append(handler)
+    yield handler
+    handlers.remove(handler)
+
+
+class Echo(MockLLM):
+    """Answers with what it is sent; asked asynchronously as well."""
+
+    sent: list[list[ChatMessage]] = Field(default_factory=list)
+
+    def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
+        self.sent.append(list(messages))
+        return super().chat(messages, **kwargs)
+
+    def stream_chat(self, messages: Any, **kwargs: Any) -> Any:
+        self.sent.append(list(messages))
+        return super().stream_chat(messages, **kwargs)
+
+
+@pytest.fixture
+def mocked(offline: Models) -> Models:
+    return Models(
+        embedding=offline.embedding,
+        llm=Echo(),
+        embedding_name=offline.embedding_name,
+        answer_name="mock",
+        offline=False,
+    )
+
+
+@pytest.fixture
+def debug() -> LlamaDebugHandler:
+    return LlamaDebugHandler(print_trace_on_end=False)
+
+
+@pytest.fixture
+def engine(
+    store: Store, collection: str, mocked: Models, debug: LlamaDebugHandler
+) -> RagNodesQueryEngine:
+    return RagNodesQueryEngine(
+        store=store,
+        collection=collection,
+        models=mocked,
+        callback_manager=CallbackManager([debug]),
+    )
+
+
+# --- what tracers see -----------------------------------------------------------------------------
+
+
+def of_retrieval_and_synthesis(names: list[str]) -> list[str]:
+    return [name for name in names if name.startswith(("Query", "Retrieval", "Synthesize"))]
+
+
+def test_tracers_see_the_events_of_a_stock_engine_in_its_order(
+    store: Store, collection: str, mocked: Models, listening: Listening
+) -> None:
+    retriever = RagNodesRetriever(store=store, collection=collection, models=mocked)
+    stock = RetrieverQueryEngine(
+        retriever, response_synthesizer=get_response_synthesizer(llm=MockLLM())
+    )
+    stock.query(QUESTION)
+    expected = of_retrieval_and_synthesis(listening.names())
+    assert "RetrievalEndEvent" in expected
+    listening.seen.clear()
+    RagNodesQueryEngine(store=store, collection=collection, models=mocked).query(QUESTION)
+    assert of_retrieval_and_synthesis(listening.names()) == expected
+    assert "LLMChatEndEvent" in listening.names()
+    assert "EmbeddingEndEvent" in listening.names()
+
+
+def test_tracers_see_the_nodes_and_the_answer(
+    engine: RagNodesQueryEngine, listening: Listening
+) -> None:
+    answer = engine.answer(QUESTION)
+    nodes = listening.one("RetrievalEndEvent").nodes
+    assert [node.node_id for node in nodes][: len(answer.hits)] == [
+        hit.node.node_id for hit in answer.hits
+    ]
+    assert all(0 <= node.score <= 1 for node in nodes)
+    ended = listening.one("SynthesizeEndEvent").response
+    assert isinstance(ended, Response)
+    assert ended.response == answer.text
+
+
+async def test_tracers_see_as_much_of_every_way_to_ask(
+    engine: RagNodesQueryEngine, listening: Listening
+) -> None:
+    expected = ["RetrievalStartEvent", "RetrievalEndEvent", "SynthesizeStartEvent"]
+    expected.append("SynthesizeEndEvent")
+    engine.answer(QUESTION)
+    assert of_retrieval_and_synthesis(listening.names()) == expected
+    listening.seen.clear()
+    list(engine.stream(QUESTION))
+    assert of_retrieval_and_synthesis(listening.names()) == expected
+    listening.seen.clear()
+    await engine.aanswer(QUESTION)
+    assert of_retrieval_and_synthesis(listening.names()) == expected
+    listening.seen.clear()
+    async for _ in engine.astream(QUESTION):
+        pass
+    assert of_retrieval_and_synthesis(listening.names()) == expected
+
+
+def test_the_events_of_retrieval_belong_to_a_span_of_the_retriever(
+    engine: RagNodesQueryEngine, listening: Listening
+) -> None:
+    engine.query(QUESTION)
+    span = listening.one("RetrievalEndEvent").span_id
+    assert span.startswith("RagNodesRetriever.")
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_callbacks_hear_question_retrieval_synthesis_and_model(
+    engine: RagNodesQueryEngine, debug: LlamaDebugHandler, *, streaming: bool
+) -> None:
+    engine.streaming = streaming
+    for ask in (engine.query, engine.aquery):
+        debug.flush_event_logs()
+        response: Any = ask(QUESTION) if ask == engine.query else await ask(QUESTION)
+        if streaming:
+            assert response.source_nodes
+            text = response.get_response() if ask == engine.query else await response.get_response()
+            assert str(text)
+        for kind in ("QUERY", "RETRIEVE", "SYNTHESIZE"):
+            assert len(debug.get_event_pairs(CBEventType[kind])) == 1, (kind, ask)
+        assert debug.get_event_pairs(CBEventType.LLM)
+        [[_, ended]] = debug.get_event_pairs(CBEventType.RETRIEVE)
+        nodes = ended.payload[EventPayload.NODES]
+        assert response.source_nodes[0].node_id == nodes[0].node_id
+
+
+def test_a_callback_manager_of_the_settings_is_heard(
+    store: Store,
+    collection: str,
+    mocked: Models,
+    debug: LlamaDebugHandler,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from llama_index.core import Settings
+
+    monkeypatch.setattr(Settings, "_callback_manager", CallbackManager([debug]))
+    RagNodesQueryEngine(store=store, collection=collection, models=mocked).query(QUESTION)
+    assert debug.get_event_pairs(CBEventType.RETRIEVE)
+    assert debug.get_event_pairs(CBEventType.LLM)
+
+
+def test_a_stream_that_is_left_leaves_the_traces_of_its_reader_alone(
+    engine: RagNodesQueryEngine, debug: LlamaDebugHandler
+) -> None:
+    manager = engine.callback_manager
+    with manager.as_trace("mine"), manager.event(CBEventType.AGENT_STEP) as step:
+        events = engine.stream(QUESTION)
+        for _ in range(3):
+            next(events)
+        with manager.event(CBEventType.FUNCTION_CALL):
+            events.close()
+        step.on_end()
+    assert len(debug.get_event_pairs(CBEventType.AGENT_STEP)) == 1
+    assert engine.answer(QUESTION).text
+
+
+def test_a_failure_is_an_end_too(engine: RagNodesQueryEngine, debug: LlamaDebugHandler) -> None:
+    class Broken(MockLLM):
+        def chat(self, messages: Any, **_: Any) -> ChatResponse:
+            del messages
+            raise ConnectionError("away")
+
+    broken = RagNodesQueryEngine(
+        store=engine.retriever.store,
+        collection=engine.retriever.collection,
+        models=Models(engine.models.embedding, Broken(), "lexical-1024", "mock", offline=False),
+        callback_manager=engine.callback_manager,
+    )
+    with pytest.raises(ModelConnectionError):
+        broken.query(QUESTION)
+    assert len(debug.get_event_pairs(CBEventType.SYNTHESIZE)) == 1
+    assert len(debug.get_event_pairs(CBEventType.QUERY)) == 1
+
+
+# --- prompts --------------------------------------------------------------------------------------
+
+
+def sent(engine: RagNodesQueryEngine) -> list[ChatMessage]:
+    return engine.models.llm.sent[-1]
+
+
+def test_the_prompts_are_there_under_the_names_of_stock_engines(
+    engine: RagNodesQueryEngine,
+) -> None:
+    prompts = engine.get_prompts()
+    assert set(prompts) == {PROMPT, SYSTEM}
+    assert prompts[PROMPT].template_vars == ["context_str", "query_str"]
+    assert "Always cite" in prompts[SYSTEM].get_template()
+
+
+def test_prompts_that_are_put_back_change_nothing(engine: RagNodesQueryEngine) -> None:
+    braces = 'Say {{"json": 1}} of\n{context}\nto {question}'
+    own = RagNodesQueryEngine(
+        store=engine.retriever.store,
+        collection=engine.retriever.collection,
+        models=engine.models,
+        prompt=braces,
+    )
+    for one in (engine, own):
+        before = (one.models.prompt, one.models.system_prompt)
+        one.update_prompts(one.get_prompts())
+        assert (one.models.prompt, one.models.system_prompt) == before
+
+
+async def test_a_new_prompt_is_read_in_the_next_answer_however_it_is_asked(
+    engine: RagNodesQueryEngine,
+) -> None:
+    engine.answer(QUESTION)
+    assert "As JSON" not in sent(engine)[-1].content
+    new = PromptTemplate('As JSON {"a": 1}: {context_str}\n---\n{query_str}')
+    engine.update_prompts({PROMPT: new})
+
+    def is_new() -> bool:
+        text = sent(engine)[-1].content
+        return text.startswith('As JSON {"a": 1}: [Source 1') and text.endswith(QUESTION)
+
+    engine.query(QUESTION)
+    assert is_new()
+    await engine.aanswer(QUESTION)
+    assert is_new()
+    assert isinstance(list(engine.stream(QUESTION))[-1], Finished)
+    assert is_new()
+    async for _ in engine.astream(QUESTION):
+        pass
+    assert is_new()
+    assert len(engine.models.llm.sent) == 5
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        CHAT_TEXT_QA_PROMPT,
+        RichPromptTemplate(
+            "{% chat role='system' %}An expert Q&A system{% endchat %}"
+            "{% chat role='user' %}{{ context_str }} {{ query_str }}{% endchat %}"
+        ),
+    ],
+    ids=["chat", "rich"],
+)
+def test_a_chat_template_brings_its_system_message(
+    engine: RagNodesQueryEngine, template: Any
+) -> None:
+    engine.update_prompts({PROMPT: template})
+    engine.answer(QUESTION)
+    system, user = sent(engine)
+    assert (system.role, user.role) == (MessageRole.SYSTEM, MessageRole.USER)
+    assert "expert Q&A system" in system.content
+    assert "[Source 1" in user.content
+
+
+def test_the_system_prompt_is_replaced_alone(engine: RagNodesQueryEngine) -> None:
+    engine.update_prompts({SYSTEM: PromptTemplate("Be brief.")})
+    engine.answer(QUESTION)
+    assert sent(engine)[0].content == "Be brief."
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "said"),
+    [
+        (PROMPT, PromptTemplate("Only {context_str}"), "lacks {query_str}"),
+        (PROMPT, PromptTemplate("Only {query_str}"), "lacks {context_str}"),
+        (PROMPT, PromptTemplate("Neither"), "lacks {context_str} and {query_str}"),
+        (PROMPT, "a text: {context_str} {query_str}", "must be a prompt template"),
+        (
+            PROMPT,
+            ChatPromptTemplate.from_messages(
+                [("system", "{context_str}"), ("user", "{query_str}")]
+            ),
+            "into the system message",
+        ),
+        (
+            PROMPT,
+            ChatPromptTemplate.from_messages(
+                [("assistant", "Once"), ("user", "{context_str} {query_str}")]
+            ),
+            "role 'assistant'",
+        ),
+        (
+            PROMPT,
+            PromptTemplate(
+                "{context_str} {query_str}", function_mappings={"context_str": lambda **_: "x"}
+            ),
+            "function_mappings",
+        ),
+        (SYSTEM, PromptTemplate("Of {context_str}"), "into the system message"),
+        ("text_qa_template", PromptTemplate("{context_str} {query_str}"), f"choose {PROMPT}"),
+        ("other:text_qa_template", PromptTemplate("{context_str}"), "there is no prompt"),
+        ("response_synthesizer:refine_template", PromptTemplate("{x}"), "there is no prompt"),
+    ],
+)
+def test_a_prompt_that_cannot_work_is_refused_and_nothing_changes(
+    engine: RagNodesQueryEngine, name: str, template: Any, said: str
+) -> None:
+    before = engine.models
+    with pytest.raises(ConfigurationError) as refused:
+        engine.update_prompts({SYSTEM: PromptTemplate("New"), name: template})
+    assert said in str(refused.value)
+    assert engine.models is before
