@@ -21,6 +21,8 @@ from rag_nodes.parsers import HeadingHierarchyNodeParser, TokenOverlapNodeParser
 from rag_nodes.parsers.auto import WHOLE, AutoNodeParser
 from rag_nodes.parsers.auto_signals import SHORT, WINDOW, WINDOWS
 from rag_nodes.parsers.source import SourceText
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
 SENTENCE = "The harbour master keeps a list of all boats that are due before dark. "
@@ -326,3 +328,17 @@ def test_r7_a_size_that_was_asked_for_holds_for_pages_of_a_website_too() -> None
     nodes = parser([page(MANUAL * 20)])
     assert parser.explain(page(MANUAL)).chosen == "web"
     assert max(count_tokens(node.get_content()) for node in nodes) <= 300
+
+
+@pytest.mark.parametrize("text", [MANUAL, RECORDS, TABLE], ids=["manual", "records", "table"])
+def test_p8_where_structure_decides_no_sentence_is_looked_for(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looked(packer: Packer, block: object) -> list[Span]:
+        raise AssertionError(f"sentences of {block} in {packer}")
+
+    monkeypatch.setattr(Packer, "units_of", looked)
+    assert AutoNodeParser(whole_document_below=0).explain(text).chosen in {
+        "heading",
+        "token-overlap",
+    }

@@ -13,8 +13,8 @@ from llama_index.core.schema import BaseNode
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.auto_rules import SEMANTIC, rule_for
-from rag_nodes.parsers.auto_signals import sample_of, signals_of
+from rag_nodes.parsers.auto_rules import SEMANTIC, rule_of_sentences, rule_of_structure
+from rag_nodes.parsers.auto_signals import sample_of, structure_of, with_sentences
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.heading import WEB_PAGES, HeadingHierarchyNodeParser
 from rag_nodes.parsers.origins import origins_of
@@ -236,8 +236,12 @@ class AutoNodeParser(SpanNodeParser):
                 reason = f"{tokens} tokens are under {self.whole_document_below}."
                 return Decision(WHOLE, reason, self.chunk_size, {"tokens": tokens})
         sample = sample_of(source, language=self.language)
-        signals = signals_of(source, sample, cohesion=SEMANTIC in self._parsers)
-        chosen, reason = rule_for(signals, {name: self._size(name) for name in self._parsers})
+        sizes = {name: self._size(name) for name in self._parsers}
+        signals = structure_of(source, sample)
+        chosen, reason = rule_of_structure(signals, sizes)
+        if not chosen:
+            signals = with_sentences(signals, sample, cohesion=SEMANTIC in self._parsers)
+            chosen, reason = rule_of_sentences(signals, sizes)
         if not chosen:
             chosen, reason = next(iter(self._parsers)), "No rule names another candidate"
         seen = "" if sample is source else _OF_WINDOWS

@@ -24,8 +24,10 @@ _LONG_SENTENCE = 150
 """Tokens; where half of a text is in longer ones, they are no sentences."""
 
 
-def rule_for(signals: Signals, sizes: Mapping[str, int]) -> tuple[str, str]:
+def rule_of_structure(signals: Signals, sizes: Mapping[str, int]) -> tuple[str, str]:
     """The candidate of the first rule that applies, and the reason, a sentence without its stop.
+
+    These rules go by headings, records and tables alone.
 
     Args:
         signals: what was seen.
@@ -34,15 +36,27 @@ def rule_for(signals: Signals, sizes: Mapping[str, int]) -> tuple[str, str]:
     Returns:
         Name and reason; both "" where no rule applies.
     """
-    for name, reason in (
+    return _first(
+        sizes,
         ("token-overlap", _data(signals)),
         ("heading", _headings(signals, sizes.get("heading", 0))),
         ("recursive", _columns(signals)),
+    )
+
+
+def rule_of_sentences(signals: Signals, sizes: Mapping[str, int]) -> tuple[str, str]:
+    """The same by paragraphs and sentences, for a text whose structure names no candidate."""
+    return _first(
+        sizes,
         ("recursive", _no_sentences(signals)),
         ("sentence", _conversation(signals)),
         (SEMANTIC, _unbroken(signals, sizes.get(SEMANTIC, 0))),
         ("token-overlap", _paragraphs(signals)),
-    ):
+    )
+
+
+def _first(sizes: Mapping[str, int], *rules: tuple[str, str]) -> tuple[str, str]:
+    for name, reason in rules:
         if reason and name in sizes:
             return name, reason
     return "", ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
@@ -54,6 +54,8 @@ class Signals:
         speaker_share: share of lines that begin with a name and a colon.
         cohesion: share of meaningful words that groups of neighbouring sentences have in common;
             0 where it is not asked for.
+
+    The last four are 0 where the others decide, since nothing is looked for without need.
     """
 
     characters: int
@@ -65,10 +67,10 @@ class Signals:
     code_share: float
     records: int
     record_share: float
-    paragraph_tokens: int
-    sentence_tokens: int
-    speaker_share: float
-    cohesion: float
+    paragraph_tokens: int = 0
+    sentence_tokens: int = 0
+    speaker_share: float = 0.0
+    cohesion: float = 0.0
 
 
 def sample_of(source: SourceText, *, language: str) -> SourceText:
@@ -98,37 +100,54 @@ def _window(text: str, start: int) -> str:
     return window[first:last]
 
 
-def signals_of(source: SourceText, sample: SourceText, *, cohesion: bool) -> Signals:
-    """Signals of a text, all but its length from the sample.
+def structure_of(source: SourceText, sample: SourceText) -> Signals:
+    """Headings, tables, code and records of a text, all but its length from the sample.
 
     Args:
         source: the text.
         sample: what of it is looked at.
-        cohesion: whether to compare the words of neighbouring sentences, which takes longest.
     """
     packer = sample.packer
     length = max(packer.end - packer.start, 1)
-    per_character = len(packer.tokens) / length
     headings = [block for block in packer.blocks if block.kind is Kind.HEADING]
     starts = [block.start for block in headings]
     sections = [right - left for left, right in pairwise([*starts, packer.end])]
-    units = _sentences(packer)
     records, in_records = _records(sample.text)
     return Signals(
         characters=len(source.text),
         headings=len(headings),
         levels=len({block.level for block in headings}),
-        section_tokens=round(median(sections) * per_character) if sections else 0,
+        section_tokens=round(median(sections) * _tokens_per_character(packer)) if sections else 0,
         under_headings=round((packer.end - starts[0]) / length, 3) if starts else 0.0,
         table_share=_share(packer.blocks, Kind.TABLE, length),
         code_share=_share(packer.blocks, Kind.CODE, length),
         records=records,
         record_share=max(in_records, _in_columns(sample.text)),
+    )
+
+
+def with_sentences(signals: Signals, sample: SourceText, *, cohesion: bool) -> Signals:
+    """The signals, and those of paragraphs and sentences, which take longest to find.
+
+    Args:
+        signals: of the structure.
+        sample: what of the text is looked at.
+        cohesion: whether to compare the words of neighbouring sentences.
+    """
+    packer = sample.packer
+    per_character = _tokens_per_character(packer)
+    units = _sentences(packer)
+    return replace(
+        signals,
         paragraph_tokens=round(_middle(_prose(packer)) * per_character),
         sentence_tokens=round(_middle([len(unit) for unit in units]) * per_character),
         speaker_share=_speaker_share(packer),
         cohesion=_cohesion(units) if cohesion else 0.0,
     )
+
+
+def _tokens_per_character(packer: Packer) -> float:
+    return len(packer.tokens) / max(packer.end - packer.start, 1)
 
 
 def _records(text: str) -> tuple[int, float]:
