@@ -8,7 +8,7 @@ from rag_nodes.cli.selection import select
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.parsers import COMPARED
+from rag_nodes.parsers import COMPARED, ForeignNodeParser
 
 
 class ElsewhereEmbedding(LexicalEmbedding):
@@ -112,3 +112,21 @@ def test_the_offline_model_keeps_the_parsers_own_fingerprint() -> None:
 def test_an_embedding_named_for_the_parser_is_kept() -> None:
     built = select(["semantic:embedding=lexical"]).build(models(ElsewhereEmbedding()))
     assert built["semantic:embedding=lexical"].embed_model is None  # type: ignore[attr-defined]
+
+
+def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:
+    path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
+    selection = select([path, "fixed"], ["chunk_size=400", "chunk_overlap=100"])
+    built = selection.build()
+    assert list(built) == ["SentenceSplitter(chunk_size=64, chunk_overlap=8)", "fixed"]
+    assert not select([path]).embeds
+    foreign, ours = built.values()
+    assert isinstance(foreign, ForeignNodeParser)
+    assert (foreign.options["chunk_size"], foreign.options["chunk_overlap"]) == (64, 8)
+    assert ours.chunk_size == 400  # type: ignore[attr-defined]
+
+
+def test_a_foreign_splitter_named_twice_is_refused() -> None:
+    path = "llama_index.core.node_parser:SentenceSplitter"
+    with pytest.raises(ConfigurationError, match="named twice"):
+        select([path, path]).build()

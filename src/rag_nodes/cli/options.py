@@ -148,14 +148,20 @@ _FLAGS: dict[str, Any] = {
     ],
 }
 
+_PARSER = "NAME[:OPTION=VALUE,...]"
+_FOREIGN = (
+    "Or a splitter of another package by import path, as "
+    "'llama_index.core.node_parser:SentenceSplitter(chunk_size=512)'."
+)
+
 Compared = Annotated[
     list[str] | None,
     typer.Option(
         "--parser",
         "-p",
-        metavar="NAME[:OPTION=VALUE,...]",
+        metavar=_PARSER,
         help=f"Parser to use, repeatable: {', '.join(PARSER_NAMES)}; fixed, heading, "
-        "token-overlap and semantic by default.",
+        f"token-overlap and semantic by default. {_FOREIGN}",
         show_default=False,
     ),
 ]
@@ -164,9 +170,9 @@ Ingested = Annotated[
     typer.Option(
         "--parser",
         "-p",
-        metavar="NAME[:OPTION=VALUE,...]",
+        metavar=_PARSER,
         help=f"Parser to use, repeatable: {', '.join(PARSER_NAMES)}; {DEFAULT_PARSER} by default, "
-        "which cuts each document by its kind.",
+        f"which cuts each document by its kind. {_FOREIGN}",
         show_default=False,
     ),
 ]
@@ -175,8 +181,8 @@ OneParser = Annotated[
     typer.Option(
         "--parser",
         "-p",
-        metavar="NAME[:OPTION=VALUE,...]",
-        help=f"Parser to use: {', '.join(PARSER_NAMES)}.",
+        metavar=_PARSER,
+        help=f"Parser to use: {', '.join(PARSER_NAMES)}. {_FOREIGN}",
     ),
 ]
 Changes = Annotated[

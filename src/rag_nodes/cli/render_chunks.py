@@ -18,6 +18,7 @@ from rag_nodes.cli.render_text import (
     plain,
     shortened,
     table,
+    unplaced,
 )
 from rag_nodes.metadata import (
     FILE_NAME,
@@ -74,6 +75,7 @@ def document_data(document: Document, nodes: Sequence[TextNode]) -> dict[str, An
         "title": metadata.get(TITLE),
         "pages": metadata.get(TOTAL_PAGES),
         "characters": len(document.text),
+        "unplaced": sum(node.start_char_idx is None for node in nodes),
         "warnings": metadata.get(READ_WARNINGS) or [],
         "chunks": [chunk_data(node, index) for index, node in enumerate(nodes)],
     }
@@ -101,6 +103,9 @@ def summary(document: Document, title: str, nodes: Sequence[TextNode]) -> Render
         mean = sum(tokens) / len(tokens)
         rows[-1] = ("Chunks", f"{len(nodes):,} · tokens {mean:,.0f} mean, {max(tokens):,} max")
     rows += [(name, one_line(words)) for name, words in remarks(one.metadata for one in nodes)]
+    lost = sum(node.start_char_idx is None for node in nodes)
+    if said := unplaced(lost, len(nodes)):
+        rows.append(("Places", said))
     if cut := _cut(document, nodes):
         rows.append(("Cut", cut))
     rows += [("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ()]

@@ -30,6 +30,7 @@ from rag_nodes.cli.render_text import (
     plain,
     seconds,
     table,
+    unplaced,
 )
 
 if TYPE_CHECKING:
@@ -162,6 +163,9 @@ def _contents(column: Column, width: int, shown: int) -> dict[str, list[Renderab
     problems: list[RenderableType] = [
         _problem(text) for text in (column.error, column.statistics.error) if text
     ]
+    lost = unplaced(column.statistics.unplaced, column.statistics.chunks)
+    if lost:
+        problems.append(plain(lost, "yellow"))
     answer = column.answer
     if answer is None:
         return {"answer": problems, "sources": [], "chunks": []}

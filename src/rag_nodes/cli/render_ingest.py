@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.render_text import counted, one_line, plain, seconds, table
+from rag_nodes.cli.render_text import counted, one_line, plain, seconds, table, unplaced
 from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
     for outcome in report.columns:
         if outcome.error:
             yield plain(f"{outcome.parser}: {outcome.error}", "red")
+        if said := unplaced(outcome.unplaced, outcome.chunks):
+            yield plain(f"{outcome.parser}: {said}", "yellow")
     if spent := embedding_spent(report):
         yield plain(spent, "dim")
     yield plain(f"Done in {seconds(report.seconds)}.", "dim")

@@ -1,4 +1,4 @@
-"""`--parser fixed:chunk_size=500` and `--set unit=tokens` to parsers by name."""
+"""`--parser fixed:chunk_size=500`, `--parser module:Splitter()` and `--set` to parsers by name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.import_paths import is_path, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,16 +20,23 @@ class ParserChoice:
     """One `--parser`, as typed.
 
     Attributes:
-        preset: name of the preset.
-        options: its own options, which win over `--set`.
+        preset: name of the preset, or the import path of a foreign splitter.
+        options: its own options, which win over `--set`; those of a path are in the path.
     """
 
     preset: str
     options: dict[str, str]
 
     @property
+    def is_foreign(self) -> bool:
+        """Whether it is a splitter of another package, by its import path."""
+        return is_path(self.preset)
+
+    @property
     def label(self) -> str:
         """What the parser is called in reports: the preset, and its own options where it has."""
+        if self.is_foreign:
+            return label_of(self.preset)
         own = ",".join(f"{name}={value}" for name, value in self.options.items())
         return f"{self.preset}:{own}" if own else self.preset
 
@@ -52,7 +60,7 @@ class Selection:
         Raises:
             ConfigurationError: a preset is unknown.
         """
-        return any(embeds(choice.preset) for choice in self.choices)
+        return any(not one.is_foreign and embeds(one.preset) for one in self.choices)
 
     def build(self, models: Models | None = None) -> dict[str, SpanNodeParser]:
         """The parsers by label.
@@ -64,17 +72,21 @@ class Selection:
             ConfigurationError: a preset or option is unknown, a value out of range, or one
                 parser is named twice.
         """
-        from rag_nodes.parsers import COMPARED, get_parser
+        from rag_nodes.parsers import COMPARED, ForeignNodeParser, get_parser
 
         choices = self.choices or tuple(ParserChoice(name, {}) for name in COMPARED)
         parsers: dict[str, SpanNodeParser] = {}
         unused = set(self.changes)
         for choice in choices:
             if choice.label in parsers:
+                preset = "fixed" if choice.is_foreign else choice.preset
                 raise ConfigurationError(
                     f"parser {choice.label!r} is named twice; give one of them other options, for "
-                    f"example --parser {choice.preset}:chunk_size=500"
+                    f"example --parser {preset}:chunk_size=500"
                 )
+            if choice.is_foreign:
+                parsers[choice.label] = ForeignNodeParser(path=choice.preset)
+                continue
             known = options_of(choice.preset)
             shared = {name: value for name, value in self.changes.items() if name in known}
             unused -= shared.keys()
@@ -132,6 +144,8 @@ def embeds(preset: str) -> bool:
 
 
 def _choice(text: str) -> ParserChoice:
+    if is_path(text):
+        return ParserChoice(text.strip(), {})
     preset, colon, rest = text.partition(":")
     where = f"--parser {text}"
     if not preset.strip() or (colon and not rest.strip()):

@@ -12,6 +12,7 @@ from rag_nodes.compare.report import Column, ComparisonReport
 from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import settled
+from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, ingest, ingest_documents
 from rag_nodes.query import QueryOptions, QuestionVectors
 from rag_nodes.query.preparing import check_question
@@ -42,7 +43,8 @@ class Comparison:
 
     Args:
         store: where chunks are; stays the caller's, `close` leaves it open.
-        parsers: what to compare; order is kept in every report.
+        parsers: what to compare, ours and splitters of other packages (see `ForeignNodeParser`);
+            order is kept in every report.
         models: embedding model and LLM, the same for every parser; None for the next two.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
             LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
@@ -63,7 +65,7 @@ class Comparison:
         self,
         *,
         store: Store,
-        parsers: Mapping[str, SpanNodeParser],
+        parsers: Mapping[str, object],
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,
         llm: LLM | str | None = None,
@@ -77,7 +79,9 @@ class Comparison:
             raise ConfigurationError("nothing to compare: name at least one parser")
         self.store = store
         self.models = settled(models, embed_model, llm)
-        self.parsers = dict(parsers)
+        self.parsers: dict[str, SpanNodeParser] = {
+            name: as_parser(parser) for name, parser in parsers.items()
+        }
         self.corpus = corpus
         chosen = options or QueryOptions(budget=budget, top_k=top_k)
         self.options = chosen if chosen.step_factor else replace(chosen, step_factor=1.0)
@@ -247,7 +251,7 @@ def compare(  # noqa: PLR0913 - options of one call, most with defaults
     paths: Iterable[str | Path],
     question: str,
     *,
-    parsers: Mapping[str, SpanNodeParser],
+    parsers: Mapping[str, object],
     store: Store,
     models: Models | None = None,
     corpus: str = "default",

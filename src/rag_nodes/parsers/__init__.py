@@ -5,6 +5,7 @@ from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.chunks import EnrichedChunk, to_chunks
 from rag_nodes.parsers.family import ParentChildNodeParser, leaf_nodes
 from rag_nodes.parsers.fixed import FixedSizeNodeParser
+from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
 from rag_nodes.parsers.page import PageNodeParser
@@ -22,6 +23,7 @@ __all__ = [
     "Decision",
     "EnrichedChunk",
     "FixedSizeNodeParser",
+    "ForeignNodeParser",
     "HeadingHierarchyNodeParser",
     "PageNodeParser",
     "ParentChildNodeParser",
@@ -32,6 +34,7 @@ __all__ = [
     "SourceText",
     "SpanNodeParser",
     "TokenOverlapNodeParser",
+    "as_parser",
     "get_parser",
     "leaf_nodes",
     "load_parser",

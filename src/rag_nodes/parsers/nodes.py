@@ -142,8 +142,10 @@ class _NodeMaker:
             path, link = self.origin.headings_above(cut.start)
             inside = self.origin.headings_inside(cut.start, cut.end)
             return {**_named(path, inside), **({keys.LINK: link} if link else {})}
-        tree = self.source.packer.headings
         inherited = self.shared.get(keys.HEADING_PATH)
+        if self.origin.base is None:  # what stands above it is as unknown as its place
+            return _named(list(inherited or ()), [])
+        tree = self.source.packer.headings
         stated = cut.facts.get(keys.HEADING_PATH)  # empty where the strategy knows of none
         if not (tree.headings or inherited or stated):
             return NO_FACTS

@@ -22,7 +22,7 @@ from rag_nodes.errors import (
     StoreError,
     UnknownModelError,
 )
-from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH
+from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
 from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.family import by_family, is_leaf
@@ -147,6 +147,7 @@ class ColumnRun:
             deleted=self._deleted,
             seconds={stage: self._seconds[stage] for stage in ("parse", "embed", "store")},
             error=_summary(self._errors),
+            unplaced=counts.unplaced,
             embedding_tokens=self._embedding.tokens,
             embedding_cost=cost_of(
                 self._embedding.tokens, 0, self._models.embedding_name, self._prices
@@ -160,7 +161,9 @@ class ColumnRun:
                 return
         stored = self._known().of(document.id_)
         if is_complete(stored, source_hash):
-            self._counts.add((node.tokens, not node.is_parent) for node in stored.values())
+            self._counts.add(
+                (node.tokens, not node.is_parent, node.is_placed) for node in stored.values()
+            )
             chunks = sum(not node.is_parent for node in stored.values())
             self._unchanged += chunks
             deposit.expect(chunks)
@@ -195,7 +198,9 @@ class ColumnRun:
         with self._timed("parse"), self._embedding.counting():
             nodes = self._guarded(self._make_nodes(self._parser, document))
         _identify(nodes, document)
-        self._counts.add((tokens_of(node), is_leaf(node)) for node in nodes)
+        self._counts.add(
+            (tokens_of(node), is_leaf(node), START_CHAR in node.metadata) for node in nodes
+        )
         self._report(Progress("parse", self.name, self._counts.chunks))
         return nodes
 

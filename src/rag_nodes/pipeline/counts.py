@@ -17,15 +17,16 @@ class Counts:
     """Running totals of chunks and tokens; parents hold the same text again and count apart."""
 
     def __init__(self) -> None:
-        self.chunks = self.tokens = self.largest = self.parents = 0
+        self.chunks = self.tokens = self.largest = self.parents = self.unplaced = 0
 
-    def add(self, token_counts: Iterable[tuple[int, bool]]) -> None:
-        """Add nodes: the tokens of each, and whether it is a chunk and no parent."""
-        for count, is_chunk in token_counts:
+    def add(self, nodes: Iterable[tuple[int, bool, bool]]) -> None:
+        """Add nodes: tokens, whether it is a chunk and no parent, whether it knows its place."""
+        for count, is_chunk, is_placed in nodes:
             if not is_chunk:
                 self.parents += 1
                 continue
             self.chunks += 1
+            self.unplaced += not is_placed
             self.tokens += count
             self.largest = max(self.largest, count)
 

@@ -21,6 +21,7 @@ from rag_nodes.errors import ConfigurationError, EmptyFileError, MissingExtraErr
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
 from rag_nodes.models import settled
 from rag_nodes.models.embedded_tokens import metered
+from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
 from rag_nodes.store import parser_collection
@@ -83,7 +84,7 @@ class _Read(NamedTuple):
 
 def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     paths: Iterable[str | Path],
-    parsers: Mapping[str, SpanNodeParser],
+    parsers: Mapping[str, object],
     store: Store,
     *,
     models: Models | None = None,
@@ -102,7 +103,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
     Args:
         paths: files, and folders to walk.
-        parsers: parsers by the name they have in the report.
+        parsers: parsers by the name they have in the report: ours, and splitters of LlamaIndex,
+            LangChain, chonkie or your own (see `ForeignNodeParser`).
         store: where the chunks go.
         models: the embedding model used is `models.embedding`; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
@@ -146,7 +148,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
     documents: Iterable[Document],
-    parsers: Mapping[str, SpanNodeParser],
+    parsers: Mapping[str, object],
     store: Store,
     *,
     models: Models | None = None,
@@ -194,7 +196,7 @@ class _Columns(NamedTuple):
 
 
 def _columns(
-    parsers: Mapping[str, SpanNodeParser],
+    parsers: Mapping[str, object],
     store: Store,
     models: Models,
     corpus: str,
@@ -205,11 +207,12 @@ def _columns(
 ) -> _Columns:
     if not parsers:
         raise ConfigurationError("nothing to ingest with: name at least one parser")
-    _warm_up(parsers.values())
+    made = {name: as_parser(parser) for name, parser in parsers.items()}
+    _warm_up(made.values())
     report = _serialised(progress)
     collections: dict[str, str] = {}
     runs = []
-    for name, parser in parsers.items():
+    for name, parser in made.items():
         collection = parser_collection(corpus, parser, models.embedding_name)
         if collection in collections:
             raise ConfigurationError(

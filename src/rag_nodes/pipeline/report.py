@@ -119,6 +119,8 @@ class ParserOutcome:
         embedding_tokens: tokens the embedding model was given in this run, counted here, also by a
             parser that compares sentences; 0 for one that runs offline.
         embedding_cost: US dollars for them by the price table; None when the price is unknown.
+        unplaced: chunks of a foreign splitter that do not stand in their document for certain: they
+            are found and read, and cited without offsets, pages and headings.
     """
 
     parser: str
@@ -135,6 +137,12 @@ class ParserOutcome:
     parents: int = 0
     embedding_tokens: int = 0
     embedding_cost: float | None = 0.0
+    unplaced: int = 0
+
+    @property
+    def recovery(self) -> float | None:
+        """Share of the chunks whose place in their document is known; None without chunks."""
+        return (self.chunks - self.unplaced) / self.chunks if self.chunks else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.metadata import SOURCE_HASH, TOKEN_COUNT, TOTAL_CHUNKS
+from rag_nodes.metadata import SOURCE_HASH, START_CHAR, TOKEN_COUNT, TOTAL_CHUNKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +16,7 @@ CHILDREN = "_children"
 """Payload key of a parent: how many nodes were cut from it. A parent is read, but never ranked."""
 PARENT = "_parent"
 """Payload key of a child: id of its parent."""
-PAYLOAD_KEYS = [DOCUMENT_ID, SOURCE_HASH, TOTAL_CHUNKS, TOKEN_COUNT, CHILDREN, PARENT]
+PAYLOAD_KEYS = [DOCUMENT_ID, SOURCE_HASH, TOTAL_CHUNKS, TOKEN_COUNT, START_CHAR, CHILDREN, PARENT]
 """Payload keys a catalogue is made of."""
 
 
@@ -29,6 +29,7 @@ class StoredNode(NamedTuple):
         tokens: tokens of its text; 0 when unknown.
         is_parent: other chunks were cut from it, and it has no vectors.
         parent: id of the chunk it was cut from; "" for none.
+        is_placed: it knows where in its document it is.
     """
 
     source_hash: str
@@ -36,6 +37,7 @@ class StoredNode(NamedTuple):
     tokens: int
     is_parent: bool = False
     parent: str = ""
+    is_placed: bool = True
 
 
 class Catalogue:
@@ -87,6 +89,7 @@ def _stored(payload: Mapping[str, Any]) -> StoredNode:
         tokens=_whole(payload.get(TOKEN_COUNT)),
         is_parent=CHILDREN in payload,
         parent=str(payload.get(PARENT) or ""),
+        is_placed=payload.get(START_CHAR) is not None,
     )
 
 

@@ -1,0 +1,111 @@
+"""`module:Name(option=value)` to the object it stands for.
+
+For what the user of this machine typed. Nothing that comes from a browser or over REST gets here:
+whoever names a module has it imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+from rag_nodes.errors import ConfigurationError
+
+_CALL = re.compile(
+    r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)\((?P<given>.*)\)", re.DOTALL
+)
+_CLASS = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Z]\w*)(?P<given>)")
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is written as an import path, and not as `preset:option=value`.
+
+    >>> is_path("llama_index.core.node_parser:SentenceSplitter(chunk_size=512)")
+    True
+    >>> is_path("fixed:chunk_size=512")
+    False
+    """
+    return _match(text) is not None
+
+
+def label_of(path: str) -> str:
+    """What the object is called in reports: the path without its module.
+
+    >>> label_of("chonkie:TokenChunker(chunk_size=512)")
+    'TokenChunker(chunk_size=512)'
+    """
+    return path.strip().partition(":")[2]
+
+
+def load(path: str) -> Any:
+    """The object that a path stands for.
+
+    Args:
+        path: `module:Class` or `module:Class.method(option=value, ...)`; the values are literals.
+
+    Raises:
+        ConfigurationError: the path is written otherwise, the module or name is not there, or the
+            class refuses its options.
+    """
+    match = _match(path)
+    if match is None:
+        raise ConfigurationError(
+            f"{path!r} is no import path: write module:Class(option=value), for example "
+            "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
+        )
+    made = _named(match["module"], match["name"])
+    options = _literals(path, match["given"])
+    try:
+        return made(**options)
+    except Exception as error:
+        raise ConfigurationError(
+            f"{match['name']} cannot be made from {path!r}: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _match(text: str) -> re.Match[str] | None:
+    return _CALL.fullmatch(text.strip()) or _CLASS.fullmatch(text.strip())
+
+
+def _named(module: str, name: str) -> Any:
+    try:
+        found: Any = import_module(module)
+    except Exception as error:
+        raise ConfigurationError(
+            f"module {module!r} cannot be imported: {type(error).__name__}: {error}; install the "
+            "package it belongs to, or put its folder on PYTHONPATH"
+        ) from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise ConfigurationError(f"module {module!r} has no {name!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise ConfigurationError(f"{module}:{name} cannot be called: name a class")
+    return found
+
+
+def _literals(path: str, given: str) -> dict[str, Any]:
+    """The options as plain values: they are read, never evaluated."""
+    try:
+        return {
+            name: ast.literal_eval(value)
+            for name, value in _keywords(ast.parse(f"_({given})", mode="eval").body)
+        }
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError) as error:
+        raise ConfigurationError(
+            f"{path!r}: options are written option=value with plain values such as 512, 'text', "
+            f"True or [1, 2] ({error})"
+        ) from error
+
+
+def _keywords(call: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The options of a call by name."""
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)) or call.args:
+        raise ValueError("every option has a name")
+    for option in call.keywords:
+        if option.arg is None:
+            raise ValueError("every option has a name")
+        yield option.arg, option.value

@@ -1,0 +1,104 @@
+"""What decides how a foreign splitter cuts, as plain data that is the same in every process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.callbacks import CallbackManager
+from pydantic import BaseModel
+
+from rag_nodes.parsers.embedders import name_of
+
+_SECRET = re.compile(r"key|secret|password|credential|header|(^|_)token$", re.IGNORECASE)
+"""Names of attributes that may hold what must not be written down."""
+_COSMETIC = frozenset(
+    {"callback_manager", "id_func", "include_metadata", "include_prev_next_rel", "show_progress"}
+)
+"""Attributes of LlamaIndex's parsers that do not move a cut, or that we see to ourselves."""
+_DEEPEST = 5
+"""Objects within objects that are looked at; below, the class must do."""
+_LONGEST = 120
+"""Characters of a value that is shown."""
+
+
+def class_path(thing: Any) -> str:
+    """Where a splitter's class is, or the function itself: `module:name`."""
+    named = thing if isinstance(thing, type | FunctionType | BuiltinFunctionType) else type(thing)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def shown_options(thing: Any) -> dict[str, str | int | float | bool]:
+    """The options of a splitter that are plain values and no secrets, for people."""
+    plain = {
+        name.lstrip("_"): value
+        for name, value in _attributes(thing).items()
+        if isinstance(value, str | int | float) and 0 < len(str(value).strip()) <= _LONGEST
+    }
+    return dict(sorted(plain.items()))
+
+
+def digest_of(thing: Any) -> str:
+    """12 hex digits of all that could be found out about a splitter's configuration.
+
+    Functions count by name, embedding models by class and name; keys do not count.
+    """
+    return _hashed(_described(thing, 0))
+
+
+def _described(thing: Any, depth: int) -> Any:
+    """Plain data about anything; never an address in memory, which differs between processes."""
+    if thing is None or isinstance(thing, str | int | float | bool):
+        return thing
+    if isinstance(thing, bytes | re.Pattern):
+        return repr(thing)
+    if isinstance(thing, BaseEmbedding):
+        return name_of(thing)
+    inside = _inside(thing, depth)
+    if inside is None or depth > _DEEPEST:
+        return class_path(thing)
+    return [
+        class_path(thing),
+        sorted((name, _hashed(_described(one, depth + 1))) for name, one in inside),
+    ]
+
+
+def _inside(thing: Any, depth: int) -> list[tuple[str, Any]] | None:
+    """What an object is made of, by name; None where its name says it all."""
+    if isinstance(thing, type | FunctionType | BuiltinFunctionType):
+        return None
+    if isinstance(thing, MethodType):
+        thing = (thing.__self__, thing.__name__)
+    if isinstance(thing, partial):
+        thing = (thing.func, thing.args, thing.keywords)
+    if isinstance(thing, list | tuple):
+        return [(f"{number:09}", one) for number, one in enumerate(thing)]
+    if isinstance(thing, set | frozenset):
+        return [(str(one), None) for one in thing]
+    named = thing if isinstance(thing, dict) else _attributes(thing)
+    if depth and not isinstance(thing, dict | BaseModel):
+        # What helps a splitter, a tokenizer say, fills caches of its own while it works.
+        named = {name: one for name, one in named.items() if isinstance(one, str | int | float)}
+    return [(str(name), one) for name, one in named.items() if not _SECRET.search(str(name))]
+
+
+def _attributes(thing: Any) -> dict[str, Any]:
+    """What an object was told, by name; what may be a secret is left out."""
+    found = dict(getattr(thing, "__dict__", None) or {})
+    if isinstance(thing, BaseModel):
+        found |= thing.__pydantic_private__ or {}
+    return {
+        name: value
+        for name, value in found.items()
+        if not (_SECRET.search(name) or name in _COSMETIC or isinstance(value, CallbackManager))
+    }
+
+
+def _hashed(described: Any) -> str:
+    written = json.dumps(described, sort_keys=True, default=str)
+    return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()[:12]

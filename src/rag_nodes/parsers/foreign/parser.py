@@ -1,0 +1,215 @@
+"""A splitter of another package that behaves like a parser of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.schema import (
+    BaseNode,
+    NodeRelationship,
+    ObjectType,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.import_paths import load
+from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.family import is_leaf
+from rag_nodes.parsers.foreign.configuration import class_path, digest_of, shown_options
+from rag_nodes.parsers.foreign.pieces import Piece, check_splitter, overlap_of, pieces_of
+from rag_nodes.parsers.foreign.placing import Visible, place, place_window
+from rag_nodes.parsers.nodes import link_neighbours
+from rag_nodes.parsers.origins import Origin
+from rag_nodes.parsers.source import Cut, SourceText
+
+_NAMESPACE = uuid.UUID("1d0f7c5a-91a2-5f0c-8a34-3b1d0e6f7a58")
+
+
+class ForeignNodeParser(SpanNodeParser):
+    """Cuts with a splitter of LlamaIndex, LangChain, chonkie or your own.
+
+    The splitter sees the text of a document and decides what a chunk is. Where that chunk is, is
+    found out here: a node that has a place is an exact slice of its document, with offsets, pages
+    and headings. A chunk that stands nowhere in the document, because the splitter changed its
+    words, or in several places that cannot be told apart, stays a node with the text it was given,
+    without offsets, pages and headings, and `start_char_idx` is None.
+
+    Parents and children, and windows of sentences, are taken over; other metadata that the splitter
+    sets are not.
+
+    Args:
+        splitter: a `NodeParser` or `TextSplitter` of LlamaIndex, an object with `split_text` (as
+            of LangChain) or `chunk` (as of chonkie), or a function from a text to its chunks.
+        path: instead, `module:Class(option=value)`; the class is imported and made.
+
+    Attributes:
+        splitter_class: where the splitter's class is.
+        options: its options that are plain values, for people.
+        digest: 12 hex digits of its whole configuration, as far as it can be found out.
+
+    Raises:
+        ConfigurationError: there is no splitter, or what is given is none.
+
+    Example:
+        >>> from llama_index.core import Document
+        >>> from llama_index.core.node_parser import SentenceSplitter
+        >>> parser = ForeignNodeParser(splitter=SentenceSplitter(chunk_size=8, chunk_overlap=0))
+        >>> nodes = parser([Document(text="Green tea takes eighty degrees. Black tea more.")])
+        >>> [(node.start_char_idx, node.end_char_idx, node.text) for node in nodes]
+        [(0, 31, 'Green tea takes eighty degrees.'), (32, 47, 'Black tea more.')]
+    """
+
+    splitter: Any = Field(default=None, exclude=True, repr=False)
+    path: str = Field(default="")
+    splitter_class: str = Field(default="")
+    options: dict[str, Any] = Field(default_factory=dict)
+    digest: str = Field(default="")
+
+    _cosmetic = SpanNodeParser._cosmetic | {"path", "options"}  # noqa: SLF001 -- of our own base
+
+    def __init__(self, **options: Any) -> None:
+        splitter = options.pop("splitter", None)
+        if splitter is None:
+            splitter = _made(options)
+        check_splitter(splitter)
+        super().__init__(
+            **{
+                **options,
+                "splitter": splitter,
+                "splitter_class": class_path(splitter),
+                "options": shown_options(splitter),
+                "digest": digest_of(splitter),
+            }
+        )
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        """The chunks that have a place and no chunks below them, in order."""
+        pieces = pieces_of(self.splitter, source.text)
+        places = place(Visible(source.text), pieces, overlap_of(self.splitter))
+        parents = {piece.parent for piece in pieces}
+        for number, span in enumerate(places):
+            if span is not None and number not in parents:
+                yield Cut(*span)
+
+    def split_text(self, text: str) -> list[str]:
+        """The chunks as the splitter gives them."""
+        return [piece.text for piece in pieces_of(self.splitter, text)]
+
+    def _parse_nodes(
+        self,
+        nodes: Sequence[BaseNode],
+        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
+        **_kwargs: Any,
+    ) -> list[BaseNode]:
+        levels: dict[int, list[TextNode]] = {}
+        for origin, source in self._sources(nodes, show_progress=show_progress):
+            for level, made in self._levels(origin, source).items():
+                levels.setdefault(level, []).extend(made)
+        return self._numbered([levels[level] for level in sorted(levels)])
+
+    async def _aparse_nodes(
+        self,
+        nodes: Sequence[BaseNode],
+        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
+        **_kwargs: Any,
+    ) -> list[BaseNode]:
+        return await asyncio.to_thread(self._parse_nodes, nodes, show_progress)
+
+    def _levels(self, origin: Origin, source: SourceText) -> dict[int, list[TextNode]]:
+        """The nodes of one document by how many parents they have above them."""
+        pieces, made = self._nodes(origin, source)
+        depths: list[int] = []
+        levels: dict[int, list[TextNode]] = {}
+        for piece, node in zip(pieces, made, strict=True):
+            depths.append(0 if piece.parent is None else depths[piece.parent] + 1)
+            levels.setdefault(depths[-1], []).append(node)
+            if piece.parent is not None:
+                _relate(made[piece.parent], node)
+        return levels
+
+    def _nodes(self, origin: Origin, source: SourceText) -> tuple[list[Piece], list[TextNode]]:
+        """A node for each piece: of those without a place, all that depends on it is left out."""
+        pieces = pieces_of(self.splitter, source.text)
+        visible = Visible(source.text)
+        places = place(visible, pieces, overlap_of(self.splitter))
+        cuts = [
+            Cut(*span, window=place_window(visible, span, piece.window) if piece.window else None)
+            for piece, span in zip(pieces, places, strict=True)
+            if span is not None
+        ]
+        placed = iter(self._build(origin, source, cuts))
+        lost = [piece for piece, span in zip(pieces, places, strict=True) if span is None]
+        unplaced = iter(self._unplaced(origin, source, lost))
+        return pieces, [next(placed if span else unplaced) for span in places]
+
+    def _unplaced(
+        self, origin: Origin, source: SourceText, pieces: Sequence[Piece]
+    ) -> list[TextNode]:
+        """Nodes of a text that is made of them alone, as they are not in the document."""
+        cuts, start = [], 0
+        for piece in pieces:
+            cuts.append(Cut(start, start + len(piece.text)))
+            start += len(piece.text) + 1
+        text = "\n".join(piece.text for piece in pieces)
+        own = self._source(text, source.title, source.text_format)
+        nodes = self._build(replace(origin, base=None, pages=None), own, cuts)
+        for node in nodes:
+            node.id_ = _id("unplaced", node)
+        return nodes
+
+    def _numbered(self, levels: Sequence[list[TextNode]]) -> list[BaseNode]:
+        """All levels, linked within themselves; parents and leaves are counted apart."""
+        for level in levels:
+            link_neighbours(level, relate=self.include_prev_next_rel)
+        nodes = [node for level in levels for node in level]
+        for wanted in (True, False):
+            link_neighbours([node for node in nodes if is_leaf(node) is wanted], relate=False)
+        return list(nodes)
+
+
+def as_parser(parser: Any) -> SpanNodeParser:
+    """A parser as it is, anything else that splits texts as a `ForeignNodeParser`.
+
+    Raises:
+        ConfigurationError: it does not split texts.
+    """
+    return parser if isinstance(parser, SpanNodeParser) else ForeignNodeParser(splitter=parser)
+
+
+def _made(options: dict[str, Any]) -> Any:
+    """The splitter that options without one stand for.
+
+    Raises:
+        ConfigurationError: they do not say how to make it.
+    """
+    if options.get("path"):
+        return load(options["path"])
+    known = options.get("splitter_class")
+    what = f" of {known} was given as an object, which is not written down;" if known else ":"
+    raise ConfigurationError(
+        f"ForeignNodeParser: the splitter{what} give it as splitter=…, or as path="
+        "'module:Class(option=value)'"
+    )
+
+
+def _relate(parent: TextNode, child: TextNode) -> None:
+    """Parent and child under ids that name the family: both may have the same span."""
+    child.id_ = _id(parent.node_id, child)
+    child.relationships[NodeRelationship.PARENT] = _info(parent)
+    siblings = parent.relationships.setdefault(NodeRelationship.CHILD, [])
+    if isinstance(siblings, list):
+        siblings.append(_info(child))
+
+
+def _info(node: TextNode) -> RelatedNodeInfo:
+    return RelatedNodeInfo(node_id=node.node_id, node_type=ObjectType.TEXT)
+
+
+def _id(within: str, node: TextNode) -> str:
+    return str(uuid.uuid5(_NAMESPACE, f"{within}/{node.node_id}"))

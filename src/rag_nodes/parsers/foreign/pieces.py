@@ -1,0 +1,130 @@
+"""What splitters of other packages answer with, in one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from llama_index.core.node_parser import (
+    MarkdownNodeParser,
+    NodeParser,
+    SemanticSplitterNodeParser,
+    SentenceWindowNodeParser,
+)
+from llama_index.core.schema import BaseNode, Document, MetadataMode, TransformComponent
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError, ParseError
+from rag_nodes.parsers.foreign.configuration import class_path
+from rag_nodes.text.spans import Span
+
+_DISJOINT = (MarkdownNodeParser, SemanticSplitterNodeParser, SentenceWindowNodeParser)
+"""Parsers of LlamaIndex that repeat nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One chunk as a foreign splitter gave it.
+
+    Attributes:
+        text: its text, which need not be in the document.
+        claim: where the splitter itself says it is; None where it says nothing.
+        window: what is to be read where the chunk is found; "" for the chunk alone.
+        parent: position of the piece it was cut from; None where it was cut from the document.
+    """
+
+    text: str
+    claim: Span | None = None
+    window: str = ""
+    parent: int | None = None
+
+
+def check_splitter(splitter: Any) -> None:
+    """Refuse what cannot split a text.
+
+    Raises:
+        ConfigurationError: it is a class and no object of it, or has no method that we know.
+    """
+    if isinstance(splitter, type):
+        raise ConfigurationError(
+            f"{splitter.__name__} is a class: give an object of it, {splitter.__name__}()"
+        )
+    if isinstance(splitter, NodeParser):
+        return
+    if isinstance(splitter, TransformComponent) or _method(splitter) is None:
+        raise ConfigurationError(
+            f"{type(splitter).__name__} is no splitter: give a NodeParser or TextSplitter of "
+            "LlamaIndex, or an object with split_text(text) or chunk(text)"
+        )
+
+
+def pieces_of(splitter: Any, text: str) -> list[Piece]:
+    """The chunks that a splitter makes of a text, in its order, without blank ones.
+
+    Args:
+        splitter: one that `check_splitter` lets pass.
+        text: of one document. The splitter sees the text alone, no metadata of ours.
+
+    Raises:
+        ParseError: it answers with something that has no text.
+    """
+    if isinstance(splitter, NodeParser):
+        return _nodes(splitter.get_nodes_from_documents([Document(text=text)]))
+    method = _method(splitter)
+    given = method(text) if method else None
+    if not isinstance(given, Iterable):
+        raise ParseError(
+            f"{class_path(splitter)} gave no list of chunks, but {type(given).__name__}"
+        )
+    found = [_piece(splitter, one) for one in given]
+    return [piece for piece in found if piece.text.strip()]
+
+
+def overlap_of(splitter: Any) -> int | None:
+    """Characters that two neighbours share at most; None where that is not known for certain."""
+    if isinstance(splitter, _DISJOINT):
+        return 0
+    found = getattr(splitter, "chunk_overlap", getattr(splitter, "_chunk_overlap", None))
+    if not isinstance(found, int):
+        return None
+    in_characters = getattr(splitter, "_length_function", None) is len
+    return found if in_characters or found == 0 else None
+
+
+def _method(splitter: Any) -> Any:
+    """What splits a text: of LangChain, of chonkie, or the thing itself."""
+    for name in ("split_text", "chunk"):
+        if callable(method := getattr(splitter, name, None)):
+            return method
+    return splitter if callable(splitter) else None
+
+
+def _nodes(nodes: list[BaseNode]) -> list[Piece]:
+    """The nodes of LlamaIndex. Their offsets are the result of a search, so ours is no worse."""
+    kept = [node for node in nodes if node.get_content(metadata_mode=MetadataMode.NONE).strip()]
+    position = {node.node_id: number for number, node in enumerate(kept)}
+    return [
+        Piece(
+            text=node.get_content(metadata_mode=MetadataMode.NONE),
+            window=str(node.metadata.get(keys.WINDOW) or ""),
+            parent=position.get(node.parent_node.node_id) if node.parent_node else None,
+        )
+        for node in kept
+    ]
+
+
+def _piece(splitter: Any, given: Any) -> Piece:
+    """A text, a document of LangChain or a chunk of chonkie."""
+    if isinstance(given, str):
+        return Piece(given)
+    text = getattr(given, "text", getattr(given, "page_content", None))
+    if not isinstance(text, str):
+        raise ParseError(f"{class_path(splitter)} gave a {type(given).__name__}, which has no text")
+    return Piece(
+        text, _claim(getattr(given, "start_index", None), getattr(given, "end_index", None))
+    )
+
+
+def _claim(start: object, end: object) -> Span | None:
+    return Span(start, end) if isinstance(start, int) and isinstance(end, int) else None

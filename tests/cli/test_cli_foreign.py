@@ -1,0 +1,64 @@
+"""Splitters of other packages on the command line, and how many of their chunks have a place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.cli.failures import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Ended
+
+STOCK = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
+HEADED = "splitters:Headed()"
+
+
+def test_a_stock_splitter_is_a_column_beside_ours(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    asked = ("-a", "How much does the tank hold?", "-p", "fixed", "-p", STOCK)
+    ended = command("compare", manual, *asked, "--json", "-q")
+    ours, stock = ended.json["columns"]
+    assert stock["name"] == "SentenceSplitter(chunk_size=64, chunk_overlap=8)"
+    assert stock["parser"]["options"]["chunk_size"] == 64
+    assert (stock["error"], stock["statistics"]["unplaced"]) == (None, 0)
+    assert ours["answer"]["text"]
+    assert stock["answer"]["citations"][0]["start"] is not None
+
+
+@pytest.mark.parametrize("arguments", [("compare", "-a", "What?"), ("ingest",), ("chunk",)])
+def test_every_view_says_how_many_chunks_have_a_place(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    name, *rest = arguments
+    store = () if name == "chunk" else ("--store", str(tmp_path / "store"))
+    lost = command(name, manual, *rest, "-p", HEADED, *store)
+    assert "found in their document (0.0 %)" in " ".join(lost.stdout.split())
+    kept = command(name, manual, *rest, "-p", STOCK, *store)
+    assert kept.code == 0
+    assert "found in their document" not in kept.stdout
+
+
+def test_chunks_without_a_place_are_null_in_json(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    told = command("chunk", manual, "-p", HEADED, "--json", "-q").json
+    assert told["unplaced"] == len(told["chunks"]) > 0
+    assert {(chunk["start"], chunk["end"]) for chunk in told["chunks"]} == {(None, None)}
+
+
+def test_a_module_that_is_not_there_is_refused_with_what_to_do(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    ended = command("chunk", manual, "-p", "no_such_package:Splitter()")
+    assert ended.code == ExitCode.USAGE
+    assert "install the package it belongs to" in " ".join(ended.stderr.split())
+
+
+def test_the_help_tells_of_them(command: Callable[..., Ended]) -> None:
+    assert "splitter" in command("compare", "--help").stdout

@@ -1,0 +1,105 @@
+"""Splitters of other packages as columns beside ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter
+from splitters import Headed, LineChunker, WindowSplitter
+
+from rag_nodes.compare import Comparison
+from rag_nodes.models import Models, get_embedding
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rag_nodes.store import Store
+
+QUESTION = "What starts the generator?"
+MANUAL = """\
+# Cooling
+
+The pump moves water through the reactor. The pump is checked every forty days.
+
+# Power
+
+The generator makes two megawatts. A spare battery starts the generator when the grid is down.
+"""
+
+
+@pytest.fixture(scope="module")
+def models() -> Models:
+    return Models(
+        embedding=get_embedding("lexical"),
+        llm=None,
+        embedding_name="lexical-1024",
+        answer_name="extractive",
+        offline=True,
+    )
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Path:
+    path = tmp_path / "manual.md"
+    path.write_text(MANUAL)
+    return path
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with open_store(":memory:") as opened:
+        yield opened
+
+
+def foreign() -> dict[str, object]:
+    return {
+        "stock": SentenceSplitter(chunk_size=32, chunk_overlap=8),
+        "family": HierarchicalNodeParser.from_defaults(chunk_sizes=[64, 32], chunk_overlap=4),
+        "langchain": WindowSplitter(),
+        "chonkie": LineChunker(),
+        "headed": Headed(),
+    }
+
+
+def test_any_splitter_answers_beside_ours_and_cites_what_the_document_says(
+    manual: Path, store: Store, models: Models
+) -> None:
+    parsers = {"ours": get_parser("sentence"), **foreign()}
+    with Comparison(store=store, models=models, parsers=parsers) as comparison:
+        comparison.ingest([manual])
+        report = comparison.ask(QUESTION)
+    assert [column.error for column in report.columns] == [None] * 6
+    for column in report.columns:
+        assert column.answer is not None
+        assert "battery" in column.answer.text
+        for citation in column.answer.citations:
+            if column.name == "headed":
+                assert (citation.start, citation.end, citation.heading_path) == (None, None, ())
+            else:
+                assert citation.start is not None
+                assert MANUAL[citation.start : citation.end] == citation.quote
+
+
+def test_how_many_chunks_have_a_place_is_told_also_of_a_run_that_stores_nothing(
+    manual: Path, store: Store, models: Models
+) -> None:
+    first = ingest([manual], foreign(), store, models=models)
+    again = ingest([manual], foreign(), store, models=models)
+    for report in (first, again):
+        shares = {column.parser: column.recovery for column in report.columns}
+        assert shares == {
+            "stock": 1.0,
+            "family": 1.0,
+            "langchain": 1.0,
+            "chonkie": 1.0,
+            "headed": 0.0,
+        }
+        (headed,) = [row for row in report.as_dict()["columns"] if row["parser"] == "headed"]
+        assert headed["unplaced"] == headed["chunks"] == 4
+    assert [file.status for file in again.files] == ["unchanged"]
+    assert {column.written for column in again.columns} == {0}
