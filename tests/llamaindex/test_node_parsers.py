@@ -11,7 +11,16 @@ from itertools import pairwise
 
 import pytest
 from llama_index.core.node_parser import NodeParser
-from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode
+from llama_index.core.schema import (
+    Document,
+    ImageDocument,
+    IndexNode,
+    MediaResource,
+    MetadataMode,
+    Node,
+    NodeRelationship,
+    TextNode,
+)
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 from stock_callers import EVERY, documents, plain, small, text_nodes
 
@@ -127,6 +136,22 @@ def test_a_node_without_a_document_is_cut_like_one(name: str) -> None:
     for node in nodes:
         assert node.ref_doc_id == "alone"
         assert whole.text[node.start_char_idx : node.end_char_idx] == node.text
+
+
+@EVERY
+def test_any_kind_of_node_with_a_text_is_cut_into_text_nodes(name: str) -> None:
+    text = documents()[0].text
+    expected = [node.text for node in text_nodes(small(name)([Document(text=text)]))]
+    for given in (
+        ImageDocument(text=text, image="aGk="),
+        Document(text_resource=MediaResource(text=text)),
+        Node(text_resource=MediaResource(text=text)),
+        IndexNode(text=text, index_id="other"),
+    ):
+        nodes = text_nodes(small(name)([given]))
+        assert [node.text for node in nodes] == expected
+        assert {node.ref_doc_id for node in nodes} == {given.node_id}
+    assert small(name)([ImageDocument(image="aGk=")]) == []
 
 
 @EVERY
