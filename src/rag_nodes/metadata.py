@@ -135,6 +135,11 @@ SCORES = (
 )
 """On retrieved nodes only: what they were found by for one question; our stores do not keep it."""
 
+FILE_PATH = "file_path"
+"""Of LlamaIndex's readers: the path of the file, read where there is no `source` (str)."""
+PAGE_LABEL = "page_label"
+"""Of LlamaIndex's readers: the page as printed, read where there are no pages of ours (str)."""
+
 DOCUMENT_ONLY = frozenset({LINKS_ON_PAGE, PAGE_STARTS, READ_WARNINGS, *SCORES})
 """Keys a node does not inherit from its document."""
 

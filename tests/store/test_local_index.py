@@ -12,9 +12,9 @@ from llama_index.core.schema import TextNode
 from qdrant_client.http import models as rest
 
 from rag_nodes.store import local_index, open_store
+from rag_nodes.store.layout import DENSE, SPARSE
 from rag_nodes.store.local_index import LocalIndex
 from rag_nodes.store.sparse import query_vectors
-from rag_nodes.store.vectors import DENSE, SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

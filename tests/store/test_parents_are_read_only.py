@@ -11,8 +11,8 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import get_embedding
 from rag_nodes.store import is_complete, open_store
+from rag_nodes.store.layout import DENSE, SPARSE
 from rag_nodes.store.local_index import LocalIndex
-from rag_nodes.store.vectors import DENSE, SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.metadata import (
+    FILE_PATH,
     HEADING_PATH,
     HEADINGS_INSIDE,
     PAGE_END,
+    PAGE_LABEL,
     PAGE_START,
     SOURCE,
     display_name,
@@ -75,7 +77,7 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
         number=number,
         node_id=hit.node.node_id,
         file_name=display_name(metadata),
-        source=str(metadata.get(SOURCE) or ""),
+        source=str(metadata.get(SOURCE) or metadata.get(FILE_PATH) or ""),
         page=pages[0],
         page_end=pages[1],
         heading_path=_heading_path(node, start),
@@ -155,9 +157,16 @@ def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | No
     """First and last page of some characters of a node."""
     pages = PageMap.of(node.metadata)
     if pages is None:
-        return None, None
+        page = _foreign_page(node.metadata.get(PAGE_LABEL))
+        return page, page
     if node.start_char_idx is None:
         first = int(node.metadata[PAGE_START])
         return first, int(node.metadata.get(PAGE_END) or first)
     found = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
     return found[PAGE_START], found[PAGE_END]
+
+
+def _foreign_page(label: object) -> int | None:
+    """The page that a reader of LlamaIndex notes: documents are pages there, named as printed."""
+    text = str(label or "")
+    return int(text) if text.isascii() and text.isdecimal() and int(text) > 0 else None

@@ -60,6 +60,7 @@ class Engine:
         noted: collections whose size was warned about.
         indexes: what `index` has read, with the number of writes before that.
         filterable: collections of a server that are known to have the indexes that filters need.
+        without_words: collections of which it was said that they have no BM25 vectors.
     """
 
     location: str
@@ -71,6 +72,7 @@ class Engine:
     noted: set[str] = field(default_factory=set)
     indexes: dict[str, tuple[int, LocalIndex]] = field(default_factory=dict)
     filterable: set[str] = field(default_factory=set)
+    without_words: set[str] = field(default_factory=set)
 
     @contextmanager
     def calls(self, collection: str = "") -> Iterator[None]:
@@ -97,7 +99,7 @@ class Engine:
                 points,
             )
 
-    def index(self, collection: str, dense: str, sparse: str) -> LocalIndex:
+    def index(self, collection: str, dense: str, sparse: str | None) -> LocalIndex:
         """The vectors of an embedded collection as arrays, read again after anything was written.
 
         Hold `calls` around it.

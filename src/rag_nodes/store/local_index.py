@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rag_nodes.store.layout import Layout
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,14 +40,14 @@ class LocalIndex:
     weights: NDArray[np.float32]
 
     @classmethod
-    def read(cls, client: Any, collection: str, dense: str, sparse: str) -> LocalIndex:
+    def read(cls, client: Any, collection: str, dense: str, sparse: str | None) -> LocalIndex:
         """Read a whole collection.
 
         Args:
             client: of embedded Qdrant; hold its lock.
             collection: which exists.
             dense: name of the embedding vector.
-            sparse: name of the BM25 vector.
+            sparse: name of the BM25 vector; None for none.
         """
         ids, matrix, words = _peeked(client, collection, dense, sparse) or _scrolled(
             client, collection, dense, sparse
@@ -93,7 +95,7 @@ class LocalIndex:
 
 
 def _peeked(
-    client: Any, collection: str, dense: str, sparse: str
+    client: Any, collection: str, dense: str, sparse: str | None
 ) -> tuple[list[str], NDArray[np.float32], list[Any]] | None:
     """The vectors where the client keeps them, which saves seconds; None where they are not."""
     local = getattr(getattr(client, "unlocked", None), "_client", None)
@@ -105,24 +107,27 @@ def _peeked(
         alive = np.flatnonzero(~gone)
         # Fancy indexing copies: later writes do not reach what was read.
         matrix = np.asarray(stored.vectors[dense][alive], dtype=np.float32)
-        words = [stored.sparse_vectors[sparse][row] for row in alive.tolist()]
+        by_row = stored.sparse_vectors[sparse] if sparse else [None] * len(gone)
+        words = [by_row[row] for row in alive.tolist()]
         return [str(stored.ids_inv[row]) for row in alive.tolist()], matrix, words
     except (AttributeError, KeyError, IndexError, TypeError):
         return None
 
 
 def _scrolled(
-    client: Any, collection: str, dense: str, sparse: str
+    client: Any, collection: str, dense: str, sparse: str | None
 ) -> tuple[list[str], NDArray[np.float32], list[Any]]:
     """The vectors by the public way."""
     points = max(1, int(client.count(collection, exact=True).count))
+    layout = Layout(dense, 0, sparse)
     found, _ = client.scroll(
-        collection, limit=points, with_payload=False, with_vectors=[dense, sparse]
+        collection, limit=points, with_payload=False, with_vectors=layout.asked
     )
-    found = [point for point in found if dense in point.vector]  # parents have none
-    matrix = np.array([point.vector[dense] for point in found], dtype=np.float32)
-    words = [point.vector.get(sparse) for point in found]
-    return [str(point.id) for point in found], matrix.reshape(len(found), -1), words
+    vectors = [(str(point.id), layout.of(point.vector)) for point in found]
+    vectors = [(one, named) for one, named in vectors if dense in named]  # parents have none
+    matrix = np.array([named[dense] for _, named in vectors], dtype=np.float32)
+    words = [named.get(sparse) if sparse else None for _, named in vectors]
+    return [one for one, _ in vectors], matrix.reshape(len(vectors), -1), words
 
 
 def _of_unit_length(matrix: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import ConfigurationError, DimensionError
-from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import Filter, conditions
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 from rag_nodes.store.hit import Hit
+from rag_nodes.store.layout import layout_of, without_words
 from rag_nodes.store.sparse import query_vectors
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from qdrant_client.http import models as rest
 
     from rag_nodes.store.engine import Engine
+    from rag_nodes.store.layout import Layout
 
 SearchMode = Literal["hybrid", "dense", "sparse"]
 """By meaning and words, by meaning only, or by words only."""
@@ -73,7 +74,10 @@ def search(engine: Engine, collection: str, query: Query, limit: int) -> list[Hi
         raise ConfigurationError(f"the number of chunks to find must be at least 1, not {limit}")
     kind = _Embedded if engine.embedded else _Served
     with engine.calls(collection):
-        searcher = kind(engine, collection, query, limit)
+        layout = layout_of(engine, collection)
+        if layout.sparse is None:
+            query = replace(query, mode=without_words(engine, collection, query.mode))
+        searcher = kind(engine, collection, query, layout, limit)
         dense = searcher.similarities() if query.mode != "sparse" else None
         sparse = searcher.word_scores() if query.mode != "dense" else None
         if dense is not None and sparse is not None:
@@ -118,23 +122,17 @@ def documents_filter(document_ids: Sequence[str]) -> rest.Filter | None:
 class _Searcher:
     """What searching needs wherever the vectors are."""
 
-    def __init__(self, engine: Engine, collection: str, query: Query) -> None:
-        from rag_nodes.store.vectors import DENSE, SPARSE
-
-        self.dense_name, self.sparse_name = DENSE, SPARSE
+    def __init__(self, engine: Engine, collection: str, query: Query, layout: Layout) -> None:
+        self.layout = layout
         self.engine = engine
         self.collection = collection
         self.query = query
-        self._check_collection()
+        self._check_vector()
         self.scope = conditions((query.filter or Filter()).within(query.document_ids))
 
-    def _check_collection(self) -> None:
-        """Find out that the collection is there and that the question's vector fits it."""
-        if not self.engine.client.collection_exists(self.collection):
-            raise missing(self.engine.location, self.collection)
-        info = self.engine.client.get_collection(self.collection)
-        vector = self.query.vector
-        expected = int(info.config.params.vectors[self.dense_name].size)
+    def _check_vector(self) -> None:
+        """Find out whether the question's vector fits the collection."""
+        vector, expected = self.query.vector, self.layout.size
         if self.query.mode != "sparse" and vector is not None and len(vector) != expected:
             raise DimensionError(
                 f"{self.engine.location}: collection {self.collection!r} holds vectors of length "
@@ -146,9 +144,11 @@ class _Searcher:
 class _Embedded(_Searcher):
     """Scores of every chunk in this process; there is nothing to complete."""
 
-    def __init__(self, engine: Engine, collection: str, query: Query, _limit: int) -> None:
-        super().__init__(engine, collection, query)
-        self.index = engine.index(collection, self.dense_name, self.sparse_name)
+    def __init__(
+        self, engine: Engine, collection: str, query: Query, layout: Layout, _limit: int
+    ) -> None:
+        super().__init__(engine, collection, query, layout)
+        self.index = engine.index(collection, layout.dense, layout.sparse)
         self.allowed = self._allowed()
 
     def similarities(self) -> dict[str, float]:
@@ -185,15 +185,17 @@ class _Embedded(_Searcher):
 class _Served(_Searcher):
     """Scores from a server, which ranks to some depth."""
 
-    def __init__(self, engine: Engine, collection: str, query: Query, limit: int) -> None:
-        super().__init__(engine, collection, query)
+    def __init__(
+        self, engine: Engine, collection: str, query: Query, layout: Layout, limit: int
+    ) -> None:
+        super().__init__(engine, collection, query, layout)
         self.depth = max(limit, SERVER_DEPTH)
         if self.scope is not None:
             engine.make_filterable(collection)
 
     def similarities(self, node_ids: Sequence[str] | None = None) -> dict[str, float]:
         """Cosine similarities of the nearest chunks, or of the given ones."""
-        return self._scores(list(self.query.vector or ()), self.dense_name, node_ids)
+        return self._scores(list(self.query.vector or ()), self.layout.dense, node_ids)
 
     def word_scores(self, node_ids: Sequence[str] | None = None) -> dict[str, float]:
         """BM25 scores of the chunks that share a word with the question, or of the given ones."""
@@ -203,7 +205,7 @@ class _Served(_Searcher):
         if not indices[0]:
             return {}
         sparse = rest.SparseVector(indices=indices[0], values=values[0])
-        return self._scores(sparse, self.sparse_name, node_ids)
+        return self._scores(sparse, self.layout.sparse, node_ids)
 
     def complete(self, dense: dict[str, float], sparse: dict[str, float]) -> None:
         """Give every chunk that one ranking found its score in the other one too.
@@ -220,7 +222,7 @@ class _Served(_Searcher):
     def _scores(
         self,
         vector: list[float] | rest.SparseVector,
-        name: str,
+        name: str | None,
         node_ids: Sequence[str] | None,
     ) -> dict[str, float]:
         from qdrant_client.http import models as rest
@@ -234,7 +236,7 @@ class _Served(_Searcher):
         found = self.engine.client.query_points(
             self.collection,
             query=vector,
-            using=name,
+            using=name or None,
             query_filter=scope,
             limit=limit,
             with_payload=False,
@@ -243,13 +245,11 @@ class _Served(_Searcher):
         return {str(point.id): float(point.score) for point in found.points}
 
 
-def count_ranked(engine: Engine, collection: str) -> int:
+def count_ranked(engine: Engine, collection: str, dense: str) -> int:
     """Points of a collection that have vectors, so that a search can find them."""
     from qdrant_client.http import models as rest
 
-    from rag_nodes.store.vectors import DENSE
-
-    ranked = rest.Filter(must=[rest.HasVectorCondition(has_vector=DENSE)])
+    ranked = rest.Filter(must=[rest.HasVectorCondition(has_vector=dense)])
     return int(engine.client.count(collection, count_filter=ranked, exact=True).count)
 
 
@@ -276,16 +276,15 @@ def vectors_of(
     from llama_index.core.schema import MetadataMode
     from llama_index.core.vector_stores.utils import metadata_dict_to_node
 
-    from rag_nodes.store.vectors import DENSE
-
+    layout = layout_of(engine, collection)
     records: Any = engine.client.retrieve(
-        collection, ids=node_ids, with_payload=True, with_vectors=[DENSE]
+        collection, ids=node_ids, with_payload=True, with_vectors=layout.asked
     )
     return {
         str(record.id): (
             metadata_dict_to_node(record.payload).get_content(MetadataMode.EMBED),
-            list(record.vector[DENSE]),
+            list(layout.of(record.vector)[layout.dense]),
         )
         for record in records
-        if DENSE in (record.vector or {})
+        if layout.dense in layout.of(record.vector)
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rag_nodes.store.catalogue import PAYLOAD_KEYS, Catalogue
 from rag_nodes.store.engine import MEMORY, connect, disconnect
 from rag_nodes.store.faults import missing
+from rag_nodes.store.layout import DENSE, layout_of
 from rag_nodes.store.names import CollectionInfo, described
 from rag_nodes.store.search import (
     Query,
@@ -125,7 +126,7 @@ class Store:
         with self._engine.calls(collection):
             if not self._engine.client.collection_exists(collection):
                 return 0
-            return count_ranked(self._engine, collection)
+            return count_ranked(self._engine, collection, layout_of(self._engine, collection).dense)
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
         """Delete chunks by id; ids that are not there are fine.
@@ -145,7 +146,7 @@ class Store:
         with self._engine.calls():
             names = sorted(c.name for c in self._engine.client.get_collections().collections)
             found = [
-                described(name, count_ranked(self._engine, name))
+                described(name, count_ranked(self._engine, name, DENSE))
                 for name in names
                 if described(name, 0)
             ]

@@ -16,6 +16,7 @@ from rag_nodes.errors import ConfigurationError, DimensionError
 from rag_nodes.metadata import SCORES
 from rag_nodes.store.catalogue import CHILDREN, PARENT
 from rag_nodes.store.fusion import fuse
+from rag_nodes.store.layout import DENSE, SPARSE
 from rag_nodes.store.sparse import document_vectors, query_vectors
 
 if TYPE_CHECKING:
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.engine import Engine
 
-DENSE = "text-dense"
-"""Name of the embedding vector in a collection."""
-SPARSE = "text-sparse-new"
-"""Name of the BM25 vector in a collection."""
 BATCH = 256
 """Points written in one request."""
 
@@ -79,7 +76,8 @@ class HybridVectorStore(QdrantVectorStore):
         """Store nodes with their embeddings; a node of the same id is replaced.
 
         Raises:
-            ConfigurationError: a node without children has no embedding.
+            ConfigurationError: a node without children has no embedding, or another program wrote
+                the collection, with other vectors.
             DimensionError: an embedding has another length than those of the collection.
             StoreError: see `rag_nodes.store.faults`.
         """
@@ -105,11 +103,21 @@ class HybridVectorStore(QdrantVectorStore):
         return await asyncio.to_thread(self.add, nodes, **kwargs)
 
     def dimension(self) -> int | None:
-        """Length of the collection's embeddings; None while it does not exist."""
+        """Length of the collection's embeddings; None while it does not exist.
+
+        Raises:
+            ConfigurationError: another program wrote the collection, with other vectors.
+        """
         if not self._collection_exists(self.collection_name):
             return None
         vectors = self._client.get_collection(self.collection_name).config.params.vectors
-        return int(vectors[DENSE].size) if isinstance(vectors, dict) and DENSE in vectors else None
+        if not isinstance(vectors, dict) or DENSE not in vectors:
+            raise ConfigurationError(
+                f"{self._engine.location}: collection {self.collection_name!r} was written by "
+                f"another program and has no vector {DENSE!r}; it can be asked, and written to "
+                "by that program; choose another name for ours"
+            )
+        return int(vectors[DENSE].size)
 
     def _checked_length(self, nodes: Sequence[BaseNode]) -> int:
         """The length of the collection's embeddings, which those of the nodes must have."""

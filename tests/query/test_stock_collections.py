@@ -1,0 +1,228 @@
+"""Engine and retriever over collections that a stock `QdrantVectorStore` wrote."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import TextNode
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from qdrant_client import QdrantClient
+from qdrant_client.http import models as rest
+
+from rag_nodes.errors import ConfigurationError, DimensionError
+from rag_nodes.models import Models, get_embedding
+from rag_nodes.query import Filter, Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from rag_nodes.store import Store
+
+QUESTION = "What starts the generator?"
+PUMPS = "The pump moves water. " * 20 + "The pump is checked every forty days."
+POWER = "A spare battery starts the generator when the grid is down."
+
+
+def written(folder: Path, fill: Callable[[QdrantClient], None]) -> Store:
+    client = QdrantClient(path=str(folder))
+    fill(client)
+    client.close()
+    return open_store(folder)
+
+
+def stock_index(client: QdrantClient) -> None:
+    about = {"file_name": "plant.pdf", "file_path": "/manuals/plant.pdf"}
+    documents = [
+        Document(text=PUMPS, id_="one", metadata={**about, "page_label": "1"}),
+        Document(text=POWER, id_="two", metadata={**about, "page_label": "2"}),
+        Document(text="Lions eat no grass.", id_="three", metadata={"file_name": "lion.txt"}),
+    ]
+    store = QdrantVectorStore("stock", client=client, index_doc_id=False)
+    VectorStoreIndex.from_documents(
+        documents,
+        storage_context=StorageContext.from_defaults(vector_store=store),
+        embed_model=get_embedding("lexical"),
+        transformations=[SentenceSplitter(chunk_size=80, chunk_overlap=0)],
+    )
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> Iterator[Store]:
+    with written(tmp_path / "kept", stock_index) as store:
+        yield store
+
+
+def engine(store: Store, models: Models, **options: Any) -> RagNodesQueryEngine:
+    return RagNodesQueryEngine(store=store, collection="stock", models=models, **options)
+
+
+def test_a_stock_dense_collection_answers_and_cites_as_far_as_is_known(
+    stock: Store, offline: Models
+) -> None:
+    answer = engine(stock, offline, mode="dense").answer(QUESTION)
+    [citation] = answer.citations
+    assert citation.quote == POWER
+    assert (citation.file_name, citation.source) == ("plant.pdf", "/manuals/plant.pdf")
+    assert (citation.page, citation.page_end) == (2, 2)
+    assert (citation.start, citation.end) == (0, len(POWER))
+    assert citation.heading_path == ()
+    assert answer.hits[0].node.ref_doc_id == "two"
+
+
+def test_what_nobody_noted_is_not_cited(stock: Store, offline: Models) -> None:
+    [citation] = engine(stock, offline, mode="dense").answer("Do lions eat grass?").citations
+    assert citation.file_name == "lion.txt"
+    assert (citation.page, citation.source) == (None, "")
+
+
+def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
+    stock: Store, offline: Models, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="rag_nodes.store.layout"):
+        hybrid = [engine(stock, offline).answer(QUESTION) for _ in range(2)][-1]
+    [said] = caplog.messages
+    assert "'stock' has no BM25 vectors of ours; it is searched by meaning only" in said
+    dense = engine(stock, offline, mode="dense").answer(QUESTION)
+    assert [(hit.node.node_id, hit.score) for hit in hybrid.hits] == [
+        (hit.node.node_id, hit.score) for hit in dense.hits
+    ]
+    assert {hit.keyword_score for hit in hybrid.hits} == {None}
+
+
+def test_a_search_by_words_alone_is_refused_with_a_remedy(stock: Store, offline: Models) -> None:
+    with pytest.raises(ConfigurationError, match="ask with mode 'dense'"):
+        engine(stock, offline, mode="sparse").answer(QUESTION)
+
+
+def test_its_scores_are_those_of_the_stock_retriever(tmp_path: Path, offline: Models) -> None:
+    client = QdrantClient(path=str(tmp_path / "kept"))
+    stock_index(client)
+    index = VectorStoreIndex.from_vector_store(
+        QdrantVectorStore("stock", client=client, index_doc_id=False), embed_model=offline.embedding
+    )
+    expected = {
+        node.node_id: node.score
+        for node in index.as_retriever(similarity_top_k=4).retrieve(QUESTION)
+    }
+    client.close()
+    with open_store(tmp_path / "kept") as store:
+        retriever = RagNodesRetriever(store=store, collection="stock", models=offline, top_k=4)
+        found = {node.node_id: node.score for node in retriever.retrieve(QUESTION)}
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+async def test_every_way_to_ask_works_on_it(stock: Store, offline: Models) -> None:
+    models = Models(offline.embedding, MockLLM(), offline.embedding_name, "mock", offline=False)
+    one = engine(stock, models, mode="dense")
+    assert POWER in one.answer(QUESTION).text
+    assert POWER in (await one.aanswer(QUESTION)).text
+    assert isinstance(list(one.stream(QUESTION))[-1], Finished)
+    assert one.query(QUESTION).source_nodes
+
+
+def test_filters_on_what_exists_hold_and_on_what_does_not_find_nothing(
+    stock: Store, offline: Models
+) -> None:
+    def files(**chosen: Any) -> set[str]:
+        options = QueryOptions(mode="dense", filter=Filter(**chosen))
+        answer = engine(stock, offline, options=options).answer(QUESTION)
+        return {hit.node.metadata["file_name"] for hit in answer.hits}
+
+    assert files(file_name="lion.txt") == {"lion.txt"}
+    assert files(document_ids=["two"]) == {"plant.pdf"}
+    assert files(heading="Power") == set()
+
+
+def test_a_question_of_another_model_is_refused(stock: Store) -> None:
+    from llama_index.core import MockEmbedding
+
+    other = Models(MockEmbedding(embed_dim=3), None, "mock", "extractive", offline=True)
+    with pytest.raises(DimensionError, match="'stock' holds vectors of length"):
+        engine(stock, other).answer(QUESTION)
+
+
+def test_its_vectors_and_number_are_read_but_nothing_is_written_into_it(
+    stock: Store, make_vector: list[float]
+) -> None:
+    chunks = stock.count("stock")
+    assert chunks > 2
+    retrieved = stock.search("stock", vector=make_vector, text=None, limit=9, mode="dense")
+    ids = [hit.node.node_id for hit in retrieved]
+    assert len(stock.vectors("stock", ids)) == chunks
+    node = TextNode(text="new", embedding=make_vector)
+    with pytest.raises(ConfigurationError, match="was written by another program"):
+        stock.vector_store("stock").add([node])
+    assert stock.count("stock") == chunks
+
+
+@pytest.fixture
+def make_vector(offline: Models) -> list[float]:
+    return offline.embedding.get_query_embedding(QUESTION)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "said"),
+    [
+        (rest.VectorParams(size=4, distance=rest.Distance.EUCLID), "compares vectors by Euclid"),
+        (
+            {
+                name: rest.VectorParams(size=4, distance=rest.Distance.COSINE)
+                for name in ("title", "body")
+            },
+            "has 2 kinds of vectors (title, body)",
+        ),
+        (
+            rest.VectorParams(
+                size=4,
+                distance=rest.Distance.COSINE,
+                multivector_config=rest.MultiVectorConfig(
+                    comparator=rest.MultiVectorComparator.MAX_SIM
+                ),
+            ),
+            "compares vectors several per chunk",
+        ),
+    ],
+    ids=["euclid", "two", "many"],
+)
+def test_vectors_that_cannot_be_ranked_here_are_named(
+    tmp_path: Path, offline: Models, vectors: Any, said: str
+) -> None:
+    def fill(client: QdrantClient) -> None:
+        client.create_collection("stock", vectors_config=vectors)
+
+    with written(tmp_path / "kept", fill) as store:
+        with pytest.raises(ConfigurationError) as refused:
+            engine(store, offline).answer(QUESTION)
+        assert said in str(refused.value)
+        assert "ingest the documents" in str(refused.value)
+
+
+def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(
+    tmp_path: Path, offline: Models
+) -> None:
+    def fill(client: QdrantClient) -> None:
+        def learned(texts: list[str]) -> tuple[list[list[int]], list[list[float]]]:
+            return [[1, 2] for _ in texts], [[0.5, 0.5] for _ in texts]
+
+        store = QdrantVectorStore(
+            "stock",
+            client=client,
+            enable_hybrid=True,
+            index_doc_id=False,
+            sparse_doc_fn=learned,
+            sparse_query_fn=learned,
+        )
+        vector = offline.embedding.get_text_embedding(POWER)
+        store.add([TextNode(text=POWER, embedding=vector)])
+
+    with written(tmp_path / "kept", fill) as store:
+        [hit] = engine(store, offline).answer(QUESTION).hits
+    assert hit.similarity is not None
+    assert hit.keyword_score is None
