@@ -176,6 +176,36 @@ def test_where_a_repeated_chunk_may_overlap_or_follow_it_has_no_place() -> None:
     nodes = cut(Given(["no no", "no no"]), "no no no no")
     assert places(nodes) == [(0, 5), (None, None)]
     assert nodes[1].text == "no no"
+    assert nodes[0].node_id != nodes[1].node_id
+
+
+def test_a_splitter_that_says_it_shares_nothing_has_a_place_for_what_may_overlap() -> None:
+    splitter: Any = Given(["x no", "no", "y"])
+    assert places(cut(splitter, "x no no y"))[1] == (None, None)
+    splitter.chunk_overlap = 0
+    assert places(cut(splitter, "x no no y")) == [(0, 4), (5, 7), (8, 9)]
+
+
+def test_a_chunk_equal_to_the_one_before_it_is_the_next_one() -> None:
+    assert places(cut(Given(["no", "no"]), "no no")) == [(0, 2), (3, 5)]
+
+
+def test_a_short_chunk_is_not_looked_for_further_on() -> None:
+    nodes = cut(Given(["Alpha beta.", "(changed)", "1"]), "Alpha beta. Gamma 1 delta.")
+    assert places(nodes) == [(0, 11), (None, None), (None, None)]
+
+
+def test_a_chunk_that_stands_twice_further_on_is_before_the_one_that_follows_it() -> None:
+    twice, once = "This sentence stands here twice.", "That sentence stands here only once."
+    text = f"Tea.\n\nAnything.\n\n{twice}\n\n{once}\n\n{twice}"
+    nodes = cut(Given(["Tea.", "(changed)", twice, once, twice]), text)
+    assert [node.start_char_idx for node in nodes] == [
+        0,
+        None,
+        text.index(twice),
+        text.index(once),
+        text.rindex(twice),
+    ]
 
 
 def test_normalised_blank_space_is_found_and_the_node_is_the_documents_own_text() -> None:
@@ -260,6 +290,12 @@ def test_parents_and_children_of_a_stock_hierarchy_stay_a_family() -> None:
             assert parent.start_char_idx <= node.start_char_idx
             assert node.node_id in {child.node_id for child in parent.child_nodes or []}
     assert {leaf.metadata[keys.TOTAL_CHUNKS] for leaf in leaves} == {len(leaves)}
+
+
+def test_a_parent_and_its_only_child_are_two_nodes() -> None:
+    nodes = cut(HierarchicalNodeParser.from_defaults(chunk_sizes=[96, 48, 24]), "Tea is warm.")
+    assert places(nodes) == [(0, 12)] * 3
+    assert len({node.node_id for node in nodes}) == 3
 
 
 def test_windows_of_a_stock_parser_are_slices_around_their_node() -> None:
