@@ -27,7 +27,7 @@ RUNTIME := pdf,docx,html,firecrawl,qdrant,openai,fast
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app test test-deep bench check format lock wheel clean
+.PHONY: help demo app test test-deep test-compat bench check format lock wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -77,6 +77,16 @@ bench: .venv/installed-dev ## speed of our parsers next to their peers, as ratio
 
 test-deep: .venv/installed-dev ## the laws over thousands of generated documents
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/parsers tests/text
+
+test-compat: .venv/installed-dev ## LlamaIndex's components on its oldest supported core and the newest
+	@core=$$(sed -n 's/.*"\(llama-index-core>=[^"]*\)".*/\1/p' pyproject.toml); \
+	for resolution in lowest-direct highest; do \
+		$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --reinstall \
+			--resolution $$resolution --target artefacts/core-$$resolution "$$core" && \
+		PYTHONPATH=artefacts/core-$$resolution $(BIN)/python -c \
+			'import llama_index.core as core; print(core.__version__, core.__file__)' && \
+		PYTHONPATH=artefacts/core-$$resolution $(BIN)/pytest -q tests/llamaindex || exit 1; \
+	done
 
 format: .venv/installed-dev ## format and fix what can be fixed
 	$(BIN)/ruff check --fix .
