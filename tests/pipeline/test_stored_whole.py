@@ -8,7 +8,7 @@ import pytest
 from llama_index.core import Document
 from openai_server import FAILING, TOO_LONG, UNAUTHORIZED, UNKNOWN_MODEL, Fault, OpenAIServer
 
-from rag_nodes.errors import ModelRequestError, StoreError
+from rag_nodes.errors import ModelRequestError, StoreError, UnknownModelError
 from rag_nodes.models import Models, choose_models
 from rag_nodes.models.openai_embedding import BATCH_BYTES
 from rag_nodes.parsers import get_parser
@@ -178,6 +178,24 @@ def test_former_chunks_that_cannot_be_deleted_are_reported(
     assert row.stored == row.chunks
     assert (row.status, row.error) == ("incomplete", "the disk is read-only")
     assert row.lack == f"stored, but {row.former} former chunks could not be deleted"
+
+
+def test_former_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_documents(
+    store: Store, models: Models, embedding: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken(store, models, {"one": text("former")})
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "delete", lambda *_: 1 / 0)
+        taken(store, models, {"one": text("latter")})
+
+    def refuse(_texts: list[str]) -> None:
+        raise UnknownModelError("there is no such model")
+
+    embedding.fail(refuse)
+    report, [one, two] = taken(store, models, {"one": text("latter"), "two": text("former")})
+    assert (one.status, one.former, one.error) == ("stored", 0, None)
+    assert (two.status, two.error) == ("incomplete", "there is no such model")
+    assert versions(store, report, "one") == {"latter"}
 
 
 # --- behind a server ----------------------------------------------------------------------------

@@ -232,7 +232,9 @@ class ColumnRun:
     def _flush(self) -> None:
         """Embed and write what waits, and delete what that replaced."""
         waiting, self._waiting = self._waiting, []
+        # First, since these need nothing of the model, whatever becomes of the others.
         emptied, self._emptied = self._emptied, []
+        self._delete_replaced(emptied)
         for part in requests_of(waiting, self._models):
             try:
                 self._take(part)
@@ -244,7 +246,6 @@ class ColumnRun:
                 for _, deposit in part:
                     deposit.fail(_said(error))
                 self._note(part[0][1].label, error)
-        self._delete_replaced(emptied)
 
     def _take(self, part: Waiting) -> None:
         """Store the chunks of one request, so that no later failure costs their vectors."""

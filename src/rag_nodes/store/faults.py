@@ -47,7 +47,8 @@ def missing(location: str, collection: str) -> CollectionMissingError:
     """The error for a collection that nothing was ingested into."""
     return CollectionMissingError(
         f"{shown(location)}: there is no collection {collection!r}; ingest documents first, with "
-        "the same corpus, parser settings and embedding model"
+        "the same corpus, parser settings and embedding model; after an update that changes how "
+        "a parser cuts, ingest them again"
     )
 
 
