@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from crawls import LONG, PAGES, SHORT, SITE, page, write_crawl
+from fake_time import FakeTime
 from openai_server import FAILING, UNAUTHORIZED, Fault
 
 from rag_nodes.cli import docs as docs_command
@@ -15,14 +17,14 @@ from rag_nodes.cli.docs import FORMAT_NAMES, MEASURE_NAMES
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.render_docs import StepLines
 from rag_nodes.documentation import FORMATS, MEASURES, Step
-from rag_nodes.models import connection
+from rag_nodes.models import connection, pacing, retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from conftest import Ended
-    from openai_server import OpenAIServer
+    from openai_server import OpenAIServer, Recorded
 
 SIZES = ("--max-tokens", 200, "--min-tokens", 20)
 
@@ -243,6 +245,31 @@ def test_summaries_are_given_two_minutes_unless_the_flag_says_otherwise(
     allowed.clear()
     served("--retry-seconds", 3, "--json")
     assert set(allowed) == {3}
+
+
+def test_the_limit_of_requests_counts_every_one_from_the_first_on(
+    served: Callable[..., Ended],
+    openai_server: OpenAIServer,
+    output: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sparing = ("--requests-per-minute", 3, "--retry-seconds", 600, "--concurrency", 1)
+    clock = FakeTime()
+    monkeypatch.setattr(pacing, "time", clock)
+    monkeypatch.setattr(pacing, "asyncio", SimpleNamespace(sleep=clock.async_sleep))
+    monkeypatch.setattr(retries, "time", clock)
+    openai_server.fail(FAILING, times=2)
+    arrived: list[float] = []
+    record = openai_server.record
+
+    def note(seen: Recorded) -> None:
+        arrived.append(clock.now)
+        record(seen)
+
+    monkeypatch.setattr(openai_server, "record", note)
+    assert served(*sparing).code == ExitCode.DONE
+    assert len(arrived) == 1 + 2 + len(json.loads(output.read_text(encoding="utf-8")))
+    assert max(sum(at <= other < at + 60 for other in arrived) for at in arrived) == 3
 
 
 def test_a_refused_key_is_found_before_any_work(

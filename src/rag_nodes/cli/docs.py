@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from rag_nodes.documentation import Options
+    from rag_nodes.models.pacing import RequestWindow
     from rag_nodes.settings import Settings
 
 FORMAT_NAMES = ("documentation", "links", "tokens", "web", "jsonl")
@@ -107,6 +108,7 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
     settings = session.settings()
     with session.activity("Loading the workflow"):
         from rag_nodes.documentation import Options, parse_gates, run
+        from rag_nodes.models.pacing import RequestWindow
         from rag_nodes.readers import Limits
 
         limits = Limits(**settings.reading())
@@ -124,9 +126,12 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
             fail_on=parse_gates(fail_on),
             keep_duplicates=keep_duplicates,
         )
-        llm = _llm(session, settings, options) if summaries else None
+        window = RequestWindow(requests_per_minute) if requests_per_minute else None
+        llm = _llm(session, settings, options, window) if summaries else None
     with shown_steps(session) as progress:
-        report = run(crawl, output, options, llm=llm, limits=limits, progress=progress)
+        report = run(
+            crawl, output, options, llm=llm, window=window, limits=limits, progress=progress
+        )
     if session.as_json:
         session.emit(report.as_dict())
         for message in (*report.failed_pages, *report.crossed):
@@ -138,9 +143,12 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
     raise typer.Exit(ExitCode.DONE if report.complete else ExitCode.PARTIAL)
 
 
-def _llm(session: Session, settings: "Settings", options: "Options") -> "LLM | None":
-    """The model that summarises, tried out; None for extracts."""
+def _llm(
+    session: Session, settings: "Settings", options: "Options", window: "RequestWindow | None"
+) -> "LLM | None":
+    """The model that summarises, tried out with requests that `window` counts, or None."""
     from rag_nodes.models import choose_models
+    from rag_nodes.models.pacing import repeats_counted
 
     own: dict[str, Any] = {
         "embedding": "lexical",  # nothing is embedded, so nothing need answer for it
@@ -148,7 +156,10 @@ def _llm(session: Session, settings: "Settings", options: "Options") -> "LLM | N
         "temperature": 0.0,  # S1-09
     }
     # Tried with the usual patience: a wrong address shows at once.
-    models = session.models(settings.model_copy(update=own))
+    if window:
+        window.acquire()
+    with repeats_counted(window):
+        models = session.models(settings.model_copy(update=own))
     session.note(f"summaries: {models.answer_name} ({'offline' if models.offline else 'server'})")
     if "retry_seconds" not in settings.model_fields_set:
         own["retry_seconds"] = _RETRY_SECONDS

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.llms import LLM
 
+    from rag_nodes.models.pacing import RequestWindow
+
 BATCH = 256
 """Chunks that are summarised side by side before they are written."""
 WORTH_WORKERS = 16 * 1024 * 1024
@@ -50,6 +52,7 @@ def run(
     options: Options | None = None,
     *,
     llm: LLM | None = None,
+    window: RequestWindow | None = None,
     limits: Limits | None = None,
     progress: Callable[[Step], None] | None = None,
 ) -> DocsReport:
@@ -69,6 +72,8 @@ def run(
         options: sizes, summaries, format and thresholds.
         llm: writes the summaries; None for extracts made of the chunks' own sentences. Its limit
             on the length of an answer should be `options.summary_tokens`.
+        window: counts the requests instead of `options.requests_per_minute`, where others that the
+            same account makes have to be counted too.
         limits: how large the crawl and each page may be, and what reading may take.
         progress: called after every page and every summary.
 
@@ -82,7 +87,7 @@ def run(
         MissingExtraError: ijson is not installed.
     """
     started = time.perf_counter()
-    work = _Work(Path(crawl), Path(output), options or Options(), progress or _nothing)
+    work = _Work(Path(crawl), Path(output), options or Options(), progress or _nothing, window)
     _check_places(work)
     with ExitStack() as opened:
         summarise = _summariser(work, llm, opened) if work.options.summaries else None
@@ -130,6 +135,7 @@ class _Work:
     output: Path
     options: Options
     progress: Callable[[Step], None]
+    window: RequestWindow | None = None
     tally: Tally = field(default_factory=Tally)
     failed: list[str] = field(default_factory=list)
     repeated: list[Repeated] = field(default_factory=list)
@@ -185,7 +191,7 @@ def _summariser(work: _Work, llm: LLM | None, opened: ExitStack) -> SectionSumma
         knowledge_base=options.knowledge_base,
         max_tokens=options.summary_tokens,
         concurrency=options.concurrency,
-        requests_per_minute=options.requests_per_minute,
+        requests_per_minute=work.window or options.requests_per_minute,
         journal=journal,
         on_done=done,
     )

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from llama_index.core.base.llms.types import CompletionResponse
 from llama_index.core.llms import LLM
@@ -76,7 +76,7 @@ class SectionSummary(TransformComponent):
             never sees it.
         concurrency: requests under way at the same time.
         requests_per_minute: requests started in any minute at most, those included that our own
-            models repeat; None for no limit.
+            models repeat, or a window that counts other requests as well; None for no limit.
         journal: where summaries are kept as they arrive and looked up before asking.
         on_done: called after every node.
 
@@ -97,7 +97,9 @@ class SectionSummary(TransformComponent):
     max_tokens: int = Field(default=SUMMARY_TOKENS, ge=16)
     embed: bool = False
     concurrency: int = Field(default=4, ge=1, exclude=True)
-    requests_per_minute: float | None = Field(default=None, gt=0, exclude=True)
+    requests_per_minute: Annotated[float, Field(gt=0)] | RequestWindow | None = Field(
+        default=None, exclude=True
+    )
     journal: SummaryJournal | None = Field(default=None, exclude=True, repr=False)
     on_done: Callable[[], None] | None = Field(default=None, exclude=True, repr=False)
     _window: RequestWindow | None = PrivateAttr(default=None)
@@ -106,8 +108,8 @@ class SectionSummary(TransformComponent):
     def model_post_init(self, context: Any, /) -> None:
         """Open one window for all calls."""
         super().model_post_init(context)
-        if self.requests_per_minute is not None:
-            self._window = RequestWindow(self.requests_per_minute)
+        limit = self.requests_per_minute
+        self._window = RequestWindow(limit) if isinstance(limit, float) else limit
 
     @classmethod
     def class_name(cls) -> str:
