@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from llama_index.core import Settings, StorageContext, VectorStoreIndex, load_index_from_storage
+from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.postprocessor import PrevNextNodePostprocessor
 from llama_index.core.schema import NodeWithScore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
@@ -14,7 +15,7 @@ from qdrant_client import QdrantClient
 from stock_callers import EMBEDDING, EVERY, documents, plain, small
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import get_parser, leaf_nodes
+from rag_nodes.parsers import SemanticNodeParser, get_parser, leaf_nodes
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +122,16 @@ def test_a_size_in_the_settings_that_a_parser_cannot_take_over_says_what_to_writ
     assert parser.to_dict() == before
     Settings.node_parser = parser.model_copy(update={option: size})
     assert getattr(Settings, option) == size
+
+
+def test_a_model_that_a_parser_cannot_take_over_is_not_printed_with_its_key() -> None:
+    class Keyed(MockEmbedding):
+        api_key: str = "sk-canary"
+
+    parser = SemanticNodeParser(embed_model=Keyed(embed_dim=4))
+    with pytest.raises(ConfigurationError, match="stays <Keyed>") as refused:
+        parser.embed_model = Keyed(embed_dim=5)
+    assert "canary" not in str(refused.value)
 
 
 def test_a_size_in_the_settings_that_no_option_of_the_parser_is_gets_llama_index_s_answer() -> None:

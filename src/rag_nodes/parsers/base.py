@@ -292,11 +292,17 @@ def _frozen(parser: SpanNodeParser, name: str, value: object) -> str:
     counted_in = getattr(parser, "unit", "tokens")
     unit = f" (in {counted_in})" if name in {"chunk_size", "chunk_overlap"} else ""
     return (
-        f"{type(parser).__name__} is frozen, {name}{unit} stays {getattr(parser, name)!r}: the ids "
-        f"of its nodes follow from it. Make another parser, "
-        f"parser.model_copy(update={{{name!r}: {value!r}}}), and where it is the one of "
+        f"{type(parser).__name__} is frozen, {name}{unit} stays {_shown(getattr(parser, name))}: "
+        "the ids of its nodes follow from it. Make another parser, "
+        f"parser.model_copy(update={{{name!r}: {_shown(value)}}}), and where it is the one of "
         "LlamaIndex's Settings, assign that to Settings.node_parser"
     )
+
+
+def _shown(value: object) -> str:
+    """Plain data as they are; of all else the class, as models of LlamaIndex print their keys."""
+    plain = value is None or isinstance(value, (str, int, float))
+    return repr(value) if plain else f"<{type(value).__name__}>"
 
 
 def _configuration_error(
