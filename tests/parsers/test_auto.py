@@ -342,3 +342,18 @@ def test_p8_where_structure_decides_no_sentence_is_looked_for(
         "heading",
         "token-overlap",
     }
+
+
+def test_headings_at_the_end_of_a_text_do_not_order_it() -> None:
+    parts = "".join(f"## Part {n}\n\n{SENTENCE * 8}\n\n" for n in range(4))
+    assert auto().explain(f"{PROSE}\n\n{parts}").chosen != "heading"
+    assert auto().explain(f"{SENTENCE}\n\n{parts}").chosen == "heading"
+
+
+def test_neighbours_share_at_most_a_fifth_of_a_size_that_was_chosen() -> None:
+    parser = auto(chunk_size=750, chunk_overlap=100)
+    assert parser.candidate("token-overlap").to_dict()["chunk_overlap"] == 50
+    assert (
+        auto(chunk_size=750, chunk_overlap=20).candidate("sentence").to_dict()["chunk_overlap"]
+        == 20
+    )

@@ -21,6 +21,7 @@ from strategies import MARKDOWN
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers import SpanNodeParser, get_parser
+from rag_nodes.parsers.origins import Origin
 from rag_nodes.text.blocks import Block
 from rag_nodes.text.formats import blocks_of, format_of
 from rag_nodes.text.headings import HeadingTree
@@ -244,3 +245,14 @@ def test_c4_an_offset_behind_ours_is_believed_only_where_it_can_mean_one_thing(
 ) -> None:
     given_nodes = [node_of("x" * length, start, outer) for start, length, outer in claims]
     assert [node.start_char_idx for node in get_parser("fixed")(given_nodes)] == starts
+
+
+def test_a_heading_right_behind_a_fragment_is_not_inside_of_it() -> None:
+    node = TextNode(text="One. Two.", start_char_idx=10, end_char_idx=19)
+    node.relationships[NodeRelationship.SOURCE] = Document(
+        text="", id_="doc"
+    ).as_related_node_info()
+    node.metadata = {keys.HEADINGS_INSIDE: [[15, ["A"]], [19, ["B"]]]}
+    origin = Origin(node, 10, None)
+    assert origin.headings_inside(0, 9) == [[15, ["A"]]]
+    assert origin.headings_inside(0, 5) == []

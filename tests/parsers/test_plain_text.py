@@ -91,3 +91,11 @@ def test_readers_say_what_the_format_is(
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     assert read(path, isolate=False).metadata[keys.TEXT_FORMAT] == expected
+
+
+@pytest.mark.parametrize("example", ["No\n--\n", "  Indented\n==========\n"])
+def test_two_dashes_and_what_is_indented_underline_no_title(example: str) -> None:
+    text = f"Title\n=====\n\nBefore.\n\n{example}\nAfter.\n"
+    parser = get_parser("heading", min_chunk_size=0)
+    nodes = parser([Document(text=text, metadata={keys.FILE_NAME: "calls.rst"})])
+    assert [node.metadata[keys.HEADING_PATH] for node in nodes] == [["Title"]]

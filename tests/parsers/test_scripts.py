@@ -66,3 +66,18 @@ def test_p13_a_size_in_tokens_or_sentences_is_never_scaled() -> None:
         parser = SentenceNodeParser(scale_by_script=True, **options)
         nodes = parser([Document(text=TEXTS["Chinese"])])
         assert not [node for node in nodes if keys.SCALED_SIZE in node.metadata]
+
+
+def test_p13_no_size_is_raised_where_a_token_has_many_characters() -> None:
+    text = ("Η αντλία.\n" + "=" * 400 + "\n") * 30
+    nodes = get_parser("fixed")([Document(text=text)])
+    assert max(len(node.get_content()) for node in nodes) == 1000
+    assert not [node for node in nodes if keys.SCALED_SIZE in node.metadata]
+
+
+def test_p13_a_quarter_of_latin_letters_makes_no_latin_text() -> None:
+    text = TEXTS["Chinese"].replace("泵在夜间运行。", "The ABC 泵在夜间运行。")
+    letters = [one for one in text if one.isalpha()]
+    assert 0.1 < sum(map(str.isascii, letters)) / len(letters) < 0.3
+    nodes = get_parser("fixed")([Document(text=text)])
+    assert all(node.metadata[keys.SCALED_SIZE] < 600 for node in nodes)

@@ -14,7 +14,15 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import ORIGINAL_TEXT
+from rag_nodes.metadata import (
+    END_CHAR,
+    ORIGINAL_TEXT,
+    PAGE_END,
+    PAGE_START,
+    START_CHAR,
+    WINDOW,
+    WINDOW_PLACE,
+)
 from rag_nodes.parsers import get_parser, leaf_nodes
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import (
@@ -24,6 +32,7 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     RagNodesRetriever,
 )
+from rag_nodes.query.expansion import window_of
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
@@ -234,3 +243,27 @@ def test_stock_windows_are_read_too_though_their_place_is_unknown() -> None:
 def test_a_postprocessor_without_a_place_to_read_from_says_so() -> None:
     with pytest.raises(ConfigurationError, match="get_nodes"):
         RagNodesPostprocessor(parents={"a": 1})
+
+
+def test_a_window_that_does_not_stand_where_it_says_is_read_without_a_place() -> None:
+    own, window = SENTENCES[3], " ".join(SENTENCES[2:5])
+    at = TEXT.index(own)
+    for start, believed in ((TEXT.index(window), True), (at, False)):
+        node = TextNode(text=own, start_char_idx=at, end_char_idx=at + len(own))
+        node.metadata = {WINDOW: window, WINDOW_PLACE: {START_CHAR: start}}
+        read = window_of(node)
+        assert read is not None
+        assert read.text == window
+        assert read.start_char_idx == (start if believed else None)
+
+
+def test_joined_windows_end_on_the_page_of_the_last_one(valves: Document) -> None:
+    nodes = get_parser("sentence-window")([valves])
+    found = [
+        node for node in nodes if any(name in node.get_content() for name in ("charlie", "hotel"))
+    ]
+    [read] = RagNodesPostprocessor().postprocess_nodes(
+        [NodeWithScore(node=node, score=1.0) for node in found], QueryBundle("?")
+    )
+    assert (read.node.metadata[PAGE_START], read.node.metadata[PAGE_END]) == (1, 2)
+    assert read.node.metadata[END_CHAR] > len(PAGES[0])

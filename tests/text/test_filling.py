@@ -144,3 +144,20 @@ def test_parts_of_one_passage_are_in_order() -> None:
     parts = fill(ranked((300, 600), (700, 800), (0, 900)), None).parts[2]
     assert all(a.end <= b.start for a, b in pairwise(parts))
     assert len(parts) == 3
+
+
+def test_a_budget_with_two_percent_left_is_full_and_begins_no_further_passage() -> None:
+    first = next(at for at in range(len(TEXT)) if count_tokens(TEXT[:at]) == 197)
+    filled = fill(ranked((0, first), (first, first + 400)), 200)
+    assert filled.tokens == 197
+    assert len(filled.parts) == 1
+    assert not filled.cut
+
+
+def test_what_matched_is_read_before_what_stands_in_front_of_it() -> None:
+    known, core = Span(600, 700), Span(700, 800)
+    around = Ranked("a", Span(0, 1000), TEXT[:1000], core)
+    budget = count_tokens(TEXT[600:700]) + count_tokens(TEXT[700:800])
+    filled = fill([*ranked((known.start, known.end)), around], budget)
+    assert all(part.start >= core.start for part in filled.parts[1])
+    assert sum(part.overlap(core) for part in filled.parts[1]) > 0

@@ -99,3 +99,10 @@ def test_many_marks_without_partners_are_searched_for_once(
     text = (opening + PROSE) * 2000
     assert len(scan_blocks(text)) >= 2000
     assert searched <= 3 * len(text)
+
+
+def test_one_comment_that_reads_as_prose_ends_no_long_code() -> None:
+    code = CODE * (PLAUSIBLE // (3 * len(CODE))) + PROSE + LONG_CODE
+    [found] = of_kind(Kind.CODE, f"```\n{code}```\n\nThe end.\n")
+    assert found.endswith("```")
+    assert len(found) > PLAUSIBLE

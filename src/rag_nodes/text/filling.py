@@ -113,7 +113,7 @@ def _cut(passage: Ranked, span: Span, limit: int, lost: int, encoding: str) -> S
     packer = Packer(_text(passage, span), encoding=encoding)
     length, core = span.length, passage.core
     start, end = 0, _end(packer, 0, limit, lost)
-    if core is not None and span.start + end < min(core.end, span.end):
+    if core is not None and span.start + end < core.end:
         start = max(0, core.start - span.start)
         if packer.count(start, length) <= limit:
             start, end = _start(packer, limit, lost), length
