@@ -55,6 +55,12 @@ def test_citations_say_file_page_and_characters(handbook: Callable[..., Ended]) 
     assert f"characters {cited['start']}-{cited['end']}" in handbook(SAND).stdout
 
 
+def test_a_score_by_words_is_not_shown_as_a_similarity(handbook: Callable[..., Ended]) -> None:
+    by_words = handbook(SAND, "--mode", "sparse", "--retrieval-only").stdout
+    assert "1 score 1.00 · handbook.pdf" in by_words
+    assert "score" not in handbook(SAND, "--mode", "dense", "--retrieval-only").stdout
+
+
 @pytest.mark.parametrize(
     ("mode", "scores"),
     [

@@ -200,10 +200,12 @@ def label(name: str, remark: str = "") -> Text:
 
 def _facts_of(hit: Hit, number: int | None) -> Text:
     metadata = hit.node.metadata
-    score = hit.score if hit.similarity is None else round(hit.similarity, 2)
-    facts = Text(f"{score:.2f}", style="bold")
-    if hit.similarity is not None:
-        facts.append(f" ({1 - score:.2f})", style="not bold")
+    if hit.similarity is None:
+        facts = Text(f"score {hit.score:.2f}", style="bold")
+    else:
+        similarity = round(hit.similarity, 2)
+        facts = Text(f"{similarity:.2f}", style="bold")
+        facts.append(f" ({1 - similarity:.2f})", style="not bold")
     tokens = metadata.get(TOKEN_COUNT)
     for fact in (
         shortened(display_name(metadata), _NAME),

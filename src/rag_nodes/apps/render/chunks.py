@@ -151,6 +151,8 @@ def _found_by(shared: Sequence[str] | None) -> Html | None:
     return tag("span", f"also in {len(shared)}", cls="rn-shared", title=f"Also found by: {names}")
 
 
+_RANKED = {False: "the rank uses both", True: "it decides the rank"}
+"""By whether there is no similarity beside it."""
 _NO_ROOM = "Retrieved, but it did not fit the token budget of the context"
 
 
@@ -163,7 +165,7 @@ def _score(hit: Hit, scale: Scale | None, best: float | None) -> Html:
         if hit.similarity is not None
         else None,
         scale.explain() if scale else None,
-        f"Keyword score {hit.keyword_score:.1f}; the rank uses both."
+        f"Keyword score {hit.keyword_score:.1f}; {_RANKED[hit.similarity is None]}."
         if hit.keyword_score is not None
         else None,
     ]
