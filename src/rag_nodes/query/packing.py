@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
-from rag_nodes.metadata import BREADCRUMB, FILE_NAME, SOURCE, TITLE
+from rag_nodes.metadata import BREADCRUMB, FILE_NAME, TITLE
 from rag_nodes.query.citations import pages_of
+from rag_nodes.query.places import document_of, span_of
 from rag_nodes.query.types import Excerpt, Hit, Source
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span
@@ -22,7 +23,6 @@ from rag_nodes.text.tokens import count_tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llama_index.core.schema import TextNode
 
 _GAP = "\n[...]\n"
 """Stands for text between two excerpts of a page that is not read."""
@@ -100,16 +100,11 @@ class _Read(NamedTuple):
 
 def _ranked(hit: Hit) -> Ranked:
     """The hit as a passage of its document; of a document of its own where offsets are missing."""
-    node = hit.read
-    start, end = node.start_char_idx, node.end_char_idx
-    if start is None or end is None or end - start != len(node.text):
+    node, span = hit.read, span_of(hit.read)
+    if span is None:
         return Ranked(f"node {node.node_id}", Span(0, len(node.text)), node.text)
-    core = Span(hit.node.start_char_idx or start, hit.node.end_char_idx or end)
-    return Ranked(_document(node), Span(start, end), node.text, core)
-
-
-def _document(node: TextNode) -> str:
-    return node.ref_doc_id or str(node.metadata.get(SOURCE) or node.node_id)
+    core = Span(hit.node.start_char_idx or span.start, hit.node.end_char_idx or span.end)
+    return Ranked(document_of(node), span, node.text, core)
 
 
 def _sources(read: Sequence[_Read]) -> tuple[Source, ...]:
@@ -123,7 +118,7 @@ def _sources(read: Sequence[_Read]) -> tuple[Source, ...]:
     for one in read:
         document = one.passage.document
         for excerpt, part in zip(one.excerpts(), one.parts, strict=True):
-            group = _document(one.hit.read), _section(excerpt)
+            group = document_of(one.hit.read), _section(excerpt)
             groups[group].append(excerpt)
             places[document].append((part, group))
         touched = (group for part, group in places[document] if part.overlap(one.passage.span))

@@ -13,6 +13,7 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.query.expansion import expanded
+from rag_nodes.query.places import document_of, span_of
 from rag_nodes.store.hit import Hit
 from rag_nodes.text.spans import Span, merge
 from rag_nodes.text.tokens import count_tokens
@@ -119,8 +120,8 @@ def _joined(hits: Sequence[Hit]) -> _Places:
     by_document: dict[str, dict[Span, TextNode]] = defaultdict(dict)
     for hit in hits:
         node = hit.surroundings
-        if node is not None and (span := _span(node)) is not None:
-            by_document[_document(node)].setdefault(span, node)
+        if node is not None and (span := span_of(node)) is not None:
+            by_document[document_of(node)].setdefault(span, node)
     return {
         (document, whole): [parts[span] for span in sorted(parts) if span.overlap(whole)]
         for document, parts in by_document.items()
@@ -129,7 +130,7 @@ def _joined(hits: Sequence[Hit]) -> _Places:
 
 
 def _place_in(joined: _Places, node: TextNode) -> tuple[str, Span] | None:
-    span, document = _span(node), _document(node)
+    span, document = span_of(node), document_of(node)
     if span is None:
         return None
     return next(one for one in joined if one[0] == document and one[1].overlap(span))
@@ -170,14 +171,3 @@ def _listed(parts: Sequence[TextNode], key: str) -> dict[str, list[Any]]:
     entries = [entry for part in parts for entry in part.metadata.get(key) or ()]
     unique = [entry for number, entry in enumerate(entries) if entry not in entries[:number]]
     return {key: sorted(unique)} if unique else {}
-
-
-def _span(node: TextNode) -> Span | None:
-    start, end = node.start_char_idx, node.end_char_idx
-    if start is None or end is None or end - start != len(node.text):
-        return None
-    return Span(start, end)
-
-
-def _document(node: TextNode) -> str:
-    return node.ref_doc_id or str(node.metadata.get(keys.SOURCE) or node.node_id)
