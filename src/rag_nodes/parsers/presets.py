@@ -62,7 +62,7 @@ PRESETS: dict[str, Preset] = {
             "heading",
             HeadingHierarchyNodeParser,
             "Heading hierarchy",
-            "sections of 100 to 1000 tokens, code never cut",
+            "sections of 100 to 1000 tokens, code whole up to 4000",
             ("S1-20", "S1-43", "S1-44"),
         ),
         Preset(
