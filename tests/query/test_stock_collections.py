@@ -226,3 +226,21 @@ def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(
         [hit] = engine(store, offline).answer(QUESTION).hits
     assert hit.similarity is not None
     assert hit.keyword_score is None
+
+
+@pytest.mark.parametrize("point", [1, "0182bd10-37be-4ac4-a339-25cc60940663"])
+def test_points_that_hold_no_node_of_llama_index_are_named(
+    tmp_path: Path, offline: Models, make_vector: list[float], point: int | str
+) -> None:
+    def fill(client: QdrantClient) -> None:
+        size = len(make_vector)
+        vectors = rest.VectorParams(size=size, distance=rest.Distance.COSINE)
+        client.create_collection("stock", vectors_config=vectors)
+        payload = {"page_content": POWER, "metadata": {}}
+        client.upsert("stock", [rest.PointStruct(id=point, vector=make_vector, payload=payload)])
+
+    with (
+        written(tmp_path / "kept", fill) as store,
+        pytest.raises(ConfigurationError, match="no node of LlamaIndex but 'page_content', 'meta"),
+    ):
+        engine(store, offline).answer(QUESTION)

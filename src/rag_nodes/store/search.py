@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import ConfigurationError, DimensionError
+from rag_nodes.store.faults import shown
 from rag_nodes.store.filters import Filter, conditions
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 from rag_nodes.store.hit import Hit
@@ -15,7 +16,7 @@ from rag_nodes.store.sparse import query_vectors
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llama_index.core.schema import TextNode
+    from llama_index.core.schema import BaseNode, TextNode
     from qdrant_client.http import models as rest
 
     from rag_nodes.store.engine import Engine
@@ -256,17 +257,33 @@ def count_ranked(engine: Engine, collection: str, dense: str) -> int:
 def nodes_of(engine: Engine, collection: str, node_ids: list[str]) -> dict[str, TextNode]:
     """The stored nodes by id, as they were written."""
     from llama_index.core.schema import TextNode
-    from llama_index.core.vector_stores.utils import metadata_dict_to_node
 
     if not node_ids:
         return {}
-    records: Any = engine.client.retrieve(collection, ids=node_ids, with_payload=True)
+    # Points of other programs may be numbered.
+    ids = [int(one) if one.isdecimal() else one for one in node_ids]
+    records: Any = engine.client.retrieve(collection, ids=ids, with_payload=True)
     nodes: dict[str, TextNode] = {}
     for record in records:
-        node = metadata_dict_to_node(record.payload or {})
+        node = _node_in(record, engine, collection)
         if isinstance(node, TextNode):
             nodes[str(record.id)] = node
     return nodes
+
+
+def _node_in(record: Any, engine: Engine, collection: str) -> BaseNode:
+    """The node a point holds."""
+    from llama_index.core.vector_stores.utils import metadata_dict_to_node
+
+    payload = record.payload or {}
+    try:
+        return metadata_dict_to_node(payload)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{shown(engine.location)}: point {record.id} of collection {collection!r} holds no "
+            f"node of LlamaIndex but {', '.join(map(repr, payload)) or 'nothing'} ({error}); "
+            "ingest the documents into a collection of ours"
+        ) from error
 
 
 def vectors_of(
@@ -274,7 +291,6 @@ def vectors_of(
 ) -> dict[str, tuple[str, list[float]]]:
     """Embedding text and vector of the stored nodes, by id."""
     from llama_index.core.schema import MetadataMode
-    from llama_index.core.vector_stores.utils import metadata_dict_to_node
 
     layout = layout_of(engine, collection)
     records: Any = engine.client.retrieve(
@@ -282,7 +298,7 @@ def vectors_of(
     )
     return {
         str(record.id): (
-            metadata_dict_to_node(record.payload).get_content(MetadataMode.EMBED),
+            _node_in(record, engine, collection).get_content(MetadataMode.EMBED),
             list(layout.of(record.vector)[layout.dense]),
         )
         for record in records
