@@ -187,3 +187,9 @@ def test_no_text_copied_from_the_context_reads_as_a_mark(text: str, tidied: bool
     copied = prompt.removeprefix("[Source 1]: ").partition("\n===")[0]
     assert marks_of(" ".join(copied.split()) if tidied else copied) == ()
     assert marks_of(re.sub("[`~]", "", copied)) == ()
+
+
+def test_only_as_many_backticks_as_began_code_end_it() -> None:
+    assert without_marks("```\n[1, 2]\n```\n") == "```\n[ 1, 2 ]\n```\n"
+    assert without_marks("````\n```\n[1, 2]\n````\n[5]") == "````\n```\n[ 1, 2 ]\n````\n(5)"
+    assert without_marks("````\n[1, 2]\n```\n") == "````\n(1, 2)\n```\n"

@@ -38,7 +38,7 @@ _LABEL = re.compile(r"\[(?=\W{0,9}sources?\b\W{0,9}\d)", re.IGNORECASE)
 _BEFORE_FENCE = " \t>*+-.)0123456789"
 """What a line may hold before it: blanks, and the marks of quotations and lists."""
 _CODE = re.compile(
-    rf"^[{re.escape(_BEFORE_FENCE)}]*(?P<fence>`{{3,}}|~{{3,}})[^\n]*\n"
+    rf"^[{re.escape(_BEFORE_FENCE)}]*(?P<fence>`{{3,}}+|~{{3,}}+)[^\n]*\n"
     r"[\s\S]*?^[ \t>]*(?P=fence)|`[^`\n]+`",
     re.MULTILINE,
 )
