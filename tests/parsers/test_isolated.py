@@ -27,8 +27,9 @@ from rag_nodes.errors import (
     ParseTimeoutError,
 )
 from rag_nodes.parsers import PRESETS, SemanticNodeParser, get_parser, isolated
-from rag_nodes.parsers.isolated import IsolatedCutting, cutting
+from rag_nodes.parsers.isolated import AT_ONCE, IsolatedCutting, cutting
 from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.processes.children import _Child as Child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,6 +114,24 @@ def test_whoever_waits_for_a_turn_can_leave_as_well(
         hanging.set()
         with pytest.raises(CancelledError):
             one.result(PATIENCE)
+
+
+def test_parsers_side_by_side_keep_their_processes_for_the_next_document(
+    pool: IsolatedCutting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    start = Child.__init__
+
+    def note(child: Child, module: str) -> None:
+        started.append(module)
+        start(child, module)
+
+    monkeypatch.setattr(Child, "__init__", note)
+    parser = get_parser("fixed")
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        for _ in range(3):
+            list(threads.map(lambda _: pool.cut(parser, DOCUMENT, PATIENCE), range(2 * AT_ONCE)))
+    assert 0 < len(started) <= AT_ONCE
 
 
 def test_longer_documents_get_more_time(pool: IsolatedCutting) -> None:

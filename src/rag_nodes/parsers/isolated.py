@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-KEPT = 2
-"""Children kept for later documents; each holds some 150 MB."""
 AT_ONCE = max(2, min(4, os.cpu_count() or 1))
 """Documents cut at the same time; more threads wait for their turn."""
+KEPT = AT_ONCE
+"""Children kept for later documents, each of which holds some 150 MB: with fewer than work at the
+same time, parsers side by side would start one for nearly every document, which takes seconds."""
 _CHARACTERS = 1_000_000
 """Characters of a document that may take the seconds given; a longer one gets more of them."""
 _LOOK = 0.2
