@@ -14,7 +14,7 @@ from rag_nodes.apps.render.history import history
 from rag_nodes.apps.session import Session
 from rag_nodes.apps.sessions import Sessions
 from rag_nodes.apps.turns import MOST_TURNS
-from rag_nodes.errors import BusyError, ConfigurationError, CredentialsError
+from rag_nodes.errors import ConfigurationError, CredentialsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -262,20 +262,6 @@ def test_beyond_the_most_the_one_idle_longest_goes(settings: Settings) -> None:
     sessions.of("c")
     assert sessions.of("a") is first
     assert sessions.of("b") is not second
-
-
-def test_who_finds_every_other_visitor_working_is_refused_and_costs_nobody_anything(
-    settings: Settings,
-) -> None:
-    sessions = Sessions(settings, most=1)
-    with sessions.holding("first") as first:
-        with pytest.raises(BusyError):
-            sessions.of("second")
-        assert "second" not in sessions
-        assert sessions.of("first") is first
-    sessions.of("second")
-    assert "first" not in sessions
-    sessions.close()
 
 
 def test_a_visitor_is_forgotten_even_when_nobody_else_comes(settings: Settings) -> None:

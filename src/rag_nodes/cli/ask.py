@@ -103,6 +103,6 @@ def _contents_named(session: Session, store: "Store") -> Iterator[None]:
         for found in store.collections():
             session.complain(
                 f"stored: corpus {found.corpus}, {found.parser}, embedded by {found.embedding}, "
-                f"{counted(found.points, 'chunk')}"
+                f"{counted(found.points, 'node')}"
             )
         raise
