@@ -124,3 +124,9 @@ def test_whatever_the_markup_no_tag_stays_open_and_nothing_is_read_twice(html: s
     simple, _ = bounded(html, 5)
     assert bounded(simple, 5)[0] == simple
     assert "<!--" not in simple
+
+
+def test_an_end_that_was_left_out_with_its_parent_is_not_taken_from_a_later_element() -> None:
+    page, warnings = bounded("<a><b><i>deep</b></a><i>flat</i>", 2)
+    assert page.endswith("</b></a><i>flat</i>")
+    assert len(warnings) == 1
