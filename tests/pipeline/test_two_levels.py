@@ -13,6 +13,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.family import by_family
 from rag_nodes.pipeline import column as column_module
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.pipeline.deposit import is_kept
 from rag_nodes.store.catalogue import StoredNode
 
 if TYPE_CHECKING:
@@ -140,5 +141,5 @@ def test_a_chunk_that_became_a_parent_is_stored_anew() -> None:
     for node, is_parent in ((parent, True), (child, False)):
         for stored_as_parent in (True, False):
             known = {node.node_id: StoredNode("hash", 1, 9, is_parent=stored_as_parent)}
-            kept = column_module._is_kept(node, known, "hash")
+            kept = is_kept(node, known, "hash")
             assert kept == (stored_as_parent == is_parent)

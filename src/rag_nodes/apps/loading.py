@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.callbacks import CallbackManager, CBEventType
-from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 
 from rag_nodes.errors import CancelledError
 from rag_nodes.metadata import SOURCE
+from rag_nodes.models.handlers import QuietHandler
 from rag_nodes.pipeline import FileOutcome, Progress
 from rag_nodes.processes import Interrupt, interruptible
 
@@ -134,11 +134,11 @@ class _AbandonedError(BaseException):
     """
 
 
-class _BeforeRequest(BaseCallbackHandler):
+class _BeforeRequest(QuietHandler):
     """Calls a function before each request to an embedding model."""
 
     def __init__(self, check: Callable[[], None]) -> None:
-        super().__init__(event_starts_to_ignore=[], event_ends_to_ignore=[])
+        super().__init__()
         self._check = check
 
     def on_event_start(
@@ -154,23 +154,6 @@ class _BeforeRequest(BaseCallbackHandler):
         if event_type is CBEventType.EMBEDDING:
             self._check()
         return event_id
-
-    def on_event_end(
-        self,
-        event_type: CBEventType,
-        payload: dict[str, Any] | None = None,
-        event_id: str = "",
-        **kwargs: Any,
-    ) -> None:
-        """Nothing to do."""
-
-    def start_trace(self, trace_id: str | None = None) -> None:
-        """Nothing to do."""
-
-    def end_trace(
-        self, trace_id: str | None = None, trace_map: dict[str, list[str]] | None = None
-    ) -> None:
-        """Nothing to do."""
 
 
 def read_documents(

@@ -7,9 +7,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.callbacks import CBEventType
-from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 from llama_index.core.callbacks.schema import EventPayload
 
+from rag_nodes.models.handlers import QuietHandler
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -51,23 +51,8 @@ def metered(embedding: BaseEmbedding) -> Iterator[None]:
         manager.remove_handler(meter)
 
 
-class _Meter(BaseCallbackHandler):
+class _Meter(QuietHandler):
     """Counts the texts of every request that was answered."""
-
-    def __init__(self) -> None:
-        super().__init__(event_starts_to_ignore=[], event_ends_to_ignore=[])
-
-    def on_event_start(
-        self,
-        event_type: CBEventType,
-        payload: dict[str, Any] | None = None,
-        event_id: str = "",
-        parent_id: str = "",
-        **kwargs: Any,
-    ) -> str:
-        """Nothing to do."""
-        del event_type, payload, parent_id, kwargs
-        return event_id
 
     def on_event_end(
         self,
@@ -82,11 +67,3 @@ class _Meter(BaseCallbackHandler):
         if counted is not None and event_type is CBEventType.EMBEDDING:
             texts = (payload or {}).get(EventPayload.CHUNKS) or ()
             counted.tokens += sum(count_tokens(str(text)) for text in texts)
-
-    def start_trace(self, trace_id: str | None = None) -> None:
-        """Nothing to do."""
-
-    def end_trace(
-        self, trace_id: str | None = None, trace_map: dict[str, list[str]] | None = None
-    ) -> None:
-        """Nothing to do."""

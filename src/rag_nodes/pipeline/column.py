@@ -28,14 +28,14 @@ from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.family import by_family, is_leaf
 from rag_nodes.pipeline.batches import Waiting, requests_of
 from rag_nodes.pipeline.counts import Counts, tokens_of
-from rag_nodes.pipeline.deposit import Deposit
+from rag_nodes.pipeline.deposit import Deposit, is_kept
 from rag_nodes.pipeline.embedding import embed
 from rag_nodes.pipeline.report import ParserOutcome, Progress
 from rag_nodes.store import is_complete
 from rag_nodes.transforms import EmbeddingGuard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llama_index.core.schema import BaseNode, Document
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.report import Stage
-    from rag_nodes.store import Catalogue, Store, StoredNode
+    from rag_nodes.store import Catalogue, Store
 
     Parse = Callable[[SpanNodeParser, Document], list[BaseNode]]
 
@@ -174,7 +174,7 @@ class ColumnRun:
         nodes = self._parse(document)
         deposit.choice = next((node.metadata.get(DECISION) for node in nodes), None)
         ids = {node.node_id for node in nodes}
-        kept = {node.node_id for node in nodes if _is_kept(node, stored, source_hash)}
+        kept = {node.node_id for node in nodes if is_kept(node, stored, source_hash)}
         self._unchanged += sum(not stored[one].is_parent for one in kept)
         due = [node for node in nodes if node.node_id not in kept]
         stale = stored.keys() - ids
@@ -316,13 +316,6 @@ class ColumnRun:
 
 def _parse_here(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
     return parser([document])
-
-
-def _is_kept(node: BaseNode, stored: Mapping[str, StoredNode], source_hash: str) -> bool:
-    """Whether a node is stored as it would be now."""
-    known = stored.get(node.node_id)
-    same_level = known is not None and known.is_parent != is_leaf(node)
-    return known is not None and same_level and known.source_hash == source_hash
 
 
 def _identify(nodes: list[BaseNode], document: Document) -> None:

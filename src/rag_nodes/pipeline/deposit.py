@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rag_nodes.parsers.family import is_leaf
 from rag_nodes.pipeline.report import ColumnStatus, FileColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from llama_index.core.schema import BaseNode
+
+    from rag_nodes.store import StoredNode
 
 
 class Deposit:
@@ -79,3 +84,16 @@ class Deposit:
         former = self._former if self.stale else 0
         stored = chunks - self._due[True]
         return FileColumn("incomplete", chunks, stored, former, self._error, self.choice)
+
+
+def is_kept(node: BaseNode, stored: Mapping[str, StoredNode], source_hash: str) -> bool:
+    """Whether a node is stored as it would be now.
+
+    Args:
+        node: as its parser made it.
+        stored: what is there of its document, by id.
+        source_hash: of the document as it is.
+    """
+    known = stored.get(node.node_id)
+    same_level = known is not None and known.is_parent != is_leaf(node)
+    return known is not None and same_level and known.source_hash == source_hash
