@@ -14,7 +14,7 @@ from pathlib import Path
 from corpora import KINDS, text_of
 from measuring import MEGABYTE, measured
 
-from rag_nodes.text.encodings import (
+from rag_nodes.text.tokens.encodings import (
     DEFAULT_ENCODING,
     GigatokenEncoder,
     TiktokenEncoder,

@@ -37,11 +37,11 @@ from rag_nodes_parsers import preset_parser
 from rag_nodes import metadata as keys
 from rag_nodes.parsers import PRESETS, HeadingHierarchyNodeParser, SpanNodeParser, get_parser
 from rag_nodes.parsers.auto import AutoNodeParser
-from rag_nodes.parsers.family import ParentChildNodeParser
+from rag_nodes.parsers.parent_child import ParentChildNodeParser
 from rag_nodes.readers import read_all
-from rag_nodes.text.encodings import load_encoding
 from rag_nodes.text.formats import Format
 from rag_nodes.text.tokens import count_tokens
+from rag_nodes.text.tokens.encodings import load_encoding
 
 PACKAGE = "linux-doc"
 DEADLINE = 1800.0

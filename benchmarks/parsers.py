@@ -22,7 +22,7 @@ from measuring import MEGABYTE, Work, in_child, interleaved, markdown_table, mea
 from peers import Peer, markdown_peers, peers
 from rag_nodes_parsers import HEADING, own
 
-from rag_nodes.text.encodings import load_encoding
+from rag_nodes.text.tokens.encodings import load_encoding
 
 MANY = 4_000
 """Characters of each of many documents."""

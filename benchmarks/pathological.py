@@ -22,7 +22,7 @@ from measuring import MEGABYTE, Outcome, in_child, markdown_table, measured, rat
 from rag_nodes_parsers import preset_parser
 
 from rag_nodes.parsers import PRESETS, SpanNodeParser
-from rag_nodes.text.encodings import load_encoding
+from rag_nodes.text.tokens.encodings import load_encoding
 
 GOAL = 0.3
 """Least speed on such a document, as a share of the tokenizer's on the same one (L12)."""

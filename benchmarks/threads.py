@@ -23,7 +23,7 @@ from llama_index.core.schema import Document
 from measuring import MEGABYTE, Work, markdown_table, ratio, save
 
 from rag_nodes.parsers import SpanNodeParser, get_parser
-from rag_nodes.text.encodings import load_encoding
+from rag_nodes.text.tokens.encodings import load_encoding
 
 WORKERS = 2
 MANY = 4_000

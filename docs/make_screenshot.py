@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from rag_nodes.apps import build_app
-from rag_nodes.apps.serve import launch_options
+from rag_nodes.server.serve import launch_options
 from rag_nodes.settings import Settings
 
 ROOT = Path(__file__).parents[1]

@@ -8,8 +8,9 @@ import signal
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CorruptFileError
-from rag_nodes.readers import isolation_child, registry
+from rag_nodes.readers import registry
 from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.isolation import child as isolation_child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

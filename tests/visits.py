@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.sessions import Sessions
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rag_nodes.apps.options import Choice
     from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
+    from rag_nodes.workspace.options import Choice
 
 VISITOR = "visitor"
 """Session id of all requests made here."""

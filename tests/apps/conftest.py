@@ -140,7 +140,7 @@ def serve(build: Callable[..., gr.Blocks]) -> Callable[..., AbstractContextManag
 @pytest.fixture(scope="module")
 def app(build: Callable[..., gr.Blocks]) -> Iterator[gr.Blocks]:
     """The app, served on a free port of the loopback interface."""
-    from rag_nodes.apps.serve import launch_options
+    from rag_nodes.server.serve import launch_options
 
     built = build(_offline())
     with _collecting():

@@ -8,7 +8,7 @@ import pytest
 from app_server import listening
 from openai_server import Fault
 
-from rag_nodes.apps.serve import make_server
+from rag_nodes.server.serve import make_server
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

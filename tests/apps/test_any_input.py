@@ -10,7 +10,7 @@ from app_server import listening
 from script_visitor import Script
 
 from rag_nodes.apps.page import DOES_NOT_FIT
-from rag_nodes.apps.serve import make_server
+from rag_nodes.server.serve import make_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,9 +17,12 @@ from pydantic import SecretStr
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from rag_nodes.apps.api import Access, BodyLimits, Clients, Gate, ServerLimits, Workers, make_api
-from rag_nodes.apps.api.failures import public, without_paths
 from rag_nodes.errors import StoreLockedError
+from rag_nodes.server.clients import Clients
+from rag_nodes.server.failures import public, without_paths
+from rag_nodes.server.gate.access import Access, Gate
+from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+from rag_nodes.server.rest.application import make_api
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.addresses import check_address
-from rag_nodes.apps.options import Choice, effective_settings
-from rag_nodes.apps.session import Session
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.workspace.addresses import check_address
+from rag_nodes.workspace.options import Choice, effective_settings
+from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

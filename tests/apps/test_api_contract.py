@@ -16,9 +16,12 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from rag_nodes.apps.api import Access, BodyLimits, Clients, Gate, ServerLimits, Workers, make_api
-from rag_nodes.apps.api.models import ParserName
 from rag_nodes.parsers import PRESETS
+from rag_nodes.server.clients import Clients
+from rag_nodes.server.gate.access import Access, Gate
+from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+from rag_nodes.server.rest.application import make_api
+from rag_nodes.server.rest.models import ParserName
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ from openai_server import Fault
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from rag_nodes.apps.api import BodyLimits, Clients, ServerLimits, Workers, make_api
-from rag_nodes.apps.api import clients as api_clients
-from rag_nodes.apps.api.clients import Asking
-from rag_nodes.apps.api.failures import ApiError
+from rag_nodes.server import clients as api_clients
+from rag_nodes.server.clients import Asking, Clients
+from rag_nodes.server.failures import ApiError
+from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+from rag_nodes.server.rest.application import make_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,9 +14,12 @@ from hostile_parsers import HangingNodeParser, is_running, wait_for
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from rag_nodes.apps.api import Clients, ServerLimits, Workers, clients, make_api
-from rag_nodes.apps.sessions import Sessions
 from rag_nodes.errors import BusyError
+from rag_nodes.server import clients
+from rag_nodes.server.clients import Clients
+from rag_nodes.server.gate.limits import ServerLimits, Workers
+from rag_nodes.server.rest.application import make_api
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

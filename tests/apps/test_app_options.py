@@ -8,8 +8,13 @@ import gradio as gr
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.controls import _PRESETS, BY_COUNT, _like_preset, build_controls, number
-from rag_nodes.apps.options import (
+from rag_nodes.apps.sidebar.controls import _PRESETS, BY_COUNT, _like_preset, build_controls, number
+from rag_nodes.apps.view.parts import colour_of, title_of
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.settings import Settings
+from rag_nodes.settings.answer_presets import ANSWER_PRESETS
+from rag_nodes.workspace.options import (
     OPTIONS,
     SECOND,
     Choice,
@@ -19,17 +24,12 @@ from rag_nodes.apps.options import (
     make_parsers,
     query_options,
 )
-from rag_nodes.apps.render.parts import colour_of, title_of
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import PRESETS, get_parser
-from rag_nodes.settings import Settings
-from rag_nodes.settings.answer_presets import ANSWER_PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from rag_nodes.apps.controls import Controls
+    from rag_nodes.apps.sidebar.controls import Controls
 
 SERVER = SecretStr("sk-server-canary")
 TYPED = SecretStr("sk-typed-canary")

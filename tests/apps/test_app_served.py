@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from gradio_client import Client, handle_file
 
-from rag_nodes.apps.serve import launch
 from rag_nodes.errors import ConfigurationError, FileMissingError
+from rag_nodes.server.serve import launch
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

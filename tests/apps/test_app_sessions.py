@@ -9,12 +9,12 @@ import pytest
 from openai_server import UNAUTHORIZED
 from pydantic import SecretStr
 
-from rag_nodes.apps.options import Choice
-from rag_nodes.apps.render.history import history
-from rag_nodes.apps.session import Session
-from rag_nodes.apps.sessions import Sessions
-from rag_nodes.apps.turns import MOST_TURNS
+from rag_nodes.apps.view.history import history
 from rag_nodes.errors import ConfigurationError, CredentialsError
+from rag_nodes.workspace.options import Choice
+from rag_nodes.workspace.session import Session
+from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace.turns import MOST_TURNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

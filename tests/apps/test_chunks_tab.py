@@ -9,22 +9,23 @@ import pytest
 from hostile_views import PAYLOADS, inert, shown
 from llama_index.core.schema import TextNode
 
-from rag_nodes.apps.chunks_events import EMPTY, ChunksEvents, Place
-from rag_nodes.apps.cuts import AllCuts, Cuts
-from rag_nodes.apps.options import Choice
-from rag_nodes.apps.render.document import (
+from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents, Place
+from rag_nodes.apps.view.document import (
     PAGE_LENGTH,
     Drawing,
     document_page,
     page_at,
     page_starts,
 )
-from rag_nodes.apps.render.plots import histogram
-from rag_nodes.apps.render.statistics import percent, percentile, statistics
-from rag_nodes.apps.sessions import Sessions
+from rag_nodes.apps.view.plots import histogram
+from rag_nodes.apps.view.statistics import percent, percentile, statistics
+from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.evaluation import Chunk, Limits, Tally, judge, text_facts
 from rag_nodes.metadata import HEADING_PATH, OVERSIZED, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.text.spans import Span
+from rag_nodes.workspace.cuts import Cuts
+from rag_nodes.workspace.options import Choice
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 from visits import DIARY, Click, Request, ignore, visiting
 
-from rag_nodes.apps.chunks_events import OUTPUTS, ChunksEvents
-from rag_nodes.apps.compare_places import GONE, PlaceEvents
-from rag_nodes.apps.cuts import AllCuts
-from rag_nodes.apps.options import Choice
-from rag_nodes.apps.sessions import Sessions
-from rag_nodes.apps.turns import Turn
+from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
+from rag_nodes.apps.tabs.compare.places import GONE, PlaceEvents
+from rag_nodes.apps.visitors import AllCuts
+from rag_nodes.workspace.options import Choice
+from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace.turns import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rag_nodes.apps.session import Session
     from rag_nodes.settings import Settings
+    from rag_nodes.workspace.session import Session
 
 SMALL = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 200, "chunk_overlap": 40}})
 SKIPPED = {"__type__": "update"}

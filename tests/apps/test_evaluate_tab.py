@@ -10,16 +10,16 @@ import pytest
 from hostile_views import PAYLOADS, inert, shown
 from visits import DIARY, Request, visiting
 
-from rag_nodes.apps.chunks_events import OUTPUTS, ChunksEvents
-from rag_nodes.apps.cuts import AllCuts
-from rag_nodes.apps.evaluate_events import EMPTY, EvaluateEvents
-from rag_nodes.apps.options import Choice
-from rag_nodes.apps.render.evaluation import MEASURES, Judged, evaluation, measuring
-from rag_nodes.apps.render.findings import findings
-from rag_nodes.apps.sessions import Sessions
+from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
+from rag_nodes.apps.tabs.evaluate.events import EMPTY, EvaluateEvents
+from rag_nodes.apps.view.evaluation import MEASURES, Judged, evaluation, measuring
+from rag_nodes.apps.view.findings import findings
+from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.errors import StoreError
 from rag_nodes.evaluation import Finding, Tally
 from rag_nodes.text.spans import Span
+from rag_nodes.workspace.options import Choice
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

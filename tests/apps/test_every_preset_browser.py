@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from browser_page import loading
 
-from rag_nodes.apps.render import history, status
-from rag_nodes.apps.session import Session
+from rag_nodes.apps.view import history, status
 from rag_nodes.parsers import PRESETS
+from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

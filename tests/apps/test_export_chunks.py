@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 from llama_index.core.schema import TextNode
 
-from rag_nodes.apps.chunk_files import as_csv, as_json, neutral
-from rag_nodes.apps.cuts import AllCuts, Cuts
-from rag_nodes.apps.options import Choice
-from rag_nodes.apps.sessions import Sessions
+from rag_nodes.apps.tabs.chunks.files import as_csv, as_json, neutral
+from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.metadata import HEADING_PATH, TOKEN_COUNT
+from rag_nodes.workspace.cuts import Cuts
+from rag_nodes.workspace.options import Choice
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.cuts import AllCuts
-from rag_nodes.apps.export import script_name, script_of
-from rag_nodes.apps.export_tab import EMPTY, ExportEvents
-from rag_nodes.apps.options import Choice, make_parsers
-from rag_nodes.apps.sessions import Sessions
+from rag_nodes.apps.tabs.export.script import script_name, script_of
+from rag_nodes.apps.tabs.export.tab import EMPTY, ExportEvents
+from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
@@ -24,6 +22,8 @@ from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
+from rag_nodes.workspace.options import Choice, make_parsers
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

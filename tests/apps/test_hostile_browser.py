@@ -13,7 +13,7 @@ from hostile_views import PAYLOADS
 from openai_server import Fault
 from pydantic import SecretStr
 
-from rag_nodes.apps.serve import make_server
+from rag_nodes.server.serve import make_server
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from browser_page import loading
 from gradio_client import Client, handle_file
 from openai_server import FAILING, Fault
 
-from rag_nodes.apps.serve import launch_options
-from rag_nodes.apps.sessions import Sessions
+from rag_nodes.server.serve import launch_options
 from rag_nodes.settings import Settings
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

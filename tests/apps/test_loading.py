@@ -14,16 +14,16 @@ from hostile_parsers import HangingNodeParser, wait_for, wait_until_gone
 from openai_server import Fault
 from pydantic import SecretStr
 
-from rag_nodes.apps import loading as loading_module
-from rag_nodes.apps import session as session_module
-from rag_nodes.apps.loading_events import LoadingEvents
-from rag_nodes.apps.options import Choice
-from rag_nodes.apps.session import Session
-from rag_nodes.apps.sessions import Sessions
+from rag_nodes.apps.sidebar.events import LoadingEvents
 from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
 from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
+from rag_nodes.workspace import loading as loading_module
+from rag_nodes.workspace import session as session_module
+from rag_nodes.workspace.options import Choice
+from rag_nodes.workspace.session import Session
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,11 +16,13 @@ from mcp.client.streamable_http import streamable_http_client
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
-from rag_nodes.apps.api import Access, BodyLimits, Gate, ServerLimits, Workers, clients
-from rag_nodes.apps.mcp import PATH, make_mcp
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
+from rag_nodes.server import clients
+from rag_nodes.server.gate.access import Access, Gate
+from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+from rag_nodes.server.mcp import PATH, make_mcp
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hostile_views import PAYLOADS, Seen
 
-from rag_nodes.apps.render import status
-from rag_nodes.apps.render.history import history
-from rag_nodes.apps.scores import scale_for
-from rag_nodes.apps.turns import Asking, Growing, Turn
+from rag_nodes.apps.view import status
+from rag_nodes.apps.view.history import history
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
+from rag_nodes.workspace.scores import scale_for
+from rag_nodes.workspace.turns import Asking, Growing, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable

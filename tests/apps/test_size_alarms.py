@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.apps.cuts import AllCuts
-from rag_nodes.apps.options import Choice
-from rag_nodes.apps.sessions import Sessions
+from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.parsers import PRESETS
+from rag_nodes.workspace.options import Choice
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from rag_nodes.apps.cuts import Cuts
     from rag_nodes.settings import Settings
+    from rag_nodes.workspace.cuts import Cuts
 
 TEXT = "# Water\n\n" + "".join(
     f"## Day {day}\n\nThe water is {day} degrees warm. It is clear. Nobody swims in it.\n\n"

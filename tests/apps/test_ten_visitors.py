@@ -15,8 +15,8 @@ from gradio_client import Client, handle_file
 from openai_server import Fault
 
 from rag_nodes.apps import workbench
-from rag_nodes.apps.serve import launch_options
-from rag_nodes.apps.sessions import Sessions
+from rag_nodes.server.serve import launch_options
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from gradio_client.client import Job
     from openai_server import OpenAIServer
 
-    from rag_nodes.apps.session import Session
     from rag_nodes.settings import Settings
+    from rag_nodes.workspace.session import Session
 
 PATIENCE = 180
 """Seconds after which an answer counts as stuck."""

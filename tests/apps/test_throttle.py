@@ -13,9 +13,9 @@ from app_server import listening
 from pydantic import SecretStr
 from starlette.responses import PlainTextResponse
 
-from rag_nodes.apps.api import Access, Gate
-from rag_nodes.apps.api.throttle import ADDRESSES, FORGOTTEN, FREE, LONGEST, Throttle
-from rag_nodes.apps.serve import forwarding
+from rag_nodes.server.gate.access import Access, Gate
+from rag_nodes.server.gate.throttle import ADDRESSES, FORGOTTEN, FREE, LONGEST, Throttle
+from rag_nodes.server.serve import forwarding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ import httpx
 import pytest
 from app_server import listening
 
-from rag_nodes.apps.api import ServerLimits
-from rag_nodes.apps.serve import make_server
+from rag_nodes.server.gate.limits import ServerLimits
+from rag_nodes.server.serve import make_server
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

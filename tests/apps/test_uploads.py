@@ -17,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
-from rag_nodes.apps.api import BodyLimits, Clients, ServerLimits, Workers, make_api
-from rag_nodes.apps.api.uploads import NAME_BYTES, safe_name, save
+from rag_nodes.server.clients import Clients
+from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+from rag_nodes.server.rest.application import make_api
+from rag_nodes.server.rest.uploads import NAME_BYTES, safe_name, save
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

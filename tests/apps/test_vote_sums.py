@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile_views import PAYLOADS, inert, shown
 
-from rag_nodes.apps.render.votes import votes as panel
-from rag_nodes.apps.vote_sums import sum_votes
-from rag_nodes.apps.votes import Compared, Vote, question_of, voter_of
+from rag_nodes.apps.view.votes import votes as panel
+from rag_nodes.apps.votes.sums import sum_votes
+from rag_nodes.workspace.votes import Compared, Vote, question_of, voter_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

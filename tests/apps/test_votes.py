@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import ValidationError
 
-from rag_nodes.apps import votes as module
-from rag_nodes.apps.votes import Compared, Vote, Votes, question_of, voter_of
 from rag_nodes.errors import StoreError
+from rag_nodes.workspace.votes import Compared, Vote, Votes, question_of, voter_of
+from rag_nodes.workspace.votes import store as module
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,7 +172,7 @@ def test_two_processes_and_a_deletion_lose_no_vote(path: Path) -> None:
 
 _SCRIPT = """
 import sys
-from rag_nodes.apps.votes import Vote, Votes
+from rag_nodes.workspace.votes import Vote, Votes
 for number in range(30):
     line = {line!r}.replace("NAME", f"{{sys.argv[1]}}-{{number}}")
     Votes({path!r}).add(Vote.model_validate_json(line))

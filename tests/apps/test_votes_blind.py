@@ -10,14 +10,14 @@ from openai_server import Fault
 from pydantic import SecretStr
 from visits import Click, Request, ignore, visiting
 
-from rag_nodes.apps.compare_events import CompareEvents
-from rag_nodes.apps.options import Choice
-from rag_nodes.apps.render.history import history
-from rag_nodes.apps.session import Session
-from rag_nodes.apps.sessions import Sessions
-from rag_nodes.apps.turns import AT_FIRST, MOST_TURNS, Asking, Growing, Turn
-from rag_nodes.apps.vote_events import NOT_KEPT, TOO_MANY
+from rag_nodes.apps.tabs.compare.events import CompareEvents
+from rag_nodes.apps.view.history import history
+from rag_nodes.apps.votes.events import NOT_KEPT, TOO_MANY
 from rag_nodes.parsers import PRESETS
+from rag_nodes.workspace.options import Choice
+from rag_nodes.workspace.session import Session
+from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace.turns import AT_FIRST, MOST_TURNS, Asking, Growing, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -233,7 +233,7 @@ def test_a_vote_that_cannot_be_kept_is_said_and_counts_on_the_page(
 def test_one_visitor_cannot_fill_the_file(
     events: CompareEvents, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_nodes.apps.turns.MOST_VOTES", 2)
+    monkeypatch.setattr("rag_nodes.workspace.turns.MOST_VOTES", 2)
     said: list[str] = []
     monkeypatch.setattr("gradio.Warning", said.append)
     pages = []

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from openai_server import Fault
 
-from rag_nodes.apps.votes import Votes
 from rag_nodes.settings import Settings
+from rag_nodes.workspace.votes import Votes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.render_comparison import growing_view
+from rag_nodes.cli.render.comparison import growing_view
 from rag_nodes.cli.session import Session
 from rag_nodes.errors import ModelConnectionError, ModelResponseError
 from rag_nodes.query import RagNodesQueryEngine

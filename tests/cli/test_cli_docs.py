@@ -12,10 +12,10 @@ from crawls import LONG, PAGES, SHORT, SITE, page, write_crawl
 from fake_time import FakeTime
 from openai_server import FAILING, UNAUTHORIZED, Fault
 
-from rag_nodes.cli import docs as docs_command
-from rag_nodes.cli.docs import FORMAT_NAMES, MEASURE_NAMES
+from rag_nodes.cli.commands import docs as docs_command
+from rag_nodes.cli.commands.docs import FORMAT_NAMES, MEASURE_NAMES
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.render_docs import StepLines
+from rag_nodes.cli.render.docs import StepLines
 from rag_nodes.documentation import FORMATS, MEASURES, Step
 from rag_nodes.models import connection, pacing, retries
 

@@ -252,7 +252,7 @@ def test_the_app_gets_settings_address_and_documents(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import rag_nodes.apps
-    from rag_nodes.apps.api import Access
+    from rag_nodes.server.gate.access import Access
 
     called: dict[str, Any] = {}
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from rag_nodes.cli.progress import LineProgress, shown_progress
-from rag_nodes.cli.render_text import clean, ending, one_line, pages, plain, seconds, shortened
+from rag_nodes.cli.render.text import clean, ending, one_line, pages, plain, seconds, shortened
 from rag_nodes.cli.session import Session, to_json
 from rag_nodes.pipeline import Progress
 

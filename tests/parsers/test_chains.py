@@ -22,9 +22,9 @@ from strategies import MARKDOWN
 from rag_nodes import metadata as keys
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.parsers.origins import Origin
-from rag_nodes.text.blocks import Block
 from rag_nodes.text.formats import blocks_of, format_of
-from rag_nodes.text.headings import HeadingTree
+from rag_nodes.text.markdown.blocks import Block
+from rag_nodes.text.markdown.headings import HeadingTree
 from rag_nodes.text.pages import PageMap
 
 OURS: dict[str, Callable[[], NodeParser]] = {

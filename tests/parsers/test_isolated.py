@@ -26,8 +26,9 @@ from rag_nodes.errors import (
     ParserCrashedError,
     ParseTimeoutError,
 )
-from rag_nodes.parsers import PRESETS, SemanticNodeParser, get_parser, isolated
-from rag_nodes.parsers.isolated import AT_ONCE, IsolatedCutting, cutting
+from rag_nodes.parsers import PRESETS, SemanticNodeParser, get_parser
+from rag_nodes.parsers.isolation import parent as isolated
+from rag_nodes.parsers.isolation.parent import AT_ONCE, IsolatedCutting, cutting
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.processes.children import _Child as Child
 

@@ -23,7 +23,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import get_embedding
 from rag_nodes.parsers import get_parser
-from rag_nodes.parsers.family import ParentChildNodeParser, leaf_nodes
+from rag_nodes.parsers.parent_child import ParentChildNodeParser, leaf_nodes
 
 TOPICS = ("pump", "lamp", "roof", "door")
 TEXT = "\n\n".join(

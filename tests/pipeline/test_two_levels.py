@@ -10,7 +10,7 @@ from llama_index.core import Document
 from llama_index.core.schema import BaseNode, NodeRelationship
 
 from rag_nodes.parsers import get_parser
-from rag_nodes.parsers.family import by_family
+from rag_nodes.parsers.parent_child import by_family
 from rag_nodes.pipeline import column as column_module
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.pipeline.deposit import is_kept

@@ -12,15 +12,15 @@ from llama_index.core import Document
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 
-from rag_nodes.apps.api.replies import AnswerReply
-from rag_nodes.apps.render.answers import answer_text
-from rag_nodes.cli.render_answer import answer_text as answer_in_terminal
+from rag_nodes.apps.view.answers import answer_text
+from rag_nodes.cli.render.answer import answer_text as answer_in_terminal
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Answer, CitationSeen, Finished, RagNodesQueryEngine, Source
 from rag_nodes.query.marks import marks_of, without_marks
 from rag_nodes.query.prompt import fill
+from rag_nodes.server.rest.replies import AnswerReply
 from rag_nodes.settings import DEFAULT_PROMPT
 from rag_nodes.store import open_store
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from rag_nodes import metadata as keys
 from rag_nodes.processes.wire import receive, send
 from rag_nodes.readers import Reading, read_all
-from rag_nodes.readers.firecrawl_json import _Mended
-from rag_nodes.readers.isolation_wire import pack, unpack
+from rag_nodes.readers.crawl.stream import _Mended
+from rag_nodes.readers.isolation.wire import pack, unpack
 
 if TYPE_CHECKING:
     from pathlib import Path

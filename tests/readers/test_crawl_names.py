@@ -10,8 +10,7 @@ from crawls import SITE, page
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes import metadata as keys
-from rag_nodes.apps.cuts import Cuts
-from rag_nodes.apps.render.status import done
+from rag_nodes.apps.view.status import done
 from rag_nodes.cli.program import run
 from rag_nodes.compare import Comparison
 from rag_nodes.models import choose_models
@@ -20,6 +19,7 @@ from rag_nodes.pipeline import IngestReport
 from rag_nodes.readers import read_all
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
+from rag_nodes.workspace.cuts import Cuts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.readers import read_all
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.firecrawl import read_firecrawl
+from rag_nodes.readers.crawl.reader import read_firecrawl
 
 if TYPE_CHECKING:
     from pathlib import Path

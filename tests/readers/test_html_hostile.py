@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.readers import html_bounds
+from rag_nodes.readers.html import bounds as html_bounds
 from rag_nodes.readers.html import reading_of_html
-from rag_nodes.readers.html_bounds import bounded
-from rag_nodes.readers.html_tree import DEEPEST
+from rag_nodes.readers.html.bounds import bounded
+from rag_nodes.readers.html.tree import DEEPEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable

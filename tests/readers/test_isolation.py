@@ -17,8 +17,9 @@ import pytest
 
 from rag_nodes import errors
 from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.readers import Limits, Reading, isolation, read, read_all, readings
+from rag_nodes.readers import Limits, Reading, read, read_all, readings
 from rag_nodes.readers.isolation import ReaderPool, needs_child
+from rag_nodes.readers.isolation import parent as isolation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

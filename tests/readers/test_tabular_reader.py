@@ -15,9 +15,10 @@ from rag_nodes import errors
 from rag_nodes import metadata as keys
 from rag_nodes.readers import Limits, read
 from rag_nodes.readers.escape import plain_line
-from rag_nodes.readers.tabular import _entry, read_tabular
-from rag_nodes.readers.tabular_form import form_of
-from rag_nodes.text.blocks import Kind, scan_blocks
+from rag_nodes.readers.tabular import read_tabular
+from rag_nodes.readers.tabular.form import form_of
+from rag_nodes.readers.tabular.reader import _entry
+from rag_nodes.text.markdown.blocks import Kind, scan_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path

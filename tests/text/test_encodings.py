@@ -15,15 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from rag_nodes.text import encodings
-from rag_nodes.text.encodings import (
+from rag_nodes.text.tokens import TokenIndex, encodable, encodings
+from rag_nodes.text.tokens.encodings import (
     Encoder,
     GigatokenEncoder,
     TiktokenEncoder,
     load_encoder,
     load_encoding,
 )
-from rag_nodes.text.tokens import TokenIndex, encodable
 
 NAMES = ["cl100k_base", "o200k_base"]
 MARKS = st.lists(

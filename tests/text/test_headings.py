@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rag_nodes.text.blocks import scan_blocks
-from rag_nodes.text.headings import HeadingTree
+from rag_nodes.text.markdown.blocks import scan_blocks
+from rag_nodes.text.markdown.headings import HeadingTree
 
 
 def tree_of(text: str) -> HeadingTree:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from rag_nodes.text import markdown_bounds
-from rag_nodes.text.blocks import LONGEST_HEADING, Block, Kind, scan_blocks
-from rag_nodes.text.markdown_bounds import PLAUSIBLE
+from rag_nodes.text.markdown import bounds as markdown_bounds
+from rag_nodes.text.markdown.blocks import LONGEST_HEADING, Block, Kind, scan_blocks
+from rag_nodes.text.markdown.bounds import PLAUSIBLE
 
 PROSE = "The pump runs at night and rests while the sun is up.\n\n"
 MANUAL = "## Pump\n\n" + PROSE * 50

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from strategies import TEXTS
 
-from rag_nodes.text import sentences
 from rag_nodes.text.sentences import guess_language, sentence_spans
+from rag_nodes.text.sentences import split as sentences
 from rag_nodes.text.spans import Span
 
 CASES = {

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError
-from rag_nodes.text import tokenizers as ours
-from rag_nodes.text.tokenizers import (
+from rag_nodes.text.tokens import tokenizers as ours
+from rag_nodes.text.tokens.tokenizers import (
     LengthIndex,
     SliceIndex,
     check_tokenizer,
@@ -222,7 +222,7 @@ def test_a_model_in_the_local_cache_is_found_by_its_name(
         "import socket\n"
         "def refuse(*a, **k): raise OSError('no network')\n"
         "socket.socket.connect = refuse\n"
-        "from rag_nodes.text.tokenizers import count_tokens\n"
+        "from rag_nodes.text.tokens.tokenizers import count_tokens\n"
         "print(count_tokens('The pump in the north house', 'hf:us/pump-model'))\n"
     )
     run = subprocess.run(

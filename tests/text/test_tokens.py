@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.text.encodings import load_encoder, load_encoding
 from rag_nodes.text.tokens import TokenIndex, count_tokens
+from rag_nodes.text.tokens.encodings import load_encoder, load_encoding
 
 
 @pytest.mark.parametrize("encoding", ["cl100k_base", "o200k_base"])

@@ -1,6 +1,6 @@
 """The browser app: documents in, the answers of several parsers side by side.
 
-Importing this loads no Gradio; `build_app` and `launch` do.
+Importing this loads no Gradio; `build_app` does.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 
     import gradio as gr
 
-    from rag_nodes.apps.api import Access
     from rag_nodes.settings import Settings
 
-__all__ = ["build_app", "launch"]
+__all__ = ["build_app"]
 
 
 def build_app(
@@ -26,27 +25,3 @@ def build_app(
     from rag_nodes.apps.workbench import build_app as build
 
     return build(settings, documents=documents, local_models=local_models)
-
-
-def launch(
-    settings: Settings,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 7860,
-    documents: Sequence[str | Path] = (),
-    access: Access | None = None,
-    mcp: bool = False,
-    local_models: bool = False,
-) -> None:
-    """Serve the app until it is interrupted; see `rag_nodes.apps.serve`."""
-    from rag_nodes.apps.serve import launch as serve
-
-    serve(
-        settings,
-        host=host,
-        port=port,
-        documents=documents,
-        access=access,
-        mcp=mcp,
-        local_models=local_models,
-    )

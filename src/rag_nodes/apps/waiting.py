@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.serve import is_loopback
+from rag_nodes.workspace.addresses import is_loopback
 
 if TYPE_CHECKING:
     from fastapi import Request

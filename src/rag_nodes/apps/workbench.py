@@ -10,10 +10,10 @@ from gradio.context import Context
 
 from rag_nodes.apps.example import example_document
 from rag_nodes.apps.page import Page
-from rag_nodes.apps.sessions import Sessions
-from rag_nodes.apps.tabs import build_tabs
+from rag_nodes.apps.tabs.page import build_tabs
 from rag_nodes.apps.theme import add_style
-from rag_nodes.parsers.isolated import cutting
+from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def build_app(
     Returns:
         Blocks to launch, to mount, or, where other blocks are open, a part of those. They bring
         their style sheet; `rag_nodes.apps.launch` adds theme, limits and headers, see
-        `rag_nodes.apps.serve.launch_options`.
+        `rag_nodes.server.serve.launch_options`.
     """
     sessions = Sessions(settings, local_models=local_models)
     app = Page(title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS)

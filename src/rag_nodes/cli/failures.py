@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from rag_nodes.cli.render_text import clean, one_line
+from rag_nodes.cli.render.text import clean, one_line
 from rag_nodes.errors import (
     ConfigurationError,
     MissingExtraError,

@@ -231,7 +231,7 @@ def takes(
 
 def show_settings(session: Session) -> None:
     """Print the settings in effect, keys masked: as TOML, or as JSON under `--json`."""
-    from rag_nodes.cli.render_settings import settings_as_toml
+    from rag_nodes.cli.render.settings import settings_as_toml
 
     settings = session.settings()
     values = {**settings.masked(), "answers": settings.answering()}

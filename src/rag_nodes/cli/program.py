@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.app import app
-from rag_nodes.cli.ask import ask
-from rag_nodes.cli.chunk import chunk
-from rag_nodes.cli.compare import compare
-from rag_nodes.cli.docs import docs
+from rag_nodes.cli.commands.app import app
+from rag_nodes.cli.commands.ask import ask
+from rag_nodes.cli.commands.chunk import chunk
+from rag_nodes.cli.commands.compare import compare
+from rag_nodes.cli.commands.docs import docs
+from rag_nodes.cli.commands.ingest import ingest
+from rag_nodes.cli.commands.parsers import parsers
+from rag_nodes.cli.commands.read import read
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
-from rag_nodes.cli.ingest import ingest
 from rag_nodes.cli.options import show_settings
-from rag_nodes.cli.parsers import parsers
-from rag_nodes.cli.read import read
 from rag_nodes.cli.session import Session
 
 if TYPE_CHECKING:

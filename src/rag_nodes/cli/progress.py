@@ -6,7 +6,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.render_text import shortened
+from rag_nodes.cli.render.text import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

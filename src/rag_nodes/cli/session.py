@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from rag_nodes.cli.render_text import plain
+from rag_nodes.cli.render.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

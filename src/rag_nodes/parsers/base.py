@@ -28,10 +28,10 @@ from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.origins import Origin, origins_of
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import Cut, SourceText
-from rag_nodes.text.encodings import DEFAULT_ENCODING
 from rag_nodes.text.formats import Format, format_in
 from rag_nodes.text.sentences import AUTO
-from rag_nodes.text.tokenizers import check_tokenizer
+from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
+from rag_nodes.text.tokens.tokenizers import check_tokenizer
 
 _T = TypeVar("_T")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")

@@ -13,11 +13,11 @@ from llama_index.core.node_parser.node_utils import default_id_func
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.auto import AutoNodeParser
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.family import ParentChildNodeParser
 from rag_nodes.parsers.fixed import FixedSizeNodeParser
 from rag_nodes.parsers.heading import WEB_PAGES, HeadingHierarchyNodeParser
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
 from rag_nodes.parsers.page import PageNodeParser
+from rag_nodes.parsers.parent_child import ParentChildNodeParser
 from rag_nodes.parsers.plugins import find_plugins, load_plugin, plugin_of
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser

@@ -15,10 +15,10 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
-from rag_nodes.parsers.semantic_runs import Breaks, Runs
-from rag_nodes.parsers.semantic_units import Units
 from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
+from rag_nodes.parsers.topics.runs import Breaks, Runs
+from rag_nodes.parsers.topics.units import Units
 from rag_nodes.text.cohesion import unit_rows
 
 logger = logging.getLogger(__name__)

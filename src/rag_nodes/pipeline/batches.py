@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.schema import BaseNode, MetadataMode
 
-from rag_nodes.parsers.family import is_leaf
+from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.pipeline.deposit import Deposit
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from rag_nodes.errors import (
 from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
 from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import cost_of
-from rag_nodes.parsers.family import by_family, is_leaf
+from rag_nodes.parsers.parent_child import by_family, is_leaf
 from rag_nodes.pipeline.batches import Waiting, requests_of
 from rag_nodes.pipeline.counts import Counts, tokens_of
 from rag_nodes.pipeline.deposit import Deposit, is_kept

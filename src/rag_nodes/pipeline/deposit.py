@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from rag_nodes.parsers.family import is_leaf
+from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.pipeline.report import ColumnStatus, FileColumn
 
 if TYPE_CHECKING:

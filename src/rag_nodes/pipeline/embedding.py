@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ModelRequestError, RagNodesError, UnknownModelError
-from rag_nodes.parsers.family import is_leaf
+from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.pipeline.batches import Waiting, lacks_vector
 
 if TYPE_CHECKING:

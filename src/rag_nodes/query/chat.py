@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-from rag_nodes.models.function_words import content_words
+from rag_nodes.models.offline.function_words import content_words
 from rag_nodes.query.answering import messages, translated
 from rag_nodes.query.checks import check_whole
 from rag_nodes.query.events import Finished

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def _read_crawl(
     path: Path, limits: Limits, *, keep_duplicates: bool = False
 ) -> Iterator[Reading | ReadError]:
-    from rag_nodes.readers.firecrawl import read_firecrawl
+    from rag_nodes.readers.crawl.reader import read_firecrawl
 
     return read_firecrawl(path, limits, keep_duplicates=keep_duplicates)
 

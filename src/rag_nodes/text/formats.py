@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from rag_nodes import metadata as keys
-from rag_nodes.text.blocks import Block, scan_blocks
+from rag_nodes.text.markdown.blocks import Block, scan_blocks
 from rag_nodes.text.patterns import compiled
 from rag_nodes.text.plain import scan_plain_blocks
 

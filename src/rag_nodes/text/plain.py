@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rag_nodes.text.blocks import LONGEST_HEADING, Block, Kind
-from rag_nodes.text.markdown_lines import line_end, visible_end
+from rag_nodes.text.markdown.blocks import LONGEST_HEADING, Block, Kind
+from rag_nodes.text.markdown.lines import line_end, visible_end
 from rag_nodes.text.patterns import compiled
 from rag_nodes.text.spans import Span, trimmed
 

@@ -20,12 +20,12 @@ from llama_index.core.schema import (
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import load
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.family import is_leaf
 from rag_nodes.parsers.foreign.configuration import class_path, digest_of, shown_options
 from rag_nodes.parsers.foreign.pieces import Piece, check_splitter, overlap_of, pieces_of
 from rag_nodes.parsers.foreign.placing import Visible, place, place_window
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.origins import Origin
+from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.parsers.source import Cut, SourceText
 
 _NAMESPACE = uuid.UUID("1d0f7c5a-91a2-5f0c-8a34-3b1d0e6f7a58")

@@ -1,0 +1,1 @@
+"""The panel beside the tabs: documents, models, parsers and their options."""

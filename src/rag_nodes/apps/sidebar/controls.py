@@ -1,0 +1,330 @@
+"""The sidebar's controls: built once, their values read back as one `Choice`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+from pydantic import SecretStr
+
+from rag_nodes.apps.view.explained import parsers_explained
+from rag_nodes.apps.view.html import Html, tag
+from rag_nodes.apps.view.parts import count, notice, title_of
+from rag_nodes.parsers import COMPARED, PRESETS
+from rag_nodes.settings.answer_presets import ANSWER_PRESETS
+from rag_nodes.workspace.options import (
+    MOST_COLUMNS,
+    OPTIONS,
+    SECOND,
+    Choice,
+    default_of,
+    preset_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gradio.components import Component
+
+    from rag_nodes.settings import Settings
+
+BY_BUDGET = "Same token budget"
+BY_COUNT = "Same number of chunks"
+_PRESETS = {
+    "workbench": "workbench: gpt-4o, top 5",
+    "crawl": "crawl: top 3",
+    "pdf-qa": "pdf-qa: gpt-3.5-turbo, top 10",
+}
+"""Presets of answers and what they are called; a test compares them with `ANSWER_PRESETS`."""
+_LONGEST = 4096
+"""Tokens of the longest answer that can be chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """All components that make up a choice.
+
+    Attributes:
+        parsers: which presets to compare.
+        seconds: which of them to compare twice, with other parameters.
+        count: how many columns that makes.
+        groups: per name of a column, what holds its sliders.
+        sliders: name of the column and field of each slider.
+        retrieval: budget or number of chunks.
+        budget: context tokens per answer.
+        top_k: chunks per answer.
+        retrieval_only: whether answers are left out.
+        models: key, address, embedding model, answer model.
+        writing: similarity below which chunks are left out, temperature, longest answer.
+        preset: sets what a source document says about answers.
+    """
+
+    parsers: gr.CheckboxGroup
+    seconds: gr.Dropdown
+    count: gr.HTML
+    groups: dict[str, gr.Group]
+    sliders: dict[tuple[str, str], gr.Slider]
+    retrieval: gr.Radio
+    budget: gr.Slider
+    top_k: gr.Slider
+    retrieval_only: gr.Checkbox
+    models: tuple[gr.Textbox, ...] = field(repr=False)
+    writing: tuple[gr.Slider, ...]
+    preset: gr.Dropdown
+
+    @property
+    def inputs(self) -> list[Component]:
+        """What an event takes to get the values that `choice` reads."""
+        return [
+            self.parsers,
+            *self.sliders.values(),
+            self.retrieval,
+            self.budget,
+            self.top_k,
+            self.retrieval_only,
+            *self.models,
+            self.seconds,
+            *self.writing,
+        ]
+
+    def choice(self, values: Sequence[Any]) -> Choice:
+        """The values of `inputs` as a choice."""
+        parsers, *rest = values
+        numbers, rest = rest[: len(self.sliders)], rest[len(self.sliders) :]
+        retrieval, budget, top_k, retrieval_only, *typed = rest
+        key, api_base, embedding_model, llm_model, seconds, cutoff, temperature, longest = typed
+        columns = _columns(parsers, seconds)
+        options: dict[str, dict[str, float]] = {}
+        for (column, name), value in zip(self.sliders, numbers, strict=True):
+            if column in columns:
+                options.setdefault(column, {})[name] = number(value)
+        by_budget = retrieval == BY_BUDGET
+        key = (key or "").strip()
+        return Choice(
+            parsers=columns,
+            options=options,
+            budget=int(budget) if by_budget else None,
+            top_k=None if by_budget else int(top_k),
+            retrieval_only=bool(retrieval_only),
+            api_key=SecretStr(key) if key else None,
+            api_base=api_base or "",
+            embedding_model=embedding_model or "",
+            llm_model=llm_model or "",
+            similarity_cutoff=number(cutoff) or None,
+            temperature=number(temperature),
+            max_output_tokens=int(longest),
+        )
+
+    def shown(self, parsers: list[str] | None, seconds: list[str] | None) -> list[Any]:
+        """What `count` and `groups` become with these chosen."""
+        names = _columns(parsers, seconds)
+        return [_counted(len(names)), *(gr.Group(visible=one in names) for one in self.groups)]
+
+    def wire(self) -> None:
+        """Show only the sliders that have a meaning for what is chosen."""
+        gr.on(
+            [self.parsers.change, self.seconds.change],
+            self.shown,
+            [self.parsers, self.seconds],
+            [self.count, *self.groups.values()],
+            show_progress="hidden",
+            queue=False,
+            api_visibility="private",
+        )
+        self.preset.input(
+            _like_preset,
+            self.preset,
+            [self.retrieval, self.budget, self.top_k, *self.writing, self.models[-1]],
+            show_progress="hidden",
+            queue=False,
+            api_visibility="private",
+        )
+        self.retrieval.change(
+            lambda way: (gr.Slider(visible=way == BY_BUDGET), gr.Slider(visible=way == BY_COUNT)),
+            self.retrieval,
+            [self.budget, self.top_k],
+            show_progress="hidden",
+            queue=False,
+            api_visibility="private",
+        )
+
+
+def build_controls(settings: Settings) -> Controls:
+    """Build the controls inside the blocks that are open."""
+    first = list(COMPARED[:MOST_COLUMNS])
+    parsers = gr.CheckboxGroup(
+        [(preset.title, name) for name, preset in PRESETS.items()],
+        value=first,
+        label=f"Parsers to compare, up to {MOST_COLUMNS}",
+        elem_id="rn-parsers",
+    )
+    count = gr.HTML(_counted(len(first)), apply_default_css=False, elem_id="rn-columns")
+    with gr.Accordion("What each parser does", open=False):
+        gr.HTML(parsers_explained(), apply_default_css=False)
+    with gr.Accordion("Parameters", open=False, elem_id="rn-parameters"):
+        seconds = gr.Dropdown(
+            [(preset.title, name) for name, preset in PRESETS.items()],
+            multiselect=True,
+            value=[],
+            label="Compare twice, with other parameters",
+            info="Each adds a column with sliders of its own.",
+            elem_id="rn-seconds",
+        )
+        groups, sliders = _groups(first)
+    with gr.Accordion("Retrieval", open=False):
+        preset = gr.Dropdown(
+            [("choose", ""), *((title, name) for name, title in _PRESETS.items())],
+            value=settings.answer_preset or "",
+            label="As a source document says",
+            info="Sets the controls of retrieval and of the answer model.",
+            elem_id="rn-answer-preset",
+        )
+        retrieval, budget, top_k = _retrieval(settings)
+        cutoff = gr.Slider(
+            0,
+            1,
+            value=max(0, settings.similarity_cutoff or 0),
+            step=0.01,
+            label="Least similarity of a chunk",
+            info="Chunks of a lower cosine similarity are left out; 0 keeps all.",
+            elem_id="rn-cutoff",
+        )
+        retrieval_only = gr.Checkbox(
+            label="Show the chunks only", info="Nothing is answered, and no LLM is asked."
+        )
+    with gr.Accordion("Models and key", open=False):
+        models = _models(settings)
+        temperature = gr.Slider(
+            0, 2, value=settings.temperature, step=0.1, label="Temperature of the answer model"
+        )
+        longest = gr.Slider(
+            1,
+            max(_LONGEST, settings.max_output_tokens),
+            value=settings.max_output_tokens,
+            step=1,
+            label="Longest answer, tokens",
+        )
+    return Controls(
+        parsers=parsers,
+        seconds=seconds,
+        count=count,
+        groups=groups,
+        sliders=sliders,
+        retrieval=retrieval,
+        budget=budget,
+        top_k=top_k,
+        retrieval_only=retrieval_only,
+        models=models,
+        writing=(cutoff, temperature, longest),
+        preset=preset,
+    )
+
+
+def _like_preset(name: str | None) -> list[Any]:
+    """The controls of retrieval and answer model as a preset says; unchanged for no preset."""
+    preset = ANSWER_PRESETS.get(name or "")
+    if preset is None:
+        return [gr.skip() for _ in range(7)]
+    given = (
+        gr.Slider(value=preset[field]) if field in preset else gr.skip()
+        for field in ("temperature", "max_output_tokens")
+    )
+    return [
+        gr.Radio(value=BY_COUNT),
+        gr.Slider(visible=False),
+        gr.Slider(value=preset["top_k"], visible=True),
+        gr.Slider(value=preset.get("similarity_cutoff", 0)),
+        *given,
+        gr.Textbox(value=preset["llm_model"]) if "llm_model" in preset else gr.skip(),
+    ]
+
+
+def _columns(parsers: Sequence[str] | None, seconds: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of the columns, second copies beside the first; only presets count."""
+    wanted = {*(parsers or ()), *(one + SECOND for one in seconds or ())}
+    return tuple(name for one in PRESETS for name in (one, one + SECOND) if name in wanted)
+
+
+def _counted(number: int) -> Html:
+    said = f"{count(number, 'column')} of {MOST_COLUMNS}"
+    if number <= MOST_COLUMNS:
+        return tag("p", said, cls="rn-quiet", role="status")
+    return notice("warning", f"{said}: untick {number - MOST_COLUMNS}")
+
+
+def _groups(shown: Sequence[str]) -> tuple[dict[str, gr.Group], dict[tuple[str, str], gr.Slider]]:
+    """The sliders of every preset and of its second copy; only those of `shown` are visible."""
+    groups: dict[str, gr.Group] = {}
+    sliders: dict[tuple[str, str], gr.Slider] = {}
+    for name in [one + copy for one in OPTIONS for copy in ("", SECOND)]:
+        with gr.Group(visible=name in shown) as groups[name]:
+            sliders |= _sliders(name)
+    return groups, sliders
+
+
+def _sliders(name: str) -> dict[tuple[str, str], gr.Slider]:
+    return {
+        (name, option.field): gr.Slider(
+            option.minimum,
+            option.maximum,
+            value=default_of(name, option),
+            step=option.step,
+            label=f"{title_of(name)}: {option.label[:1].lower()}{option.label[1:]}",
+        )
+        for option in OPTIONS[preset_of(name)]
+    }
+
+
+def _retrieval(settings: Settings) -> tuple[gr.Radio, gr.Slider, gr.Slider]:
+    by_budget = settings.top_k is None
+    return (
+        gr.Radio(
+            [BY_BUDGET, BY_COUNT],
+            value=BY_BUDGET if by_budget else BY_COUNT,
+            label="What every parser gets",
+            info="With the same number of chunks, larger chunks win by size.",
+        ),
+        gr.Slider(
+            200,
+            8000,
+            value=settings.budget or 1500,
+            step=100,
+            label="Context tokens per answer",
+            visible=by_budget,
+        ),
+        gr.Slider(
+            1,
+            20,
+            value=settings.top_k or 5,
+            step=1,
+            label="Chunks per answer",
+            visible=not by_budget,
+        ),
+    )
+
+
+def _models(settings: Settings) -> tuple[gr.Textbox, ...]:
+    return (
+        gr.Textbox(
+            value="",
+            type="password",
+            label="API key",
+            placeholder="sk-…",
+            info="Kept in this session's memory only. Without one, everything runs offline.",
+            html_attributes=gr.InputHTMLAttributes(autocomplete="off"),
+        ),
+        gr.Textbox(
+            value="",
+            label="Address of a compatible server (api_base)",
+            placeholder="https://host/v1",
+            info="Empty for OpenAI itself.",
+        ),
+        gr.Textbox(value="", label="Embedding model", placeholder=settings.embedding_model),
+        gr.Textbox(value="", label="Answer model", placeholder=settings.llm_model),
+    )
+
+
+def number(value: float) -> float:
+    """Sliders send 750.0 for 750, which parsers refuse to take for a whole number of tokens."""
+    return int(value) if float(value).is_integer() else value

@@ -1,0 +1,1 @@
+"""Where each parser cut the documents."""

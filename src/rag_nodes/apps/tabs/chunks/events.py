@@ -1,0 +1,195 @@
+"""What happens in the chunk view: a visitor's choice in, one drawn page of their document out."""
+
+from __future__ import annotations
+
+# At runtime, since Gradio evaluates the annotations of its events.
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import gradio as gr
+from gradio.processing_utils import save_bytes_to_cache
+from gradio.utils import get_upload_folder
+
+from rag_nodes.apps.tabs.chunks.files import as_csv, as_json
+from rag_nodes.apps.view.document import Drawing, document_page, page_at, page_starts
+from rag_nodes.apps.view.html import Html, tag
+from rag_nodes.apps.view.parts import notice, title_of
+from rag_nodes.apps.view.statistics import statistics
+from rag_nodes.errors import RagNodesError
+from rag_nodes.metadata import TOKEN_COUNT, remarks
+from rag_nodes.workspace.cuts import span_of
+
+if TYPE_CHECKING:
+    from rag_nodes.apps.visitors import AllCuts
+    from rag_nodes.workspace.cuts import Cuts
+
+EMPTY = tag(
+    "div",
+    tag("h2", "See where each parser cuts"),
+    tag("p", "The text and its chunks appear here as soon as a document is loaded and cut."),
+    cls="rn-empty",
+)
+OUTPUTS = 7
+"""Values every event of the view returns."""
+
+
+class Place(NamedTuple):
+    """What of a session's chunks to show; anything that does not exist falls back to the first.
+
+    Attributes:
+        strategy: a parser of the comparison.
+        document: id of a document.
+        page: page of the view, counted from 1.
+        chosen: position of a chunk to point out, counted from 0; its page is shown.
+    """
+
+    strategy: str | None = None
+    document: str | None = None
+    page: int = 1
+    chosen: int | None = None
+
+
+class ChunksEvents:
+    """What the events do: find the visitor's chunks, draw what was asked for.
+
+    All but the exports return values for: shown key, controls, document, strategy, page, summary,
+    drawing.
+
+    Args:
+        cuts: of every session.
+    """
+
+    def __init__(self, cuts: AllCuts) -> None:
+        self._cuts = cuts
+
+    def refresh(
+        self, shown: str, strategy: str, document: str, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """Draw what the session holds now, unless that is on the page already."""
+        cuts = self._cuts.of_request(request)
+        if shown == (cuts.key if cuts else ""):
+            return (gr.skip(),) * OUTPUTS
+        return self._draw(cuts, Place(strategy, document))
+
+    def choose(self, strategy: str, document: str, request: gr.Request) -> tuple[Any, ...]:
+        """Another strategy or document, from its beginning."""
+        return self._draw(self._cuts.of_request(request), Place(strategy, document))
+
+    def jump(
+        self, strategy: str, document: str, page: float | None, request: gr.Request
+    ) -> tuple[Any, ...]:
+        """The page that was typed in."""
+        place = Place(strategy, document, int(page or 1))
+        return self._draw(self._cuts.of_request(request), place)
+
+    def turn(self, step: int) -> Callable[..., tuple[Any, ...]]:
+        """An event that goes some pages on."""
+
+        def turn_page(
+            strategy: str, document: str, page: float | None, request: gr.Request
+        ) -> tuple[Any, ...]:
+            return self.jump(strategy, document, (page or 1) + step, request)
+
+        return turn_page
+
+    def open(self, place: Place, request: gr.Request) -> tuple[Any, ...]:
+        """A chunk that another tab points at."""
+        return self._draw(self._cuts.of_request(request), place)
+
+    def export(
+        self, kind: str, write: Callable[[Cuts, str], bytes]
+    ) -> Callable[[str, gr.Request], Any]:
+        """An event that makes the file of all chunks of a strategy.
+
+        Args:
+            kind: ending of the file's name.
+            write: makes its content.
+        """
+
+        def export_chunks(strategy: str, request: gr.Request) -> str:
+            cuts = self._cuts.of_request(request)
+            if cuts is None or strategy not in cuts.strategies:
+                raise gr.Error("Nothing to export: load a document first.", print_exception=False)
+            try:
+                content = write(cuts, strategy)
+            except RagNodesError as error:
+                raise gr.Error(str(error), print_exception=False) from error
+            name = f"chunks-{strategy}.{kind}"
+            return str(save_bytes_to_cache(content, name, get_upload_folder()))
+
+        return export_chunks
+
+    @property
+    def export_json(self) -> Callable[[str, gr.Request], Any]:
+        """An event that makes a JSON file."""
+        return self.export("json", as_json)
+
+    @property
+    def export_csv(self) -> Callable[[str, gr.Request], Any]:
+        """An event that makes a CSV file."""
+        return self.export("csv", as_csv)
+
+    def _draw(self, cuts: Cuts | None, place: Place) -> tuple[Any, ...]:
+        if cuts is None or not cuts.documents:
+            keep = (gr.skip(),) * 3
+            return "", gr.Column(visible=False), *keep, "", EMPTY
+        strategy = _one_of(cuts.strategies, place.strategy)
+        document = _one_of(tuple(cuts.documents), place.document)
+        pages = page_starts(cuts.text_of(document))
+        try:
+            drawing = _drawing(cuts, strategy, document, place, pages)
+            summary, page = _summary(cuts, strategy, document), drawing.page
+            drawn = document_page(drawing)
+        except RagNodesError as error:
+            summary, page, drawn = Html(""), 1, notice("error", str(error))
+        return (
+            cuts.key,
+            gr.Column(visible=True),
+            gr.Dropdown(choices=_documents(cuts), value=document),
+            gr.Radio(choices=[(title_of(one), one) for one in cuts.strategies], value=strategy),
+            gr.Number(value=page, maximum=len(pages), label=f"Page of {len(pages):,}"),
+            summary,
+            drawn,
+        )
+
+
+def _one_of(known: tuple[str, ...], wanted: str | None) -> str:
+    return wanted if wanted in known else known[0]
+
+
+def _documents(cuts: Cuts) -> list[tuple[str, str]]:
+    """Names and ids; equal names are numbered, since Gradio finds a choice by its name."""
+    seen: dict[str, int] = {}
+    choices = []
+    for document in cuts.documents:
+        name = cuts.name_of(document)
+        seen[name] = seen.get(name, 0) + 1
+        choices.append((f"{name} ({seen[name]})" if seen[name] > 1 else name, document))
+    return choices
+
+
+def _drawing(cuts: Cuts, strategy: str, document: str, place: Place, pages: list[int]) -> Drawing:
+    nodes = cuts.nodes(strategy, document)
+    chosen = place.chosen if place.chosen is not None and 0 <= place.chosen < len(nodes) else None
+    page = page_at(pages, span_of(nodes[chosen]).start) if chosen is not None else place.page
+    return Drawing(
+        strategy=strategy,
+        text=cuts.text_of(document),
+        nodes=nodes,
+        starts=pages,
+        page=min(max(page, 1), len(pages)),
+        chosen=chosen,
+    )
+
+
+def _summary(cuts: Cuts, strategy: str, document: str) -> Html:
+    parser = cuts.comparison.parsers[strategy]
+    known = cuts.comparison.statistics.get(strategy)
+    nodes = cuts.nodes(strategy, document)
+    sizes = [int(one.metadata.get(TOKEN_COUNT) or 0) for one in nodes]
+    if not sizes:
+        why = known.error if known and known.error else "this parser made no chunk of it"
+        return notice("error", why)
+    configuration = {"class": parser.class_name(), **parser.to_dict()}
+    said = remarks(one.metadata for one in nodes)
+    return statistics(strategy, configuration, sizes, cuts.tally(strategy, document), said)

@@ -1,0 +1,111 @@
+"""The chunk view: a document with the boundaries and overlaps of one strategy drawn into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents
+
+if TYPE_CHECKING:
+    from rag_nodes.apps.visitors import AllCuts
+
+_AT_ONCE = 8
+"""Visitors whose pages are drawn at the same time."""
+_FOLLOW = """const mark = (event) => event.target.closest?.('.rn-start, .rn-piece');
+const number = (one) => (one.dataset.to || one.id).replace('rn-piece-', '');
+const parts = (one) => element.querySelectorAll(`[data-k~="${number(one)}"]`);
+const light = (on) => (event) => {
+  const one = mark(event);
+  if (one) parts(one).forEach((part) => part.classList.toggle('rn-lit', on));
+};
+for (const name of ['mouseover', 'focusin']) element.addEventListener(name, light(true));
+for (const name of ['mouseout', 'focusout']) element.addEventListener(name, light(false));
+element.addEventListener('click', (event) => {
+  const start = event.target.closest('button.rn-start');
+  const piece = start && document.getElementById(start.dataset.to);
+  if (!piece) return;
+  element.querySelectorAll('.rn-shown').forEach((one) => one.classList.remove('rn-shown'));
+  [piece, ...parts(start)].forEach((one) => one.classList.add('rn-shown'));
+  piece.querySelector('details').open = true;
+  piece.scrollIntoView({behavior: 'smooth', block: 'nearest'});
+});"""
+"""A mark lights up its chunk while it is pointed at or has the focus, and opens its facts."""
+_TO_CHOSEN = """() => setTimeout(() => {
+  const mark = document.querySelector('.rn-start.rn-chosen');
+  if (mark) { mark.scrollIntoView({block: 'center'}); mark.focus({preventScroll: true}); }
+}, 300)"""
+_SAVE = """() => setTimeout(() => document.querySelector('#rn-save-{kind}')?.click(), 150)"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunksTab:
+    """The components of the view, for tabs that open a chunk in it.
+
+    Attributes:
+        events: what draws them.
+        shown: key of the cuts that are on the page; "" for none.
+        outputs: what every event of the view gives values for, `shown` first.
+        chosen: what identifies the view to be refreshed: strategy and document.
+        to_chosen: JavaScript that brings the chosen chunk into view.
+    """
+
+    events: ChunksEvents
+    shown: gr.State
+    outputs: list[Any]
+    chosen: list[Any]
+    to_chosen: str = _TO_CHOSEN
+
+
+def build_chunks_tab(cuts: AllCuts) -> ChunksTab:
+    """Build and wire the view inside the blocks that are open.
+
+    Args:
+        cuts: of every session.
+    """
+    events = ChunksEvents(cuts)
+    shown = gr.State("")
+    with gr.Column(elem_id="rn-chunks-tab", elem_classes="rn-tab"):
+        with gr.Column(visible=False, elem_id="rn-chunks-controls") as controls:
+            with gr.Row(elem_classes="rn-choose"):
+                document = gr.Dropdown(label="Document", elem_id="rn-chunks-document", scale=1)
+                strategy = gr.Radio(label="Parser", elem_id="rn-chunks-strategy", scale=2)
+            summary = gr.HTML(apply_default_css=False, elem_id="rn-chunks-summary")
+            with gr.Row(elem_classes="rn-pager", elem_id="rn-chunks-pager"):
+                back = gr.Button("Previous", size="sm", scale=0, min_width=90)
+                page = gr.Number(1, label="Page", precision=0, minimum=1, scale=0, min_width=110)
+                forth = gr.Button("Next", size="sm", scale=0, min_width=90)
+                buttons = {kind: _export_button(kind) for kind in ("json", "csv")}
+            # What saves a file once it is made; files can be large, so none is made in advance.
+            files = {
+                kind: gr.DownloadButton(f"Save {kind}", elem_id=f"rn-save-{kind}")
+                for kind in buttons
+            }
+        drawing = gr.HTML(
+            EMPTY, js_on_load=_FOLLOW, apply_default_css=False, elem_id="rn-chunks-drawing"
+        )
+    outputs = [shown, controls, document, strategy, page, summary, drawing]
+    common: dict[str, Any] = {
+        "outputs": outputs,
+        "show_progress": "hidden",
+        "concurrency_limit": _AT_ONCE,
+        "concurrency_id": "chunks",
+        "trigger_mode": "always_last",
+        "api_visibility": "private",
+    }
+    gr.on([document.input, strategy.input], events.choose, [strategy, document], **common)
+    page.input(events.jump, [strategy, document, page], **common)
+    back.click(events.turn(-1), [strategy, document, page], **common)
+    forth.click(events.turn(1), [strategy, document, page], **common)
+    for kind, make in (("json", events.export_json), ("csv", events.export_csv)):
+        made = buttons[kind].click(
+            make, strategy, files[kind], concurrency_limit=_AT_ONCE, api_visibility="private"
+        )
+        made.success(None, js=_SAVE.replace("{kind}", kind), api_visibility="private")
+    return ChunksTab(events, shown, outputs, [strategy, document])
+
+
+def _export_button(kind: str) -> gr.Button:
+    return gr.Button(f"Export {kind.upper()}", size="sm", scale=0, min_width=110)

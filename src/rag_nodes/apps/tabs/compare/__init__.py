@@ -1,0 +1,1 @@
+"""One question, one column per parser."""

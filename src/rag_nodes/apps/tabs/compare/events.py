@@ -1,0 +1,194 @@
+"""What happens in the comparison: a visitor's action in, rendered parts of the page out."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+# At runtime, since Gradio evaluates the annotations of its events.
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from rag_nodes.apps.view.history import history
+from rag_nodes.apps.view.html import tag
+from rag_nodes.apps.visitors import session_of
+from rag_nodes.apps.votes.events import VoteEvents
+from rag_nodes.apps.votes.verdicts import Sent
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.workspace.options import MOST_QUESTION
+from rag_nodes.workspace.turns import AT_FIRST
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rag_nodes.workspace.session import Session
+    from rag_nodes.workspace.sessions import Sessions
+    from rag_nodes.workspace.turns import Growing
+
+logger = logging.getLogger(__name__)
+
+PLACEHOLDER = "Type your question here..."
+NOT_YET = "Upload a document first"
+FRAME = 0.15
+"""Seconds between two pictures of answers that grow."""
+_FAULT = (
+    "The question could not be answered, by a fault of the app ({}); you can ask on. Whoever runs "
+    "the app finds the reason in its log."
+)
+_STOPPABLE, _NOT_STOPPABLE = gr.Button(visible=True), gr.Button(visible=False)
+
+
+class CompareEvents:
+    """What the events do: find the visitor's session, call it, render what it returns.
+
+    Args:
+        sessions: where each visitor's work is.
+    """
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+        self._votes = VoteEvents(sessions.votes)
+
+    def ask(self, question: str, blind: bool, request: gr.Request) -> Iterator[tuple[Any, ...]]:  # noqa: FBT001 - the value of a checkbox
+        """Answer a question: first the empty columns, then the answers as they grow."""
+        question = str(question or "").strip()  # a script may send anything
+        if not question:
+            raise gr.Error("Type a question first.", print_exception=False)
+        if len(question) > MOST_QUESTION:
+            message = f"Ask in at most {MOST_QUESTION:,} characters."
+            raise gr.Error(message, print_exception=False)
+        session = session_of(self._sessions, request)
+        try:
+            yield from _pictures(session, session.stream(question, blind=bool(blind)))
+        except ConfigurationError as error:
+            raise gr.Error(str(error), print_exception=False) from error
+        except Exception as error:
+            # Whatever it was, the visitor can go on: the box is open again, and says what happened.
+            logger.exception("a question could not be answered")
+            yield _page(session), _question_box(session), _NOT_STOPPABLE
+            raise gr.Error(_FAULT.format(type(error).__name__), print_exception=False) from error
+
+    def stop(self, request: gr.Request) -> None:
+        """End the answers that are being written."""
+        session_of(self._sessions, request).stop()
+
+    def stop_one(self, request: gr.Request, event: gr.EventData) -> None:
+        """End one of them."""
+        sent = _sent(event)
+        session_of(self._sessions, request).stop_one(sent.turn, sent.column)
+
+    def clear(self, request: gr.Request) -> str:
+        """Forget the questions."""
+        session = session_of(self._sessions, request)
+        session.clear()
+        return _page(session)
+
+    def pick(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
+        """A vote, or a look at earlier questions.
+
+        Returns:
+            What is above the question box, and the votes.
+        """
+        session, sent = session_of(self._sessions, request), _sent(event)
+        if sent.act == "earlier":
+            session.history.shown += AT_FIRST
+            return _page(session), gr.skip()
+        if sent.act in {"best", "helpful"} and self._votes.cast(session.history, sent):
+            return _page(session), self._votes.panel()
+        return gr.skip(), gr.skip()
+
+    def show_votes(self) -> str:
+        """All votes, as they are now."""
+        return self._votes.panel()
+
+    def change_votes(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
+        """Delete the visitor's votes, after asking.
+
+        Returns:
+            What is above the question box, and the votes.
+        """
+        session, sent = session_of(self._sessions, request), _sent(event)
+        if sent.act == "deleted":
+            self._votes.delete(session.history, sent.voter)
+            return _page(session), self._votes.panel()
+        return gr.skip(), self._votes.panel(asking=sent.act == "delete")
+
+
+def _pictures(
+    session: Session, answers: Iterator[tuple[Growing, ...]]
+) -> Iterator[tuple[Any, ...]]:
+    """What the page shows while answers grow, and once they have ended."""
+    frames = _Frames()
+    for growing in answers:
+        if frames.is_first():
+            yield _page(session), gr.Textbox("", interactive=False), _STOPPABLE
+        elif frames.is_due(growing):
+            yield _page(session), gr.skip(), gr.skip()
+    yield _page(session), _question_box(session), _NOT_STOPPABLE
+
+
+class _Frames:
+    """Which of many looks at growing answers are worth a picture."""
+
+    def __init__(self) -> None:
+        self._shown: float | None = None
+        self._ended = 0
+
+    def is_first(self) -> bool:
+        """True once."""
+        first = self._shown is None
+        self._shown = self._shown or time.monotonic()
+        return first
+
+    def is_due(self, growing: Sequence[Growing]) -> bool:
+        """True after a while, and when a column has ended: the others may be silent for long."""
+        ended = sum(one.ended for one in growing)
+        now = time.monotonic()
+        if ended == self._ended and now - (self._shown or 0) < FRAME:
+            return False
+        self._shown, self._ended = now, ended
+        return True
+
+
+def _sent(event: gr.EventData) -> Sent:
+    return Sent.of(event._data)  # noqa: SLF001 - Gradio's only way
+
+
+def _page(session: Session) -> str:
+    """Everything above the question box."""
+    turns = session.history
+    return history(turns.all, ready=session.ready, asking=session.asking, shown=turns.shown)
+
+
+def while_loading() -> tuple[Any, ...]:
+    """What becomes of the comparison while documents are loaded; see `CompareTab.loading`."""
+    waiting = gr.Textbox(placeholder="Processing", interactive=False)
+    return gr.skip(), waiting, gr.skip(), tag("p", "Processing the documents", cls="rn-quiet")
+
+
+def after_loading(session: Session, example: Path | None) -> tuple[Any, ...]:
+    """The comparison once loading has ended, well or not.
+
+    Args:
+        session: of the visitor.
+        example: the document that the suggested questions are about.
+    """
+    return (
+        _page(session),
+        _question_box(session),
+        gr.Row(visible=session.ready and session.paths == (example,)),
+        "",
+    )
+
+
+def _question_box(session: Session) -> gr.Textbox:
+    """Open once there is something to ask (S0-17).
+
+    Without a value: Gradio sends an event's last values a second time, when a visitor may type.
+    """
+    return gr.Textbox(
+        interactive=session.ready,
+        placeholder=PLACEHOLDER if session.ready else NOT_YET,
+    )

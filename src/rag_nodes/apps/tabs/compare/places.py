@@ -1,0 +1,84 @@
+"""From a chunk below an answer to the same chunk in its document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from rag_nodes.apps.tabs.chunks.events import OUTPUTS, Place
+from rag_nodes.apps.visitors import session_of
+from rag_nodes.apps.votes.verdicts import Sent, column_at
+from rag_nodes.errors import RagNodesError
+
+if TYPE_CHECKING:
+    from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+    from rag_nodes.apps.visitors import AllCuts
+    from rag_nodes.query import Hit
+    from rag_nodes.workspace.cuts import Cuts
+    from rag_nodes.workspace.session import Session
+    from rag_nodes.workspace.sessions import Sessions
+
+GONE = "These chunks are gone: the documents were cut anew since."
+
+
+class PlaceEvents:
+    """What the event does.
+
+    Args:
+        sessions: where each visitor's work is.
+        cuts: of every session.
+        chunks: draws the chunk.
+    """
+
+    def __init__(self, sessions: Sessions, cuts: AllCuts, chunks: ChunksEvents) -> None:
+        self._sessions = sessions
+        self._cuts = cuts
+        self._chunks = chunks
+
+    def open(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
+        """The chunk that was chosen, in the tab that draws chunks.
+
+        Returns:
+            The tabs, and what every event of that tab returns.
+        """
+        sent = Sent.of(event._data)  # noqa: SLF001 - Gradio's only way
+        found = _hit(session_of(self._sessions, request), sent)
+        if found is None:
+            return (gr.skip(),) * (OUTPUTS + 1)
+        place = _place(self._cuts.of_request(request), *found)
+        if place is None:
+            gr.Warning(GONE)
+            return (gr.skip(),) * (OUTPUTS + 1)
+        return gr.Tabs(selected="chunks"), *self._chunks.open(place, request)
+
+
+def _hit(session: Session, sent: Sent) -> tuple[str, str, Hit] | None:
+    """The chunk with the parser's name and fingerprint; None where there is none to show."""
+    turn = next((one for one in session.turns if one.number == sent.turn), None)
+    one = column_at(turn, sent.column) if turn and not turn.hidden else None
+    if one is None or one.answer is None:
+        return None
+    hit = next((hit for hit in one.answer.hits if hit.rank == sent.rank), None)
+    return (one.name, str(one.parser["fingerprint"]), hit) if hit else None
+
+
+def _place(cuts: Cuts | None, strategy: str, fingerprint: str, hit: Hit) -> Place | None:
+    """Where it is among the chunks as they are cut now."""
+    document = hit.node.ref_doc_id
+    if cuts is None or document is None or document not in cuts.documents:
+        return None
+    parser = cuts.comparison.parsers.get(strategy)
+    if parser is None or parser.fingerprint != fingerprint:
+        return None
+    try:
+        nodes = cuts.nodes(strategy, document)
+    except RagNodesError:
+        return None
+    ids = [node.node_id for node in nodes]
+    if hit.node.node_id in ids:
+        return Place(strategy, document, chosen=ids.index(hit.node.node_id))
+    # What was joined for the answer has an id of its own; it begins in one of these.
+    start = hit.node.start_char_idx or 0
+    ends = (position for position, node in enumerate(nodes) if (node.end_char_idx or 0) > start)
+    return Place(strategy, document, chosen=next(ends, None))

@@ -1,0 +1,1 @@
+"""What the chunks of each parser are like."""

@@ -1,0 +1,108 @@
+"""What happens in the evaluation: measures when the tab opens, the chunks behind one on demand."""
+
+from __future__ import annotations
+
+import re
+
+# At runtime, since Gradio evaluates the annotations of its events.
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from rag_nodes.apps.tabs.chunks.events import OUTPUTS, Place
+from rag_nodes.apps.view.evaluation import MEASURES, Judged, evaluation, measuring
+from rag_nodes.apps.view.findings import findings
+from rag_nodes.apps.view.html import Html, tag
+from rag_nodes.apps.view.parts import notice
+from rag_nodes.errors import RagNodesError
+from rag_nodes.models.prices import price_of
+
+if TYPE_CHECKING:
+    from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+    from rag_nodes.apps.visitors import AllCuts
+    from rag_nodes.workspace.cuts import Cuts
+
+EMPTY = tag(
+    "div",
+    tag("h2", "Measure the chunks, without a question"),
+    tag("p", "Sizes, boundaries, overlap, cohesion and cost appear here once a document is cut."),
+    cls="rn-empty",
+)
+_NUMBER = re.compile(r"[0-9]{1,9}")
+HINT = tag("p", "Choose an underlined number to see the chunks behind it.", cls="rn-quiet")
+
+
+class EvaluateEvents:
+    """What the events do.
+
+    Args:
+        cuts: of every session.
+        chunks: draws a chunk that was chosen here.
+    """
+
+    def __init__(self, cuts: AllCuts, chunks: ChunksEvents) -> None:
+        self._cuts = cuts
+        self._chunks = chunks
+
+    def refresh(self, shown: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
+        """Measure what the session holds now, unless that is on the page already.
+
+        Yields:
+            Shown key, table, and the list behind a number.
+        """
+        cuts = self._cuts.of_request(request)
+        if shown == (cuts.key if cuts else ""):
+            yield (gr.skip(),) * 3
+            return
+        if cuts is None or not cuts.documents:
+            yield "", EMPTY, ""
+            return
+        yield cuts.key, measuring(cuts.strategies), HINT
+        # Gradio sends the last values a second time, when a list may stand in the hint's place.
+        yield cuts.key, evaluation([_judged(cuts, one) for one in cuts.strategies]), gr.skip()
+
+    def drill(self, request: gr.Request, event: gr.EventData) -> Html:
+        """The chunks behind the number that was chosen."""
+        cuts, asked = self._cuts.of_request(request), _sent(event)
+        measure, strategy = asked.get("measure", ""), asked.get("strategy", "")
+        if cuts is None or strategy not in cuts.strategies or measure not in MEASURES:
+            return notice("warning", "These chunks are gone: open the tab again.")
+        try:
+            found = cuts.measured(strategy).of(*MEASURES[measure].problems)
+        except RagNodesError as error:
+            return notice("error", str(error))
+        texts = {one: cuts.text_of(one) for one in cuts.documents}
+        names = {one: cuts.name_of(one) for one in cuts.documents}
+        return findings(measure, strategy, found, texts, names)
+
+    def open(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
+        """The chunk that was chosen, in the tab that draws chunks."""
+        asked = _sent(event)
+        if not {"strategy", "document", "chunk"} <= set(asked):
+            return (gr.skip(),) * (OUTPUTS + 1)
+        chosen = int(asked["chunk"]) if _NUMBER.fullmatch(asked["chunk"]) else None
+        place = Place(asked["strategy"], asked["document"], chosen=chosen)
+        return gr.Tabs(selected="chunks"), *self._chunks.open(place, request)
+
+
+def _sent(event: gr.EventData) -> dict[str, str]:
+    """The texts the page sent along; a script may send anything, and what is no text is nothing."""
+    sent = event._data  # noqa: SLF001 - Gradio's only way
+    values = sent if isinstance(sent, dict) else {}
+    return {name: one for name, one in values.items() if isinstance(one, str)}
+
+
+def _judged(cuts: Cuts, strategy: str) -> Judged:
+    price = _price(cuts)
+    try:
+        return Judged(strategy, cuts.measured(strategy), price)
+    except RagNodesError as error:
+        return Judged(strategy, None, price, str(error))
+
+
+def _price(cuts: Cuts) -> float | None:
+    """US dollars per million tokens of the embedding model, the configured price first."""
+    models, configured = cuts.comparison.models, cuts.comparison.options.prices
+    price = price_of(models.embedding_name, configured)
+    return None if price is None else price[0]

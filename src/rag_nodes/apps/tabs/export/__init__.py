@@ -1,0 +1,1 @@
+"""The comparison as a script to run elsewhere."""

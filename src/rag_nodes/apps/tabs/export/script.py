@@ -1,0 +1,229 @@
+"""A strategy of the session as a Python script that does the same outside of the app."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import ParentChildNodeParser, get_parser
+from rag_nodes.query import QueryOptions
+from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
+from rag_nodes.workspace.options import preset_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rag_nodes.compare import Comparison
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+
+_NOT_OPTIONS = frozenset({"class_name", "output_version"})
+"""What a parser serialises beside its options."""
+_EMBEDDERS = ("embed_model", "sentence_model")
+"""Options that take an embedding model; it is named in `embedding` as well."""
+_ANSWERING = ("budget", "top_k", "mode", "fusion", "similarity_cutoff", "expand", "retrieval_only")
+"""Options of answers that are plain values."""
+
+_TEMPLATE = '''\
+"""Cut documents into chunks, store them in Qdrant, answer a question from them.
+
+    pip install "rag-nodes[{extras}]"   # its wheel first: no package index has it yet
+    python {file} handbook.pdf --question "What must be checked every day?"
+
+Run it as often as you like: the id of a chunk follows from its text, so nothing is stored twice.
+"""
+
+import argparse
+{imports_standard}import sys
+
+from llama_index.core.ingestion import IngestionPipeline
+{imports_llama}
+from rag_nodes.models import choose_models
+from rag_nodes.parsers import get_parser{imports_parsers}
+from rag_nodes.query import QueryOptions, RagNodesQueryEngine
+from rag_nodes.readers import read_all
+from rag_nodes.settings import Settings
+from rag_nodes.store import open_store, parser_collection
+
+{models}
+
+# How documents are cut; every chunk is an exact slice of its document.
+PARSER = get_parser({parser})
+
+# How much of what is found is read for an answer.
+OPTIONS = QueryOptions({options})
+{families}
+
+def read(paths):
+    """The documents that could be read; what is wrong with the others is said on stderr."""
+    documents = []
+    for result in read_all(paths):
+        if result.document is None:
+            print(result.error, file=sys.stderr)
+        else:
+            documents.append(result.document)
+    return documents
+
+
+def main():
+    """Ingest, ask, print the answer and the places it comes from."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("paths", nargs="+", help="files and folders")
+    arguments.add_argument("--question", required=True)
+    arguments.add_argument("--store", default="./rag_nodes_export", help="folder or Qdrant URL")
+    chosen = arguments.parse_args()
+
+    models = choose_models(SETTINGS)
+    parser = {parser_object}
+    collection = parser_collection("export", parser, models.embedding_name)
+    with open_store(chosen.store) as store:
+        # A QdrantVectorStore of LlamaIndex, with a BM25 vector beside each embedding.
+        vector_store = store.vector_store(collection)
+        pipeline = IngestionPipeline(
+            transformations=[{transformations}],
+            vector_store=vector_store,
+            disable_cache=True,
+        )
+        pipeline.run(documents=read(chosen.paths))
+        print(f"{{store.count(collection)}} chunks in {{collection}}", file=sys.stderr)
+
+        # A LlamaIndex query engine: engine.query(...) gives a LlamaIndex response.
+        engine = RagNodesQueryEngine(
+            store=store, collection=collection, models=models, options=OPTIONS
+        )
+        answer = engine.answer(chosen.question)
+    print(answer.text)
+    for citation in answer.citations:
+        page = f", page {{citation.page}}" if citation.page else ""
+        print(f"  [Source {{citation.number}}] {{citation.file_name}}{{page}}")
+
+
+if __name__ == "__main__":
+    main()
+'''
+_FAMILY_IMPORTS = """\
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.schema import TransformComponent
+"""
+_FAMILIES = '''
+
+class Families(TransformComponent):
+    """Embeds the children, which are found; parents go along without a vector, to be read."""
+
+    embedding: BaseEmbedding
+
+    def __call__(self, nodes, **kwargs):
+        self.embedding(leaf_nodes(nodes))
+        for node in nodes:
+            node.embedding = node.embedding or []
+        return nodes
+
+'''
+
+
+def script_name(strategy: str) -> str:
+    """File name of the script of a strategy."""
+    plain = "".join(letter if letter.isalnum() else "_" for letter in strategy)
+    return f"rag_{plain}.py"
+
+
+def script_of(comparison: Comparison, strategy: str) -> str:
+    """A script that ingests and answers as the session does, without any key in it.
+
+    Everything that was typed in stands in it as a Python literal, so none of it can be code.
+
+    Args:
+        comparison: parsers, models and options of the session.
+        strategy: name of the parser in it.
+
+    Raises:
+        ConfigurationError: no such parser.
+    """
+    parser = comparison.parsers.get(strategy)
+    if parser is None:
+        raise ConfigurationError(f"no parser {strategy!r} in this comparison: choose another")
+    preset = preset_of(strategy)
+    family = isinstance(parser, ParentChildNodeParser)
+    online = not comparison.models.offline
+    embedder = next((name for name in _EMBEDDERS if getattr(parser, name, None)), None)
+    embed = "Families(embedding=models.embedding)" if family else "models.embedding"
+    return _TEMPLATE.format(
+        extras="pdf,qdrant,openai" if online else "pdf,qdrant",
+        file=script_name(strategy),
+        imports_standard="import os\n" if online else "",
+        imports_llama=_FAMILY_IMPORTS if family else "",
+        imports_parsers=", leaf_nodes" if family else "",
+        models=_models(comparison.models),
+        parser=_arguments([repr(preset)], _parser_options(preset, parser, embedder)),
+        parser_object=(
+            f"PARSER.model_copy(update={{{embedder!r}: models.embedding}})"
+            if embedder
+            else "PARSER"
+        ),
+        options=_arguments([], _answer_options(comparison.options)),
+        families=_FAMILIES if family else "",
+        transformations=f"parser, {embed}",
+    )
+
+
+def _models(models: Models) -> str:
+    """The assignment of SETTINGS with a comment above it."""
+    chosen: dict[str, Any] = {"embedding": "lexical", "llm": "extractive"}
+    lines = ["# Models that need no key and no network."]
+    place: str | None = None
+    if models.embedding.class_name() == "RagNodesOpenAIEmbedding":
+        chosen |= {
+            "embedding": "openai",
+            "embedding_model": getattr(models.embedding, "model_name", ""),
+        }
+        place = getattr(models.embedding, "api_base", None)
+    if models.llm is not None:
+        chosen |= {"llm": "openai", "llm_model": models.answer_name}
+        for field, option in (("temperature", "temperature"), ("max_tokens", "max_output_tokens")):
+            chosen[option] = getattr(models.llm, field, None)
+        place = getattr(models.llm, "api_base", None)
+    if models.prompt != DEFAULT_PROMPT:
+        chosen["prompt"] = models.prompt
+    if models.system_prompt != DEFAULT_SYSTEM_PROMPT:
+        chosen["system_prompt"] = models.system_prompt
+    arguments = [f"{name}={value!r}" for name, value in chosen.items() if value is not None]
+    if not models.offline:
+        lines = [
+            "# The key is read from the environment, and sent to the address below or to OpenAI."
+        ]
+        arguments += [f"api_base={place!r}", 'api_key=os.environ.get("OPENAI_API_KEY")']
+    return "\n".join([*lines, f"SETTINGS = Settings({_wrapped(arguments)})"])
+
+
+def _parser_options(preset: str, parser: SpanNodeParser, embedder: str | None) -> dict[str, Any]:
+    """The options that differ from those of the preset."""
+    usual = get_parser(preset).to_dict()
+    left_out = _NOT_OPTIONS | ({"embedding"} if embedder else set())
+    return {
+        name: value
+        for name, value in parser.to_dict().items()
+        if name not in left_out and usual.get(name) != value
+    }
+
+
+def _answer_options(options: QueryOptions) -> dict[str, Any]:
+    """Room for context always, the rest where it differs from the default."""
+    usual = QueryOptions()
+    values = {name: getattr(options, name) for name in _ANSWERING}
+    return {
+        name: value
+        for name, value in values.items()
+        if name in {"budget", "top_k"} or value != getattr(usual, name)
+    }
+
+
+def _arguments(first: list[str], named: Mapping[str, Any]) -> str:
+    return _wrapped([*first, *(f"{name}={value!r}" for name, value in named.items())])
+
+
+def _wrapped(arguments: list[str]) -> str:
+    """On one line where they fit, else one below the other."""
+    line = ", ".join(arguments)
+    if len(line) <= 70:  # noqa: PLR2004 - with the name in front still under 100
+        return line
+    return "\n    " + ",\n    ".join(arguments) + ",\n"

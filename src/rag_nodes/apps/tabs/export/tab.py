@@ -1,0 +1,120 @@
+"""The export: the chosen strategy as a Python script to read, copy and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+from gradio.processing_utils import save_bytes_to_cache
+from gradio.utils import get_upload_folder
+
+from rag_nodes.apps.tabs.export.script import script_name, script_of
+from rag_nodes.apps.view.html import tag
+from rag_nodes.apps.view.parts import title_of
+
+if TYPE_CHECKING:
+    from rag_nodes.apps.visitors import AllCuts
+    from rag_nodes.workspace.cuts import Cuts
+
+EMPTY = tag(
+    "div",
+    tag("h2", "Take a parser with you"),
+    tag("p", "Load a document, choose a parser, and get a Python script that does the same."),
+    cls="rn-empty",
+)
+_ABOUT = tag(
+    "p",
+    "Reads, cuts, embeds, stores and answers as the comparison does, with LlamaIndex and Qdrant. "
+    "No key is in it.",
+    cls="rn-quiet",
+)
+
+
+class ExportEvents:
+    """What the events do.
+
+    Args:
+        cuts: of every session.
+    """
+
+    def __init__(self, cuts: AllCuts) -> None:
+        self._cuts = cuts
+
+    def refresh(self, shown: str, strategy: str, request: gr.Request) -> tuple[Any, ...]:
+        """The script for what the session holds now, unless that is on the page already.
+
+        Returns:
+            Shown key, note, content, strategy, code, file.
+        """
+        cuts = self._cuts.of_request(request)
+        if shown == (cuts.key if cuts else ""):
+            return (gr.skip(),) * 6
+        if cuts is None:
+            return "", EMPTY, gr.Column(visible=False), gr.skip(), "", None
+        chosen = strategy if strategy in cuts.strategies else cuts.strategies[0]
+        choices = [(title_of(one), one) for one in cuts.strategies]
+        radio = gr.Radio(choices=choices, value=chosen)
+        return cuts.key, _ABOUT, gr.Column(visible=True), radio, *_written(cuts, chosen)
+
+    def choose(self, strategy: str, request: gr.Request) -> tuple[Any, ...]:
+        """The script of another strategy.
+
+        Returns:
+            Code and file.
+        """
+        cuts = self._cuts.of_request(request)
+        if cuts is None or strategy not in cuts.strategies:
+            raise gr.Error("Nothing to export: load a document first.", print_exception=False)
+        return _written(cuts, strategy)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportTab:
+    """The components of the export.
+
+    Attributes:
+        events: what fills them.
+        inputs: what `refresh` takes.
+        outputs: what it gives values for.
+    """
+
+    events: ExportEvents
+    inputs: list[Any]
+    outputs: list[Any]
+
+
+def build_export_tab(cuts: AllCuts) -> ExportTab:
+    """Build and wire the export inside the blocks that are open.
+
+    Args:
+        cuts: of every session.
+    """
+    events = ExportEvents(cuts)
+    shown = gr.State("")
+    with gr.Column(elem_id="rn-export-tab", elem_classes="rn-tab"):
+        note = gr.HTML(EMPTY, apply_default_css=False)
+        with gr.Column(visible=False) as content:
+            with gr.Row(elem_classes="rn-choose"):
+                strategy = gr.Radio(label="Parser", elem_id="rn-export-strategy", scale=2)
+                file = gr.DownloadButton(
+                    "Download script", size="sm", scale=0, min_width=150, elem_id="rn-export-file"
+                )
+            code = gr.Code(
+                language="python",
+                label="Python script",
+                interactive=False,
+                wrap_lines=True,
+                buttons=["copy"],
+                elem_id="rn-export-code",
+            )
+    strategy.input(
+        events.choose, strategy, [code, file], show_progress="hidden", api_visibility="private"
+    )
+    return ExportTab(events, [shown, strategy], [shown, note, content, strategy, code, file])
+
+
+def _written(cuts: Cuts, strategy: str) -> tuple[str, str]:
+    script = script_of(cuts.comparison, strategy)
+    path = save_bytes_to_cache(script.encode(), script_name(strategy), get_upload_folder())
+    return script, str(path)

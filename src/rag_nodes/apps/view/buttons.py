@@ -1,0 +1,145 @@
+"""What can be clicked in a reply; the page sends the `data-` values along, see `Sent`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.view.html import Html, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LETTERS = "ABCDEFGHIJKLMNOP"
+"""What columns are called while their names are hidden."""
+
+
+def button(
+    act: str, label: str, spoken: str, cls: str = "", **attributes: str | int | None
+) -> Html:
+    """A small button.
+
+    Args:
+        act: what the server is told.
+        label: what it says.
+        spoken: the same for those who do not see what it stands beside.
+        cls: further classes.
+        attributes: further ones.
+    """
+    return tag(
+        "button",
+        label,
+        type="button",
+        data_act=act,
+        aria_label=spoken,
+        cls=f"rn-act {cls}".strip(),
+        **attributes,
+    )
+
+
+def stop(turn: int, column: int, name: str) -> Html:
+    """Ends one answer that is being written."""
+    return button("stop", "Stop", f"Stop {name}", "rn-stop-one", data_turn=turn, data_column=column)
+
+
+def helpful(turn: int, column: int, name: str, *, mark: bool | None) -> Html:
+    """Whether an answer was helpful; the pressed one can be taken back.
+
+    Args:
+        turn: number of the question.
+        column: place of the column.
+        name: of the column.
+        mark: what was said; None for nothing.
+    """
+    said = (("yes", True, "Helpful"), ("no", False, "Not helpful"))
+    return tag(
+        "div",
+        *(
+            button(
+                "helpful",
+                label,
+                f"{label}: {name}",
+                "rn-rate",
+                aria_pressed="true" if mark is value else "false",
+                data_turn=turn,
+                data_column=column,
+                data_verdict=verdict,
+            )
+            for verdict, value, label in said
+        ),
+        cls="rn-rates",
+        role="group",
+        aria_label=f"Was the answer of {name} helpful?",
+    )
+
+
+def choice(turn: int, columns: int) -> Html:
+    """Which of the answers without names is best.
+
+    Args:
+        turn: number of the question.
+        columns: how many there are.
+    """
+    letters = [
+        (LETTERS[position], f"Answer {LETTERS[position]} is best", str(position + 1))
+        for position in range(columns)
+    ]
+    others = [("Tie", "All are equally good", "tie"), ("All poor", "All are poor", "poor")]
+    return tag(
+        "div",
+        tag("span", "Which answer is best?", cls="rn-choice-label"),
+        *(
+            button("best", label, spoken, "rn-choose-one", data_turn=turn, data_verdict=verdict)
+            for label, spoken, verdict in letters + others
+        ),
+        tag("span", "The parsers' names appear after that.", cls="rn-quiet"),
+        cls="rn-choice",
+        role="group",
+        aria_label="Which answer is best?",
+    )
+
+
+def chosen(turn: int, winners: Sequence[str], columns: int) -> Html:
+    """What the visitor voted, once the names are known.
+
+    Args:
+        turn: number of the question.
+        winners: what the winners are called.
+        columns: how many answers there were.
+    """
+    if not winners:
+        said = "all answers are poor"
+    elif len(winners) == columns:
+        said = "a tie, all answers are equally good"
+    else:
+        said = f"{winners[0]} is best"
+    # Focus goes here when the buttons that were clicked disappear.
+    return tag(
+        "p",
+        tag("strong", "Your vote: "),
+        said,
+        cls="rn-chosen-vote",
+        id=f"rn-{turn}-vote",
+        tabindex=-1,
+    )
+
+
+def show_in_document(turn: int, column: int, rank: int) -> Html:
+    """Opens the tab that draws chunks, at this one."""
+    return button(
+        "open",
+        "Show in the document",
+        f"Show chunk {rank} in the document",
+        "rn-link",
+        data_turn=turn,
+        data_column=column,
+        data_rank=rank,
+    )
+
+
+def earlier(count: int) -> Html:
+    """Brings older questions back to the page.
+
+    Args:
+        count: how many there are.
+    """
+    return button("earlier", f"Show earlier ({count})", "Show earlier questions", "rn-earlier")

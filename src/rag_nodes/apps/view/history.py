@@ -1,0 +1,215 @@
+"""The main area: questions with a row of columns each, and what stands there before them."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.view.answers import Shown, column, growing_text
+from rag_nodes.apps.view.blind import hidden_column, letter_of
+from rag_nodes.apps.view.buttons import LETTERS, choice, chosen, earlier, stop
+from rag_nodes.apps.view.html import Html, tag
+from rag_nodes.apps.view.parts import colour_of, count, notice, title_of
+from rag_nodes.compare.evidence import found_also_by
+from rag_nodes.workspace.turns import AT_FIRST, MOST_TURNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rag_nodes.compare import ComparisonReport
+    from rag_nodes.workspace.turns import Asking, Growing, Turn
+
+logger = logging.getLogger(__name__)
+
+_GO_ON = "You can ask on; whoever runs the app finds the reason in its log."
+_STEPS = (
+    ("Upload", "PDF, Word, HTML, Markdown, CSV or text files, or try the example document."),
+    ("Choose", "up to four parsers, the ways to cut it; the first four are a good start."),
+    ("Ask", "and read the answers side by side, each with its page and its chunks."),
+)
+
+
+def history(
+    turns: Sequence[Turn],
+    *,
+    ready: bool,
+    asking: Asking | None = None,
+    shown: int = AT_FIRST,
+) -> Html:
+    """Everything above the question box.
+
+    Args:
+        turns: questions and answers, oldest first.
+        ready: a document is loaded.
+        asking: a question that is being answered.
+        shown: how many of the latest turns are drawn.
+    """
+    rows = [_drawn(turn.question, "rn-turn", partial(_turn, turn)) for turn in turns[-shown:]]
+    if asking is not None:
+        rows.append(_drawn(asking.question, "rn-pending", partial(_pending, asking)))
+    if not rows:
+        rows = [_asking() if ready else _welcome()]
+    # One line is announced: of everything, growing answers would be read out again and again.
+    said = tag("p", _said(turns, asking), cls="rn-said", role="status")
+    return tag("div", said, _before(turns, shown), *rows, cls="rn-history")
+
+
+def _drawn(question: str, cls: str, draw: Callable[[], Html]) -> Html:
+    """One question, or why it cannot be shown: a fault of ours takes no other question along."""
+    try:
+        return draw()
+    except Exception as error:
+        logger.exception("a reply could not be drawn")
+        kind = f"This cannot be shown, by a fault of the app ({type(error).__name__}). "
+        return _row(question, notice("error", kind, _GO_ON), cls)
+
+
+def _pending(asking: Asking) -> Html:
+    cells = [_grown(asking, position) for position in range(1, len(asking.growing) + 1)]
+    return _row(asking.question, _columns(cells), "rn-pending")
+
+
+def _said(turns: Sequence[Turn], asking: Asking | None) -> str:
+    """What screen readers announce."""
+    if asking is not None:
+        return "Answering"
+    if not turns:
+        return ""
+    report = turns[-1].report
+    done = [one for one in report.columns if one.answer] if report else []
+    return f"{count(len(done), 'answer')} to: {turns[-1].question}"
+
+
+def _before(turns: Sequence[Turn], shown: int) -> Html | None:
+    """The way to older turns, and where they end."""
+    left = len(turns) - shown
+    full = f"Only the last {MOST_TURNS} questions are kept." if len(turns) >= MOST_TURNS else None
+    if left <= 0 and not full:
+        return None
+    return tag("div", earlier(left) if left > 0 else None, full, cls="rn-before rn-quiet")
+
+
+def _turn(turn: Turn) -> Html:
+    if turn.report is None:
+        return _row(turn.question, notice("error", turn.error or "no answer"), "rn-turn")
+    columns = turn.columns
+    if turn.hidden:
+        cells = [
+            hidden_column(one, position, turn.stopped.get(one.name))
+            for position, one in enumerate(columns, start=1)
+        ]
+        vote = choice(turn.number, len(cells))
+        return _row(turn.question, _columns(cells), "rn-turn", vote, note=turn.report.models)
+    best = _best(turn.report)
+    shared = found_also_by({one.name: one.answer.hits for one in columns if one.answer})
+    cells = [
+        column(
+            one,
+            turn.scale,
+            Shown(
+                turn.number,
+                position,
+                best,
+                shared,
+                turn.marks.get(one.name),
+                lettered=bool(turn.order),
+                stopped=turn.stopped.get(one.name),
+                edges=turn.edges,
+            ),
+        )
+        for position, one in enumerate(columns, start=1)
+    ]
+    return _row(turn.question, _columns(cells), "rn-turn", _vote(turn), note=turn.report.models)
+
+
+def _vote(turn: Turn) -> Html | None:
+    if turn.winners is None:
+        return None
+    names = [
+        f"{LETTERS[position]} ({title_of(one.name)})"
+        for position, one in enumerate(turn.columns)
+        if one.name in turn.winners
+    ]
+    return chosen(turn.number, names, len(turn.columns))
+
+
+def _row(
+    question: str, content: Html, cls: str, vote: Html | None = None, note: str | None = None
+) -> Html:
+    return tag(
+        "section",
+        tag("h2", question, cls="rn-question", dir="auto"),
+        content,
+        vote,
+        tag("p", note, cls="rn-models") if note else None,
+        cls=cls,
+    )
+
+
+def _columns(cells: Sequence[Html]) -> Html:
+    return tag("div", *cells, cls=f"rn-columns rn-n{len(cells)}")
+
+
+def _grown(asking: Asking, position: int) -> Html:
+    """A column whose answer is being written; grey lines until its first word."""
+    one = asking.growing[position - 1]
+    name = letter_of(position) if asking.blind else title_of(one.name)
+    line = tag("span", cls="rn-bone")
+    bones = tag("div", line, line, line, cls="rn-bones", aria_hidden="true")
+    ended = tag("p", cls="rn-kind") if one.ended else bones
+    return tag(
+        "article",
+        tag(
+            "header",
+            tag("h3", name),
+            tag("p", _stage(one, blind=asking.blind), cls="rn-config"),
+            None if one.ended else stop(asking.number, position, name),
+        ),
+        growing_text(one.text, quoted=asking.quoted) if one.text else ended,
+        *[tag("div")] * 3,
+        cls=f"rn-column {'rn-neutral' if asking.blind else colour_of(one.name)}",
+        aria_busy="false" if one.ended else "true",
+    )
+
+
+def _stage(one: Growing, *, blind: bool) -> str:
+    if one.stopped:
+        return "stopped"
+    if one.ended:
+        return "answered"
+    if one.found is None:
+        return "searching"
+    # How many chunks were found tells parsers apart.
+    return "writing" if blind else f"{count(one.found, 'chunk')} found, writing"
+
+
+def _best(report: ComparisonReport) -> float | None:
+    similarities = [
+        hit.similarity
+        for one in report.columns
+        if one.answer
+        for hit in one.answer.hits
+        if hit.similarity is not None
+    ]
+    return max(similarities, default=None)
+
+
+def _welcome() -> Html:
+    steps = [tag("li", tag("strong", name), " ", text) for name, text in _STEPS]
+    return tag(
+        "div",
+        tag("h2", "Which way of cutting a document answers best?"),
+        tag("p", "Bring one and see. No key is needed: without one, no model service is asked."),
+        tag("ol", *steps, cls="rn-steps"),
+        cls="rn-empty",
+    )
+
+
+def _asking() -> Html:
+    return tag(
+        "div",
+        tag("h2", "Ready. What do you want to know?"),
+        tag("p", "Every parser gets the same question and the same room for context."),
+        cls="rn-empty",
+    )

@@ -1,0 +1,191 @@
+"""The Markdown of an answer as HTML of ours: nothing but text passes, and no address is loaded."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+
+from rag_nodes.apps.view.html import Html, escape, join, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from markdown_it.token import Token
+
+_ABOVE, _DEEPEST = 3, 6
+"""Levels of headings: that of the column an answer is in, and the last one of HTML."""
+_ALIGNED = re.compile(r"text-align:(left|right|center)")
+_HEADING_MARK = re.compile(r"#{1,6}\s+")
+_ROW = re.compile(r"\|.*\|")
+_BAR = re.compile(r"(?<!\\)\|")
+_RULE = re.compile(r"[\s:]*-[\s:-]*")
+_LAST_DOT = re.compile(" · (?=\x02)")
+_BEHIND_ROW = re.compile(r"^([ \t]*\|.*)\|[ \t]*((?:\x02\d+\x03[ \t]*)+)$", re.MULTILINE)
+"""Sources named behind the last bar of a row: a cell too many, which Markdown drops."""
+_NO_EMPHASIS = re.compile(r"\w\*+\w|(?<!\w)_|_(?!\w)")
+"""`2*3*4` and `__init__` would lose what they mean."""
+
+
+def blocks(text: str, write: Callable[[str], Html]) -> Html:
+    """What a model wrote: headings, lists, tables, code, emphasis, links.
+
+    HTML is shown as what it says, an image as a link to it. Links lead to http and https only,
+    name their host, and open elsewhere.
+
+    Args:
+        text: Markdown, whole or as far as it has arrived.
+        write: makes HTML of plain text.
+    """
+    kept = _BEHIND_ROW.sub(r"\1 \2|", text)
+    return _Writer(write).written(_parser().parse(kept))
+
+
+def quote(text: str, write: Callable[[str], Html]) -> Html:
+    """A sentence of a document, word for word.
+
+    The marks of a heading or a table row go, emphasis, code and links are shown as such; numbers,
+    dashes and blanks at its beginning make no list and no code of it.
+
+    Args:
+        text: one line.
+        write: makes HTML of plain text.
+    """
+    plain = _HEADING_MARK.sub("", text.strip(), count=1) if text.startswith("#") else text.strip()
+    if _ROW.match(plain):
+        cells = [cell.strip() for cell in _BAR.split(plain)]
+        kept = (cell for cell in cells if cell and not _RULE.fullmatch(cell))
+        plain = _LAST_DOT.sub(" ", " · ".join(kept))
+    parser = _parser(emphasis=not _NO_EMPHASIS.search(plain))
+    return tag("p", _Writer(write).written(parser.parseInline(plain)), dir="auto")
+
+
+@cache
+def _parser(*, emphasis: bool = True) -> MarkdownIt:
+    # Without references, since a line such as `[1]: so it is` would be taken for one and vanish.
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return parser.disable(["reference"] if emphasis else ["reference", "emphasis", "strikethrough"])
+
+
+class _Open(NamedTuple):
+    """An element whose end has not been met."""
+
+    token: Token | None
+    children: list[Html]
+
+
+class _Writer:
+    """Writes the tokens of one answer."""
+
+    def __init__(self, write: Callable[[str], Html]) -> None:
+        self._write = write
+        self._level = _ABOVE
+
+    def written(self, tokens: Sequence[Token]) -> Html:
+        """The tokens as HTML; every element that opens is closed."""
+        opened = [_Open(None, [])]
+        for token in tokens:
+            if token.nesting > 0:
+                opened.append(_Open(token, []))
+                continue
+            if token.nesting < 0:
+                begun = opened.pop()
+                made = self._made(begun.token or token, join(begun.children))
+            elif token.type == "inline":
+                made = self.written(token.children or ())
+            else:
+                made = self._made(token, self._write(token.content))
+            opened[-1].children.append(made)
+        return join(opened[0].children)
+
+    def _made(self, token: Token, inside: Html) -> Html:
+        """One element around what is in it."""
+        if token.type == "heading_open":
+            # As deep as written, below that of the column, and without leaving a level out.
+            self._level = min(int(token.tag[1:]) + _ABOVE, self._level + 1, _DEEPEST)
+            return tag(f"h{self._level}", inside, dir="auto")
+        make = _ELEMENTS.get(token.type)
+        return make(token, inside) if make else inside
+
+
+def _paragraph(token: Token, inside: Html) -> Html:
+    return inside if token.hidden else tag("p", inside, dir="auto")
+
+
+def _numbered(token: Token, inside: Html) -> Html:
+    return tag("ol", inside, start=str(token.attrGet("start") or 1))
+
+
+def _code(_: Token, inside: Html) -> Html:
+    return tag("pre", tag("code", inside), dir="ltr", tabindex="0")
+
+
+def _table(_: Token, inside: Html) -> Html:
+    return tag("div", tag("table", inside), cls="rn-wide", tabindex="0")
+
+
+def _cell(token: Token, inside: Html) -> Html:
+    aligned = _ALIGNED.match(str(token.attrGet("style") or ""))
+    return tag(token.tag, inside, cls=f"rn-{aligned[1]}" if aligned else None)
+
+
+def _link(token: Token, inside: Html) -> Html:
+    """A link that says where it leads, whatever its text says; elsewhere just the text."""
+    address = str(token.attrGet("href") or token.attrGet("src") or "")
+    host = _host(address)
+    if host is None:
+        return inside
+    link = tag(
+        "a", inside or address, href=address, target="_blank", rel="noopener noreferrer nofollow"
+    )
+    return join(
+        [link, None if inside == escape(address) else tag("span", f" ({host})", cls="rn-host")]
+    )
+
+
+def _plain(token: Token, inside: Html) -> Html:
+    return tag(token.tag, inside)
+
+
+_ELEMENTS: dict[str, Callable[[Token, Html], Html]] = {
+    **dict.fromkeys(
+        (
+            "bullet_list_open",
+            "list_item_open",
+            "blockquote_open",
+            "thead_open",
+            "tbody_open",
+            "tr_open",
+            "strong_open",
+            "em_open",
+            "s_open",
+            "code_inline",
+        ),
+        _plain,
+    ),
+    "paragraph_open": _paragraph,
+    "ordered_list_open": _numbered,
+    "fence": _code,
+    "code_block": _code,
+    "table_open": _table,
+    "th_open": _cell,
+    "td_open": _cell,
+    "link_open": _link,
+    "image": _link,
+    "hr": lambda *_: tag("hr"),
+    "hardbreak": lambda *_: tag("br"),
+    "softbreak": lambda *_: join(["\n"]),
+}
+"""What becomes of tokens; the content of any other is just text."""
+
+
+def _host(address: str) -> str | None:
+    """The host of an address on the web; None for any other address."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    return parts.hostname if parts.scheme in {"http", "https"} else None

@@ -1,0 +1,84 @@
+"""Small pieces that several renderers share: places, figures, colours of parsers."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.view.html import Html, join, name_of, tag
+from rag_nodes.parsers import PRESETS
+from rag_nodes.workspace.options import headline_of, is_second, preset_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_COLOURS = 6
+"""Colours in the style sheet."""
+
+
+def colour_of(parser: str) -> str:
+    """The class that carries the parser's colour, the same everywhere."""
+    names, preset = list(PRESETS), preset_of(parser)
+    position = names.index(preset) if preset in names else len(names)
+    position += _COLOURS // 2 if is_second(parser) else 0  # another one than the first copy's
+    return f"rn-c{position % _COLOURS + 1}"
+
+
+def title_of(parser: str) -> str:
+    """What people read above a column."""
+    preset = PRESETS.get(preset_of(parser))
+    if preset is None:
+        return parser
+    return f"{preset.title}, second" if is_second(parser) else preset.title
+
+
+def summary_of(configuration: Mapping[str, object]) -> str:
+    """The options a column ran with, in a few words."""
+    return headline_of(configuration)
+
+
+def place(page: int | None, page_end: int | None) -> str | None:
+    """`p. 3`, `pp. 3 to 4`, or None where there are no pages."""
+    if page is None:
+        return None
+    return f"p. {page}" if page_end in (None, page) else f"pp. {page}\N{EN DASH}{page_end}"
+
+
+def path_of(headings: Sequence[str]) -> Html | None:
+    """Headings from outside to inside; None without any."""
+    if not headings:
+        return None
+    arrow = tag("span", " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} ", aria_hidden="true")
+    pieces: list[str] = []
+    for heading in headings:
+        pieces += [arrow, name_of(heading)] if pieces else [name_of(heading)]
+    return join(pieces)
+
+
+def file_name(path: str) -> str:
+    """The last part of a path or address."""
+    return PurePath(path).name or path
+
+
+def seconds(value: float) -> str:
+    """A duration, short and with as many digits as mean something."""
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.1f} s" if value < 60 else f"{value / 60:.1f} min"  # noqa: PLR2004 - a minute
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """`1 page`, `1,200 pages`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def notice(kind: str, *children: str | None) -> Html:
+    """A box with a message; `kind` is "error", "warning" or "info" and is said in words too."""
+    words = {"error": "Error", "warning": "Warning", "info": "Note"}
+    return tag(
+        "div",
+        tag("strong", words[kind], ": "),
+        *children,
+        cls=f"rn-notice rn-{kind}",
+        role="alert" if kind == "error" else "status",
+    )

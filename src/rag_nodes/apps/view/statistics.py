@@ -1,0 +1,105 @@
+"""What one strategy made of one document, in numbers, with warnings first."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.view.html import Html, join, tag
+from rag_nodes.apps.view.parts import colour_of, count, notice, summary_of
+from rag_nodes.apps.view.plots import histogram
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rag_nodes.evaluation import Finding, Tally
+
+_LISTED = 8
+"""Chunk numbers a warning names."""
+
+
+def statistics(
+    strategy: str,
+    configuration: Mapping[str, object],
+    sizes: Sequence[int],
+    tally: Tally,
+    said: Sequence[tuple[str, str]] = (),
+) -> Html:
+    """Warnings, a table and a histogram.
+
+    Args:
+        strategy: preset, for its colour.
+        configuration: plain options of the parser, with its "class".
+        sizes: tokens of each chunk, in order.
+        tally: measures of the same chunks.
+        said: what the chunks say about how they were cut, a name and words each.
+    """
+    return tag(
+        "div",
+        _warnings(tally),
+        *(tag("p", f"{name}: {words}", cls="rn-config", dir="auto") for name, words in said),
+        tag("div", _table(sizes, tally), histogram(sizes, "tokens", colour_of(strategy)),
+            cls="rn-overview"),
+        tag("p", summary_of(configuration), cls="rn-config"),
+        cls="rn-statistics",
+    )  # fmt: skip
+
+
+def percent(share: float | None) -> str:
+    """A share for a table; a dash where there is none, and never 0 % or 100 % by rounding."""
+    if share is None:
+        return "\N{EN DASH}"
+    text = f"{share:.0%}"
+    if (text == "0%" and share) or (text == "100%" and share < 1):
+        text = f"{share:.2%}"
+    return text.replace("%", " %")
+
+
+def percentile(sizes: Sequence[int], share: float) -> int:
+    """The smallest size that at least `share` of all sizes do not exceed; 0 without sizes."""
+    ordered = sorted(sizes)
+    return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else 0
+
+
+def numbered(findings: Sequence[Finding]) -> str:
+    """`chunks 3, 8 and 2 more`."""
+    numbers = list(dict.fromkeys(finding.chunk + 1 for finding in findings))
+    shown = ", ".join(f"{number:,}" for number in numbers[:_LISTED])
+    more = len(numbers) - _LISTED
+    name = "chunk" if len(numbers) == 1 else "chunks"
+    return f"{name} {shown}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def _warnings(tally: Tally) -> Html:
+    oversized, cut = tally.of("oversized"), tally.of("cut-block")
+    messages = []
+    if oversized:
+        what = count(len(oversized), "chunk is", "chunks are")
+        messages.append(f"{what} over the size limit: {numbered(oversized)}.")
+    if cut:
+        blocks = count(tally.blocks, "table or code block", "tables and code blocks")
+        messages.append(f"{len(cut):,} of {blocks} cut through: {numbered(cut)}.")
+    return join(notice("warning", message) for message in messages)
+
+
+def _table(sizes: Sequence[int], tally: Tally) -> Html:
+    rows = (
+        ("Chunks", f"{tally.chunks:,}"),
+        ("Tokens", f"{tally.tokens:,}"),
+        ("Smallest", f"{min(sizes, default=0):,}"),
+        ("Median", f"{percentile(sizes, 0.5):,}"),
+        ("95 % have at most", f"{percentile(sizes, 0.95):,}"),
+        ("Largest", f"{max(sizes, default=0):,}"),
+        ("Overlap", percent(tally.overlap)),
+        ("Over the size limit", f"{len(tally.of('oversized')):,}"),
+        ("Tables and code cut", f"{tally.blocks - tally.whole:,} of {tally.blocks:,}"),
+    )
+    return tag(
+        "table",
+        tag(
+            "tbody",
+            *(tag("tr", tag("th", name, scope="row"), tag("td", value)) for name, value in rows),
+        ),
+        cls="rn-table",
+        aria_label="Statistics of the chunks, sizes in tokens",
+    )

@@ -1,0 +1,167 @@
+"""The status panel: what is being done, what was read, how many chunks each parser made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.view.html import Html, join, name_of, tag
+from rag_nodes.apps.view.parts import (
+    colour_of,
+    count,
+    file_name,
+    notice,
+    seconds,
+    title_of,
+)
+from rag_nodes.models.prices import dollars
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
+
+_DOING = {"read": "reading", "parse": "cutting", "embed": "embedding", "store": "storing"}
+
+
+def idle() -> Html:
+    """Before anything was uploaded."""
+    return _panel(tag("p", "No document yet.", cls="rn-quiet"))
+
+
+def failed(message: str, report: IngestReport | None) -> Html:
+    """Nothing new could be processed.
+
+    Args:
+        message: why.
+        report: what was processed before and still answers, if anything.
+    """
+    before = done(report) if report else None
+    return join([_panel(notice("error", message)), before])
+
+
+def cancelled(report: IngestReport | None) -> Html:
+    """Loading was ended before it was done.
+
+    Args:
+        report: what was processed before and still answers, if anything.
+    """
+    if report is None:
+        return _panel(notice("info", "Cancelled; nothing was kept. Upload a document to go on."))
+    said = notice("info", "Cancelled. What was loaded before is unchanged.")
+    return join([_panel(said), done(report)])
+
+
+def working(steps: Mapping[str, Progress], parsers: Sequence[str]) -> Html:
+    """A run that has not ended.
+
+    Args:
+        steps: the last step of each parser, and of the reader under "".
+        parsers: all parsers of the run, in order.
+    """
+    reading = steps.get("")
+    rows = [_step(name, steps.get(name)) for name in parsers]
+    return _panel(
+        tag("p", tag("span", cls="rn-spinner", aria_hidden="true"), "Processing", cls="rn-state"),
+        tag("p", "Reading ", name_of(reading.name), cls="rn-quiet") if reading else None,
+        tag("ul", *rows, cls="rn-steps-list") if len(steps) > 1 else None,
+        busy=True,
+    )
+
+
+def done(report: IngestReport) -> Html:
+    """What the last run made (S0-13)."""
+    if len(report.failed) == len(report.files):
+        return _panel(
+            tag("p", "Nothing could be read", cls="rn-state"), _files(report.files, pages=False)
+        )
+    pages = f"{count(report.pages, 'page')} · " if report.pages else ""
+    characters = sum(outcome.characters for outcome in report.files)
+    return _panel(
+        tag("p", tag("span", cls="rn-dot", aria_hidden="true"), "Ready", cls="rn-state"),
+        tag(
+            "p",
+            f"{pages}{count(characters, 'character')} · {seconds(report.seconds)}",
+            cls="rn-quiet",
+        ),
+        _files(report.files, pages=len(report.files) > 1),
+        _table(report.columns),
+        *(
+            notice("error", f"{title_of(one.parser)}: {one.error}")
+            for one in report.columns
+            if one.error
+        ),
+        _spent(report),
+        tag("p", report.models, cls="rn-models"),
+    )
+
+
+def _spent(report: IngestReport) -> Html | None:
+    """What embedding took; nothing where it ran offline."""
+    if not report.embedding_tokens:
+        return None
+    tokens = count(report.embedding_tokens, "token")
+    said = f"{tokens} embedded · {dollars(report.embedding_cost)}"
+    return tag("p", said, cls="rn-quiet")
+
+
+def _panel(*children: str | None, busy: bool = False) -> Html:
+    return tag("div", *children, cls="rn-status", role="status", aria_busy="true" if busy else None)
+
+
+def _step(name: str, step: Progress | None) -> Html:
+    doing, share = "waiting", None
+    if step is not None:
+        doing = f"{_DOING[step.stage]} {step.done:,}"
+        if step.stage == "store" and step.done == step.total:
+            doing = count(step.done, "chunk")
+        share = step.done / step.total if step.stage == "store" and step.total else 0.0
+    bar = tag("progress", max="1", value=f"{share or 0.0:.2f}", aria_label=title_of(name))
+    return tag(
+        "li",
+        tag("span", cls=f"rn-swatch {colour_of(name)}", aria_hidden="true"),
+        tag("span", title_of(name)),
+        tag("span", doing, cls="rn-quiet"),
+        bar,
+    )
+
+
+def _files(files: Sequence[FileOutcome], *, pages: bool) -> Html:
+    return tag("ul", *(_file(outcome, pages=pages) for outcome in files), cls="rn-files")
+
+
+def _file(outcome: FileOutcome, *, pages: bool) -> Html:
+    failed_ = outcome.status == "failed"
+    facts = count(outcome.pages, "page") if pages and outcome.pages else None
+    problem = notice("error" if failed_ else "warning", outcome.error) if outcome.error else None
+    lacks = ((name, column.lack) for name, column in outcome.columns.items())
+    return tag(
+        "li",
+        tag("span", name_of(outcome.name or file_name(outcome.path)), cls="rn-file"),
+        tag("span", facts, cls="rn-quiet") if facts else None,
+        problem,
+        *(notice("warning", f"{title_of(name)}: {lack}") for name, lack in lacks if lack),
+    )
+
+
+def _table(columns: Sequence[ParserOutcome]) -> Html:
+    head = tag(
+        "tr",
+        tag("th", "Parser", scope="col"),
+        tag("th", "Chunks", scope="col"),
+        tag("th", "Tokens", tag("small", "mean / largest"), scope="col"),
+    )
+    rows = [
+        tag(
+            "tr",
+            tag(
+                "th",
+                tag("span", cls=f"rn-swatch {colour_of(one.parser)}", aria_hidden="true"),
+                title_of(one.parser),
+                scope="row",
+            ),
+            tag("td", f"{one.chunks:,}"),
+            tag("td", f"{one.mean_tokens:.0f} / {one.max_tokens}"),
+        )
+        for one in columns
+    ]
+    return tag("table", tag("thead", head), tag("tbody", *rows), cls="rn-table")

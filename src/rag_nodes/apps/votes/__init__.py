@@ -1,0 +1,1 @@
+"""What visitors think of the answers, kept and counted."""

@@ -1,0 +1,77 @@
+"""`rag-nodes chunk`: how one parser cuts one document; nothing is embedded or stored."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag_nodes.cli.options import DEFAULT_PARSER, MODEL_SETTINGS, Changes, OneParser, takes
+from rag_nodes.cli.render.chunks import (
+    chunk_data,
+    chunk_table,
+    chunk_texts,
+    document_data,
+    summary,
+)
+from rag_nodes.cli.render.text import configuration
+from rag_nodes.cli.selection import Selection, plain_options, select
+from rag_nodes.cli.session import Session, to_json
+from rag_nodes.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.parsers import SpanNodeParser
+
+
+@takes(*MODEL_SETTINGS)
+def chunk(
+    session: Session,
+    file: Annotated[Path, typer.Argument(help="A PDF, DOCX, HTML, Markdown, CSV or text file.")],
+    parser: OneParser = DEFAULT_PARSER,
+    changes: Changes = None,
+    *,
+    full: Annotated[bool, typer.Option("--full", help="Show the whole text of each.")] = False,
+    lines: Annotated[
+        bool, typer.Option("--jsonl", help="One JSON object per chunk, a line each.")
+    ] = False,
+) -> None:
+    """Show how a parser cuts a document: offsets, pages, tokens, headings."""
+    if lines and session.as_json:
+        raise ConfigurationError("--json and --jsonl exclude each other; leave one out")
+    selection = select([parser], changes or ())
+    with session.activity(f"Cutting {file.name}"):
+        from rag_nodes.readers import Limits, read
+
+        document = read(file, limits=Limits(**session.settings().reading()))
+        ((label, made),) = _built(session, selection).items()
+        nodes: Sequence[TextNode] = made([document])  # type: ignore[assignment]
+    if lines:
+        for index, node in enumerate(nodes):
+            session.output.file.write(to_json(chunk_data(node, index)) + "\n")
+    elif session.as_json:
+        session.emit(
+            {
+                "parser": label,
+                "fingerprint": made.fingerprint,
+                **document_data(document, nodes),
+            }
+        )
+    else:
+        title = f"{label} · {configuration(plain_options(made))}"
+        session.show(summary(document, title, nodes))
+        shown = (
+            chunk_texts(document, nodes)
+            if full
+            else [chunk_table(document, nodes, session.output.width)]
+        )
+        session.show(*shown)
+
+
+def _built(session: Session, selection: Selection) -> "dict[str, SpanNodeParser]":
+    """The parser; models are only loaded for one that embeds."""
+    settings = session.settings()
+    if selection.embeds:
+        return selection.build(session.models(settings, answers=False))
+    return selection.build()

@@ -1,0 +1,52 @@
+"""`rag-nodes parsers`: the presets, their options and where those come from."""
+
+from typing import Any
+
+from rag_nodes.cli.options import takes
+from rag_nodes.cli.render.text import facts, plain
+from rag_nodes.cli.selection import options_of
+from rag_nodes.cli.session import Session
+
+
+@takes()
+def parsers(session: Session) -> None:
+    """List the parsers with their options and defaults."""
+    with session.activity("Loading parsers"):
+        from rag_nodes.parsers import PRESETS
+
+        listed = [
+            {
+                "name": preset.name,
+                "title": preset.title,
+                "summary": preset.summary,
+                "class": preset.parser.class_name(),
+                "requirements": list(preset.requirements),
+                "options": options_of(preset.name),
+                "sizes": list(preset.sizes) if preset.sizes else None,
+            }
+            for preset in PRESETS.values()
+        ]
+    if session.as_json:
+        session.emit({"parsers": listed})
+        return
+    for preset in listed:
+        _show(session, preset)
+
+
+def _show(session: Session, preset: dict[str, Any]) -> None:
+    options = ", ".join(f"{name}={value}" for name, value in preset["options"].items())
+    low, high = preset["sizes"] or (None, None)
+    sizes = [("  Worth a try", f"chunk_size from {low} to {high}")] if low else []
+    session.show(
+        plain(preset["name"], "bold"),
+        facts(
+            [
+                ("  Cuts", preset["summary"]),
+                ("  Class", preset["class"]),
+                ("  Options", options),
+                *sizes,
+                ("  From", ", ".join(preset["requirements"])),
+            ]
+        ),
+        "",
+    )

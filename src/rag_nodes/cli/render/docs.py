@@ -1,0 +1,183 @@
+"""What the documentation workflow does and did, for people: bars, statistics, findings."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rag_nodes.cli.progress import LINE_EVERY
+from rag_nodes.cli.render.text import counted, ending, facts, one_line, plain, seconds, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from rag_nodes.cli.session import Session
+    from rag_nodes.documentation import DocsReport, Statistics, Step
+
+MOST_FINDINGS = 20
+"""Rows of findings on a screen; all of them are in the report file."""
+
+_NAME_WIDTH = 48
+_STAGES = ("pages", "summaries")
+
+
+@contextmanager
+def shown_steps(session: Session) -> Iterator[Callable[[Step], None] | None]:
+    """Something to hand to `documentation.run` as its `progress` (S1-35).
+
+    A bar for pages and one for summaries on a terminal, a line now and then elsewhere, nothing
+    under `--quiet`.
+    """
+    if session.quiet:
+        yield None
+    elif session.errors.is_terminal:
+        with _bars(session) as show:
+            yield show
+    else:
+        yield StepLines(session.note)
+
+
+class StepLines:
+    """Writes a line when a stage starts, and every few seconds while it goes on.
+
+    Args:
+        write: takes a line.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(
+        self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._write = write
+        self._clock = clock
+        self._last: dict[str, float] = {}
+
+    def __call__(self, step: Step) -> None:
+        """Take one step."""
+        now = self._clock()
+        if now - self._last.get(step.stage, -LINE_EVERY) >= LINE_EVERY:
+            self._last[step.stage] = now
+            self._write(f"{step.stage}: {_amount(step)}, {ending(step.name, _NAME_WIDTH)}")
+
+
+@contextmanager
+def _bars(session: Session) -> Iterator[Callable[[Step], None]]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    with Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[detail]}", style="dim", markup=False),
+        TimeElapsedColumn(),
+        console=session.errors,
+        transient=True,
+    ) as bars:
+        tasks = {stage: bars.add_task(stage, total=None, detail="waiting") for stage in _STAGES}
+
+        def show(step: Step) -> None:
+            detail = f"{_amount(step)} {ending(step.name, _NAME_WIDTH)}"
+            bars.update(tasks[step.stage], completed=step.done, total=step.total, detail=detail)
+
+        yield show
+
+
+def _amount(step: Step) -> str:
+    return f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"
+
+
+def docs_view(report: DocsReport) -> Iterator[RenderableType]:
+    """The parts of the view, top to bottom."""
+    yield _statistics(report)
+    yield from _findings(report)
+    for page in report.repeated:
+        yield plain(f"repeated: {page.page} is also at {', '.join(page.also_at)}", "dim")
+    for reason in report.failed_pages:
+        yield plain(f"failed: {one_line(reason)}", "red")
+    for reason in report.crossed:
+        yield plain(f"threshold crossed: {reason}", "red")
+    if report.journal:
+        yield plain(
+            f"Summaries are missing; what was paid is kept in {report.journal}. Run again "
+            "with --resume to ask for the others.",
+            "yellow",
+        )
+    yield plain(f"Wrote {report.output} in {seconds(report.seconds)}.", "dim")
+
+
+def _statistics(report: DocsReport) -> Table:
+    """The figures of S1-28."""
+    figures = report.statistics
+    return facts(
+        [
+            ("Pages", _pages(figures)),
+            ("Page tokens", f"{figures.page_tokens:,}"),
+            ("Chunks", f"{figures.chunks:,}"),
+            ("Chunk tokens", _tokens(figures)),
+            ("Headings", _headings(figures)),
+            ("Code", _code(figures)),
+            ("Coverage", f"{figures.coverage:.6g} % of the visible text"),
+            ("Summaries", _summaries(report)),
+            ("Findings", _counts(figures.findings) or "none"),
+        ]
+    )
+
+
+def _pages(figures: Statistics) -> str:
+    failed = f", {figures.pages_failed:,} failed" if figures.pages_failed else ""
+    repeated = f", {figures.pages_repeated:,} repeated" if figures.pages_repeated else ""
+    return f"{figures.pages:,}{failed}{repeated}, {counted(figures.urls, 'URL')}"
+
+
+def _tokens(figures: Statistics) -> str:
+    return (
+        f"{figures.tokens:,}, mean {figures.tokens_mean:,.0f}, min {figures.tokens_min:,}, "
+        f"max {figures.tokens_max:,}"
+    )
+
+
+def _code(figures: Statistics) -> str:
+    blocks = counted(figures.code_blocks, "block")
+    chunks = counted(figures.chunks_with_code, "chunk")
+    return f"{blocks}, in {chunks}, {figures.chunks_oversized:,} over the limit"
+
+
+def _headings(figures: Statistics) -> str:
+    levels = zip(figures.headings, figures.headings_kept, strict=True)
+    shown = [
+        f"H{level} {kept:,}" if kept == found else f"H{level} {kept:,} of {found:,}"
+        for level, (found, kept) in enumerate(levels, 1)
+        if found
+    ]
+    return ", ".join(shown) or "none"
+
+
+def _summaries(report: DocsReport) -> str:
+    if report.model is None:
+        return "none"
+    reused = f", {report.reused:,} of them from the journal" if report.reused else ""
+    return f"{_counts(report.statistics.summaries)} by {report.model}{reused}"
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+
+def _findings(report: DocsReport) -> Iterator[RenderableType]:
+    if not report.findings:
+        return
+    made = table("Finding", "Page", "Chunk", "Detail")
+    for finding in report.findings[:MOST_FINDINGS]:
+        made.add_row(
+            finding.kind,
+            plain(ending(finding.page, _NAME_WIDTH)),
+            (finding.chunk_id or "-")[:8],
+            plain(one_line(finding.detail)),
+        )
+    yield made
+    rest = sum(report.statistics.findings.values()) - MOST_FINDINGS
+    if rest > 0:
+        yield plain(f"{counted(rest, 'more finding')} in {report.output}.report.json", "dim")

@@ -1,0 +1,136 @@
+"""What an ingest did, for people: a row per file and a row per parser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.cli.render.text import counted, one_line, plain, seconds, table, unplaced
+from rag_nodes.models.prices import dollars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport
+
+MOST_FILES = 30
+"""Rows of files; beyond it, only those with something to say."""
+
+_STYLES = {
+    "failed": "red",
+    "incomplete": "red",
+    "partial": "yellow",
+    "unchanged": "dim",
+    "read": "",
+}
+
+
+def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
+    """The parts of the view, top to bottom."""
+    yield from files_view(report.files)
+    yield _parsers(report)
+    for outcome in report.columns:
+        if outcome.error:
+            yield plain(f"{outcome.parser}: {outcome.error}", "red")
+        if said := unplaced(outcome.unplaced, outcome.chunks):
+            yield plain(f"{outcome.parser}: {said}", "yellow")
+    if spent := embedding_spent(report):
+        yield plain(spent, "dim")
+    yield plain(f"Done in {seconds(report.seconds)}.", "dim")
+
+
+def embedding_spent(report: IngestReport) -> str:
+    """What embedding took, by parser and together; "" where nothing was embedded by a server."""
+    if not report.embedding_tokens:
+        return ""
+    each = ", ".join(
+        f"{outcome.parser} {outcome.embedding_tokens:,}"
+        for outcome in report.columns
+        if outcome.embedding_tokens
+    )
+    tokens = counted(report.embedding_tokens, "token")
+    return f"Embedded {tokens} ({each}) · {dollars(report.embedding_cost)}."
+
+
+def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
+    """A row per file, of many only those that need attention; then what is to be said of them.
+
+    That is what was wrong with them, and what a parser chose that decides per document.
+
+    "Stored" counts the chunks of the file in the collection of each parser, in the order of the
+    parsers, and says of how many where some are missing.
+    """
+    shown = files if len(files) <= MOST_FILES else tuple(file for file in files if _said(file))
+    made = table(
+        "Document",
+        "Status",
+        "Pages",
+        "Characters",
+        "Time",
+        "Stored",
+        right=("Pages", "Characters", "Time", "Stored"),
+    )
+    for file in shown:
+        made.add_row(
+            plain(_name(file)),
+            plain(file.status, _STYLES.get(file.status, "")),
+            "-" if file.pages is None else f"{file.pages:,}",
+            f"{file.characters:,}" if file.characters else "-",
+            seconds(file.seconds),
+            " · ".join(_stored(column) for column in file.columns.values()) or "-",
+        )
+    yield made
+    if rest := len(files) - len(shown):
+        yield plain(f"{counted(rest, 'other document')}, all well", "dim")
+    for file in shown:
+        named = "" if file.status == "failed" else f"{_name(file)}: "
+        for said in _said(file):
+            yield plain(f"{named}{one_line(said)}", _STYLES.get(file.status, ""))
+        for column in file.columns.values():
+            if column.choice:
+                yield plain(f"{_name(file)}: {one_line(column.choice)}", "dim")
+
+
+def _said(file: FileOutcome) -> list[str]:
+    """What there is to say about a file: of reading it, and of storing it by each parser."""
+    reading = [file.error] if file.error else []
+    lacks = ((name, column.lack) for name, column in file.columns.items())
+    return [*reading, *(f"{name}: {lack}" for name, lack in lacks if lack)]
+
+
+def _stored(column: FileColumn) -> str:
+    missing = f" of {column.chunks:,}" if column.stored < column.chunks else ""
+    return f"{column.stored:,}{missing}"
+
+
+def _name(file: FileOutcome) -> str:
+    return one_line(file.name or file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1])
+
+
+def _parsers(report: IngestReport) -> Table:
+    numbers = (
+        "Chunks",
+        "Tokens mean",
+        "max",
+        "Written",
+        "Unchanged",
+        "Deleted",
+        "Parse",
+        "Embed",
+        "Store",
+    )
+    made = table("Parser", *numbers, right=numbers)
+    for outcome in report.columns:
+        made.add_row(
+            plain(outcome.parser.replace(",", ", "), "red" if outcome.error else ""),
+            f"{outcome.chunks:,}",
+            f"{outcome.mean_tokens:,.0f}",
+            f"{outcome.max_tokens:,}",
+            f"{outcome.written:,}",
+            f"{outcome.unchanged:,}",
+            f"{outcome.deleted:,}",
+            *(seconds(outcome.seconds.get(stage)) for stage in ("parse", "embed", "store")),
+        )
+    return made

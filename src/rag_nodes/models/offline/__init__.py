@@ -1,0 +1,1 @@
+"""Models that need no key, no network and no download."""

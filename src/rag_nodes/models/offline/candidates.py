@@ -1,0 +1,171 @@
+"""A passage in, the spans worth quoting out: sentences, list items and table rows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rag_nodes.text.formats import blocks_of, format_of
+from rag_nodes.text.markdown.blocks import Block, Kind
+from rag_nodes.text.markdown.lines import closing_fence
+from rag_nodes.text.sentences import sentence_spans
+from rag_nodes.text.spans import Span
+from rag_nodes.text.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FEWEST_WORDS = 4
+"""A quote of fewer words is a fragment, used only where there is nothing else."""
+
+_ITEM = re.compile(r"\s*(?:[-*+•▪]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+")
+_NOISE = re.compile(
+    r"[\W_]*"  # rules, table rules, blank lines
+    r"|(?:page|seite|p\.)?\s*\d+\s*(?:(?:of|von|sur|de|/)\s*\d+)?"  # page numbers
+    r"|(?:https?://|www\.)\S+"
+    r"|!\[[^\]]*\]\([^)]*\)"
+    r"|<!--.*-->",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[^\n]*")
+_INNER_FENCE = re.compile(r"[\s>]*(?:`{3,}[^`]*|~{3,}.*)\Z")
+_NEVER_QUOTED = frozenset({Kind.RULE, Kind.FRONT_MATTER})
+_MOST_SCANS = 4
+"""Fences without a partner that are looked behind; more are hardly chance."""
+_LEADERS = "....."
+"""Ends the text of a line in a table of contents, before the page."""
+_PRONOUNS = frozenset(
+    words(
+        "it its he she they their this these those such er sie es diese dieser dies ihre il elle "
+        "ils elles ce cette ces ello ella ellos ellas este esta estos estas esso essa essi esse "
+        "questo questa"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One span worth quoting.
+
+    Attributes:
+        passage: index of its passage.
+        start: offset of its first character.
+        end: offset one past its last.
+        words: its words, folded.
+        around: words of the heading above and of the sentence before.
+        before: start of the sentence before, where both can be quoted as one; None otherwise.
+    """
+
+    passage: int
+    start: int
+    end: int
+    words: tuple[str, ...]
+    around: tuple[str, ...] = ()
+    before: int | None = None
+
+    def with_antecedent(self) -> Candidate:
+        """Widened by the sentence before if it opens with a pronoun that refers to it."""
+        if self.before is None or self.words[0] not in _PRONOUNS:
+            return self
+        return replace(self, start=self.before, before=None)
+
+
+def candidates(passage: int, text: str) -> list[Candidate]:
+    """Everything in a passage that reads as a statement, in order; fragments only if all are.
+
+    Args:
+        passage: index to note in each candidate.
+        text: of the passage.
+    """
+    found = list(_with_surroundings(passage, text))
+    whole = [one for one in found if len(one.words) >= FEWEST_WORDS]
+    return whole or found
+
+
+def _with_surroundings(passage: int, text: str) -> Iterator[Candidate]:
+    heading: tuple[str, ...] = ()
+    previous: Candidate | None = None
+    for start, end, is_heading in _pieces(text):
+        found = tuple(words(text[start:end]))
+        if is_heading:
+            heading, previous = found, None
+        elif found:
+            around, before = heading, None
+            if previous is not None and _follows(text[previous.end : start]):
+                around, before = heading + previous.words, previous.start
+            previous = Candidate(passage, start, end, found, around, before)
+            yield previous
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Start and end of each heading (True) and each statement (False)."""
+    for block in _blocks(text):
+        if block.kind is Kind.HEADING:
+            yield *block.title, True
+            continue
+        for start, end in _lines_together(text, block):
+            marker = _ITEM.match(text, start, end)
+            body = marker.end() if marker else start
+            for span in sentence_spans(text[body:end]):
+                yield body + span.start, body + span.end, False
+
+
+def _blocks(text: str) -> Iterator[Block]:
+    """Blocks of which something may be quoted.
+
+    A fence without a partner hides nothing: the cut of a chunk may have taken the other.
+    """
+    text = text.replace("\r\n", " \n").replace("\r", "\n")  # every offset stays as it is
+    text_format = format_of(text)
+    start = 0
+    for _ in range(_MOST_SCANS):
+        unclosed = 0
+        for block in blocks_of(text[start:], text_format):
+            low, high = start + block.start, start + block.end
+            fence = _FENCE.match(text, low) if block.kind is Kind.CODE else None
+            if fence:
+                if not closing_fence(text, fence.group(1), fence.end(), high):
+                    unclosed = fence.end()
+                    break
+            elif block.kind not in _NEVER_QUOTED and not text.startswith("<!--", low):
+                title = Span(start + block.title.start, start + block.title.end)
+                yield block._replace(start=low, end=high, title=title)
+        if not unclosed:
+            return
+        start = unclosed
+
+
+def _lines_together(text: str, block: Block) -> Iterator[tuple[int, int]]:
+    """Lines that belong together: a paragraph, a list item, or one row of a table; no noise."""
+    start = at = block.start
+    lines = text[block.start : block.end].splitlines(keepends=True)
+    code = _code_in(lines) if block.kind in {Kind.LIST, Kind.QUOTE} else frozenset()
+    for number, line in enumerate(lines):
+        noise = number in code or _is_noise(line)
+        if (noise or block.kind is Kind.TABLE or _ITEM.match(line)) and start < at:
+            yield start, at
+            start = at
+        at += len(line)
+        if noise:
+            start = at
+    if start < at:
+        yield start, at
+
+
+def _code_in(lines: Sequence[str]) -> frozenset[int]:
+    """Numbers of the lines of fenced code in a list or quote, which the scanner sees as one."""
+    fences = [number for number, line in enumerate(lines) if _INNER_FENCE.match(line)]
+    pairs = zip(fences[::2], fences[1::2], strict=False)
+    return frozenset(fences).union(*(range(first, last) for first, last in pairs))
+
+
+def _is_noise(line: str) -> bool:
+    stripped = line.strip()
+    bare = stripped.rstrip("0123456789 \t")
+    return bare.endswith(_LEADERS) or _NOISE.fullmatch(stripped) is not None
+
+
+def _follows(gap: str) -> bool:
+    """True where nothing but at most one line break stands between two sentences."""
+    return not gap.strip() and gap.count("\n") <= 1

@@ -1,0 +1,206 @@
+"""A question and passages in, the sentences that answer best out: exact spans, no model.
+
+Each sentence is weighed by the rare words it shares with the question; one that adds a word not
+yet covered beats one that repeats. What comes out is quoted, never reworded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log
+from typing import TYPE_CHECKING
+
+from rag_nodes.models.offline.candidates import Candidate, candidates
+from rag_nodes.models.offline.function_words import content_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_LEAST_SCORE = 0.2
+"""Share of the question's weight below which a sentence answers nothing."""
+_LEAST_RATIO = 0.45
+"""Of the first extract's score: what later ones need at least."""
+_LOOSE_MATCH = 0.7
+"""Weight of a word with the same beginning, such as `reads` for `reading`."""
+_SHORTEST_BEGINNING = 4
+"""Letters two words must share to match loosely."""
+_AROUND = 0.3
+"""Weight of question words that only the sentence before or the heading has."""
+_LEAST_WEIGHT = 0.5
+"""Added to every asked word, so that the subject of all passages counts for something."""
+_REPEATED = 0.8
+"""Weight of question words that an earlier extract covers already."""
+_RANK_PRIOR = 0.5
+"""How much the first passage's sentences gain over those of the last."""
+_PHRASE = 0.5
+"""How much a sentence gains that has all neighbouring words of the question side by side."""
+_SHORT = 6
+"""Words up to which a sentence is only the same as another when all of it is."""
+_LENGTH_PENALTY = 0.1
+"""How much a sentence of twice the average length is held back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """A quote that answers.
+
+    Attributes:
+        passage: index into the passages.
+        start: offset of its first character in that passage.
+        end: offset one past its last.
+        score: share of the question's weighted words it covers, from 0 to 1.
+    """
+
+    passage: int
+    start: int
+    end: int
+    score: float
+
+
+def extract(question: str, passages: Sequence[str], *, limit: int = 3) -> list[Extract]:
+    """The best sentences of the passages, best first.
+
+    Headings, rules, code and page furniture are passed over; a sentence that several passages
+    hold counts once; one that opens with a pronoun brings the sentence before it along.
+
+    Args:
+        question: in any language.
+        passages: in rank order; earlier ones get a little credit.
+        limit: extracts at most.
+
+    Returns:
+        Extracts, best first, `[]` when no sentence covers enough of the question.
+    """
+    asked = dict.fromkeys(content_words(question))
+    pool = _without_repeats(
+        candidate
+        for number, passage in enumerate(passages)
+        for candidate in candidates(number, passage)
+    )
+    if not asked or not pool:
+        return []
+    matches = _matches(list(asked), pool)
+    weights = _weights(list(asked), matches)
+    factors = _factors(question, pool, len(passages))
+    chosen = _chosen(pool, matches, weights, factors, max(limit, 0))
+    return [Extract(one.passage, one.start, one.end, round(score, 4)) for one, score in chosen]
+
+
+def _without_repeats(found: Iterable[Candidate]) -> list[Candidate]:
+    """Each sentence once, at its best rank; overlapping chunks repeat them."""
+    first: dict[tuple[str, ...], Candidate] = {}
+    for candidate in found:
+        first.setdefault(candidate.words, candidate)
+    return list(first.values())
+
+
+def _matches(asked: list[str], pool: list[Candidate]) -> list[list[float]]:
+    """Per sentence and asked word: 1 where it is there, less where a relative or neighbour has it.
+
+    The second list of a candidate's words is its surroundings: heading and sentence before.
+    """
+    known: dict[str, list[float]] = {}
+    for word in {word for one in pool for word in (*one.words, *one.around)}:
+        known[word] = [_likeness(word, other) for other in asked]
+    rows = []
+    for one in pool:
+        own = _best(one.words, known, len(asked))
+        near = _best(one.around, known, len(asked))
+        rows.append([max(here, _AROUND * there) for here, there in zip(own, near, strict=True)])
+    return rows
+
+
+def _best(found: tuple[str, ...], known: dict[str, list[float]], size: int) -> list[float]:
+    return [
+        max(column) for column in zip([0.0] * size, *map(known.__getitem__, found), strict=True)
+    ]
+
+
+def _likeness(word: str, asked: str) -> float:
+    if word == asked:
+        return 1.0
+    shared = max(_SHORTEST_BEGINNING, (2 * max(len(word), len(asked)) + 2) // 3)
+    return _LOOSE_MATCH if word[:shared] == asked[:shared] and len(asked) >= shared else 0.0
+
+
+def _weights(asked: list[str], matches: list[list[float]]) -> list[float]:
+    """Inverse document frequency of each asked word over the sentences, summing to 1."""
+    size = len(matches)
+    weights = []
+    for column in range(len(asked)):
+        having = sum(row[column] > _AROUND for row in matches)
+        weights.append(_LEAST_WEIGHT + log(1 + (size - having + 0.5) / (having + 0.5)))
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def _chosen(
+    pool: list[Candidate],
+    matches: list[list[float]],
+    weights: list[float],
+    factors: list[float],
+    limit: int,
+) -> list[tuple[Candidate, float]]:
+    """Greedy: after each choice, what it covers counts less for the rest."""
+    covered = [0.0] * len(weights)
+    chosen: list[tuple[Candidate, float]] = []
+    left = set(range(len(pool)))
+    least = _LEAST_SCORE
+    while left and len(chosen) < limit:
+        gains = {one: factors[one] * _share(matches[one], weights, covered) for one in left}
+        best = min(left, key=lambda one: (-gains[one], one))
+        left.discard(best)
+        score = _share(matches[best], weights)
+        if score < least or _is_said(pool[best], chosen):
+            continue
+        least = max(least, _LEAST_RATIO * score)
+        covered = [max(old, new) for old, new in zip(covered, matches[best], strict=True)]
+        chosen.append((pool[best].with_antecedent(), score))
+    return chosen
+
+
+def _is_said(one: Candidate, chosen: list[tuple[Candidate, float]]) -> bool:
+    """Whether a chosen sentence holds this one, or the other way round.
+
+    Chunks that overlap repeat sentences, and those that cut anywhere repeat them in part, down to
+    half a word at either end, which is why the outermost words do not count.
+    """
+    return any(_inner(one) in _all(other) or _inner(other) in _all(one) for other, _ in chosen)
+
+
+def _all(one: Candidate) -> str:
+    return f" {' '.join(one.words)} "
+
+
+def _inner(one: Candidate) -> str:
+    return f" {' '.join(one.words[1:-1] if len(one.words) > _SHORT else one.words)} "
+
+
+def _factors(question: str, pool: list[Candidate], passages: int) -> list[float]:
+    """What rank, length and phrases of the question make of each sentence."""
+    average = sum(len(one.words) for one in pool) / len(pool)
+    phrases = set(pairwise(content_words(question)))
+    factors = []
+    for one in pool:
+        rank = 1 + _RANK_PRIOR * (1 - one.passage / passages)
+        length = 1 + _LENGTH_PENALTY * max(0.0, len(one.words) / average - 1)
+        factors.append(rank / length * (1 + _PHRASE * _phrases(one.words, phrases)))
+    return factors
+
+
+def _phrases(found: tuple[str, ...], phrases: set[tuple[str, str]]) -> float:
+    """Share of the question's word pairs a sentence has, one word between them allowed."""
+    if not phrases:
+        return 0.0
+    pairs = {*pairwise(found), *zip(found, found[2:], strict=False)}
+    return len(phrases & pairs) / len(phrases)
+
+
+def _share(row: list[float], weights: list[float], covered: Sequence[float] = ()) -> float:
+    """Part of the question's weight that a sentence covers, less for what is covered already."""
+    before = covered or [0.0] * len(row)
+    return sum(
+        weight * (here if here > done else here * _REPEATED)
+        for here, done, weight in zip(row, before, weights, strict=True)
+    )

@@ -1,0 +1,268 @@
+"""Sections of the heading tree, packed between a least and a most number of tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.bridge.pydantic import Field, model_validator
+from pydantic import InstanceOf
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.embedders import model_named, name_of
+from rag_nodes.parsers.heading.joins import Joining, Piece
+from rag_nodes.parsers.heading.meaning import Meaning
+from rag_nodes.parsers.heading.sections import Outline, kinds_of
+from rag_nodes.parsers.heading.split import Splitter
+from rag_nodes.parsers.sizes import LARGEST_BLOCK, LEAST_TOKENS
+from rag_nodes.parsers.source import Cut, SourceText
+from rag_nodes.text.cohesion import unit_rows
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.spans import Span
+
+_DEEPEST = 6
+_MOST_SIZES = 4
+"""Sizes that code may take which is kept whole."""
+_LEXICAL = "lexical"
+
+
+class _Plan(NamedTuple):
+    """What is to be cut in one document.
+
+    Attributes:
+        packer: the text.
+        outline: its sections.
+        groups: first and last of the sections that share a node.
+        is_whole: whether all of them do because the document is short.
+        splitter: cuts groups over the size.
+        meaning: groups their sentences by meaning, if asked to.
+    """
+
+    packer: Packer
+    outline: Outline
+    groups: list[tuple[int, int]]
+    is_whole: bool
+    splitter: Splitter
+    meaning: Meaning | None
+
+
+WEB_PAGES: Mapping[str, int] = MappingProxyType(
+    {
+        "chunk_size": 4000,
+        "chunk_overlap": 200,
+        "min_chunk_size": 500,
+        "split_only_if_over": 4000,
+    }
+)
+"""Sizes for pages of a website (S3-06 to S3-08): the preset `web`."""
+
+
+class HeadingHierarchyNodeParser(SpanNodeParser):
+    r"""Cuts a Markdown document at its headings, H1 to H6 (S1, S3-06 to S3-09).
+
+    A section shorter than `min_chunk_size` joins a neighbour, a heading without text joins the
+    section under it, and a section longer than `chunk_size` is cut between blocks, then sentences
+    or lines, and its parts numbered (S1-43). No node under `min_chunk_size` is left that fits into
+    one together with the node before or after it: it joins the one of its own section, else the
+    one under more of the same headings, else the one before. A node of several sections stands
+    under the one that is two thirds of it, else under the headings they share, and is no numbered
+    part of any (`headings_inside` names the others).
+
+    Code within the size is never cut; code over it stands alone, marked `oversized` (S1-44, S1-45),
+    unless it is over `max_block_tokens` too: then it is cut between its lines, and each piece
+    marked `split_block`. A part that continues a table or a block of code names its header rows or
+    its language.
+
+    Every node knows the headings above it (`heading_path`), which are embedded with its text as
+    `Heading: A > B` (S1-06). What a missing heading leaves open is settled like this:
+
+    - A document without any H1 stands under its title: below "Manual", the path of "## Install" is
+      `["Manual", "Install"]` (S1-38). Without a title its first heading is as high as an H1, and
+      so are its equals: to make it the parent of the headings beside it would be wrong.
+    - An H2 that comes before the first H1 stands on its own until then (S1-39).
+    - Skipped levels leave no gap: an H3 directly below an H1 is its child (S1-40).
+    - A text shorter than `min_chunk_size` above the first H1, such as a breadcrumb, is part of that
+      H1's section.
+    - Other text above the first heading, or all of a document without headings, stands under the
+      title, else under its first sentence (S1-41).
+
+    Args:
+        chunk_size: tokens a node may hold, shared ones included (S1 C2: 1000; S3-06: 4000).
+        chunk_overlap: tokens that the parts of one long section may share, in whole sentences where
+            one fits, else in lines or words; 0 for none. Sections never share any, and no part
+            starts inside code because of it.
+        min_chunk_size: tokens below which a node joins a neighbour that has room (100).
+        split_only_if_over: a document of at most this many tokens stays one node, marked
+            `whole_document` (S3-08). None: one below `min_chunk_size` does (S1-42); 0: none does.
+        max_level: deepest headings that open a section; deeper ones stay in the text of theirs.
+        oversize: what happens to code over the size: "keep" it whole, or "split" it.
+        max_block_tokens: tokens of code from which on it is split all the same. None: four times
+            the size, but no more than an embedding model takes (7000) where the size allows it.
+        long_sections: how a long section is cut: after as many "sentences" as fit, or "semantic",
+            where their meaning moves apart: as SemanticNodeParser with `method="optimal"` (S3-26).
+        embedding: with "semantic", the name of the model that compares sentences: "lexical"
+            (offline) or "openai:<model>".
+        sentence_model: with "semantic", the model itself, instead of its name. Only its name is
+            serialised.
+
+    Raises:
+        ConfigurationError: `min_chunk_size` or `split_only_if_over` is over `chunk_size`,
+            `max_block_tokens` under it or without effect,
+            `chunk_overlap` is not smaller, a model is named that nothing would use, or it is
+            unknown.
+        ModelError: embedding failed.
+
+    Example:
+        >>> parser = HeadingHierarchyNodeParser(min_chunk_size=0)
+        >>> parser.split_text("# Tea\nHot.\n\n## Green\nLess hot.")
+        ['# Tea\nHot.', '## Green\nLess hot.']
+    """
+
+    chunk_size: int = Field(default=1000, ge=LEAST_TOKENS)
+    chunk_overlap: int = Field(default=0, ge=0)
+    min_chunk_size: int = Field(default=100, ge=0)
+    split_only_if_over: int | None = Field(default=None, ge=0)
+    max_level: int = Field(default=_DEEPEST, ge=1, le=_DEEPEST)
+    oversize: Literal["keep", "split"] = Field(default="keep")
+    max_block_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
+    long_sections: Literal["sentences", "semantic"] = Field(default="sentences")
+    embedding: str = Field(default=_LEXICAL)
+    sentence_model: InstanceOf[BaseEmbedding] | None = Field(default=None, exclude=True, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_the_model(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(m := data.get("sentence_model"), BaseEmbedding):
+            return {**data, "embedding": name_of(m)}
+        return data
+
+    def _check(self) -> None:
+        whole = self.split_only_if_over
+        if whole is not None and whole > self.chunk_size:
+            raise ConfigurationError(
+                f"split_only_if_over ({whole}) must not be over chunk_size ({self.chunk_size}): "
+                "a document that stays one node must fit into one"
+            )
+        self._check_blocks()
+        if self.long_sections != "semantic" and self.embedding != _LEXICAL:
+            raise ConfigurationError(
+                f"embedding={self.embedding!r} has no effect with "
+                f"long_sections={self.long_sections!r}; leave it out or choose 'semantic'"
+            )
+
+    def _check_blocks(self) -> None:
+        most = self.max_block_tokens
+        if most is None:
+            return
+        if self.oversize == "split":
+            raise ConfigurationError(
+                f"max_block_tokens ({most}) has no effect with oversize='split', which splits all "
+                "code over chunk_size; leave it out or choose 'keep'"
+            )
+        if most < self.chunk_size:
+            raise ConfigurationError(
+                f"max_block_tokens ({most}) must not be under chunk_size ({self.chunk_size}): "
+                "code within the size is never cut"
+            )
+
+    @property
+    def block_ceiling(self) -> int:
+        """Most tokens of any node: those of code that is kept whole."""
+        if self.oversize == "split":
+            return self.chunk_size
+        usual = min(_MOST_SIZES * self.chunk_size, LARGEST_BLOCK)
+        return self.max_block_tokens or max(usual, self.chunk_size)
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        """Sections, merged where short, cut where long."""
+        plan = self._plan(source)
+        if meaning := plan.meaning:
+            model = model_named(self.embedding, self.sentence_model)
+            for texts in meaning.texts():
+                meaning.add(unit_rows(model.get_text_embedding_batch(texts), len(texts)))
+        yield from self._cuts(plan)
+
+    async def aspans(self, source: SourceText) -> list[Cut]:
+        """The same cuts; the model is awaited, and everything else runs in a worker thread."""
+        plan = await asyncio.to_thread(self._plan, source)
+        if meaning := plan.meaning:
+            model = model_named(self.embedding, self.sentence_model)
+            for texts in meaning.texts():
+                vectors = await model.aget_text_embedding_batch(texts)
+                await asyncio.to_thread(_add, meaning, vectors, len(texts))
+        return await asyncio.to_thread(lambda: list(self._cuts(plan)))
+
+    def _plan(self, source: SourceText) -> _Plan:
+        packer = source.packer
+        outline = Outline(
+            packer, title=source.title, max_level=self.max_level, least=self.min_chunk_size
+        )
+        groups = list(outline.groups(self.chunk_size, self.min_chunk_size))
+        is_whole = packer.count(packer.start, packer.end) <= self._most_of_a_whole()
+        if is_whole and groups:
+            groups = [(0, groups[-1][1])]
+        splitter = Splitter(packer, self.chunk_size, self.chunk_overlap, self.block_ceiling)
+        meaning = None
+        if self.long_sections == "semantic":
+            spans = (outline.span(*group) for group in groups)
+            long = [span for span in spans if packer.count(*span) > self.chunk_size]
+            stretches = list(chain.from_iterable(map(splitter.stretches, long)))
+            meaning = Meaning(
+                splitter, stretches, least=self.min_chunk_size, encoding=source.encoding
+            )
+        return _Plan(packer, outline, groups, is_whole, splitter, meaning)
+
+    def _most_of_a_whole(self) -> int:
+        """Tokens up to which a document stays one node."""
+        whole = self.split_only_if_over
+        return self.min_chunk_size - 1 if whole is None else whole
+
+    def _cuts(self, plan: _Plan) -> Iterator[Cut]:
+        joining = Joining(
+            plan.packer, plan.outline, most=self.chunk_size, least=self.min_chunk_size
+        )
+        pieces = joining.joined(self._pieces(plan))
+        whole = {keys.WHOLE_DOCUMENT: True} if plan.is_whole else {}
+        counts = Counter(piece.first for piece in pieces if piece.is_part)
+        numbers: Counter[int] = Counter()
+        for piece in pieces:
+            facts = _facts(plan, piece) | whole
+            if piece.is_part and (count := counts[piece.first]) > 1:
+                numbers[piece.first] += 1
+                facts |= {keys.PART: numbers[piece.first], keys.PARTS: count}
+            yield Cut(piece.start, piece.end, facts)
+
+    def _pieces(self, plan: _Plan) -> Iterator[Piece]:
+        """Groups of sections, and the parts of those over the size."""
+        cutter = plan.meaning or plan.splitter
+        for number, group in enumerate(plan.groups):
+            span = plan.outline.span(*group)
+            if plan.packer.count(*span) <= self.chunk_size:
+                yield Piece(*span, number, number, is_cut=False)
+                continue
+            for stretch in plan.splitter.stretches(span):
+                for part in cutter.parts(stretch):
+                    yield Piece(*part, number, number, is_cut=True)
+
+
+def _facts(plan: _Plan, piece: Piece) -> dict[str, Any]:
+    """What is true of a group of sections, of a part of one, or of what was joined."""
+    span = Span(piece.start, piece.end)
+    if piece.first == piece.last:
+        headings = plan.outline.facts(*plan.groups[piece.first])
+    else:
+        headings = plan.outline.facts_of_text(span)
+    if piece.is_cut:
+        return headings | plan.splitter.facts(span)
+    return headings | kinds_of(plan.packer.blocks_between(*span))
+
+
+def _add(meaning: Meaning, vectors: Sequence[Sequence[float]], expected: int) -> None:
+    meaning.add(unit_rows(vectors, expected))

@@ -1,0 +1,229 @@
+"""The sections of a document: what stands under each heading, and which of them share a node."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rag_nodes import metadata as keys
+from rag_nodes.text.markdown.blocks import Block, Kind
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.spans import Span
+
+_MARKED = ((Kind.CODE, "code"), (Kind.LIST, "list"), (Kind.TABLE, "table"))
+_LONGEST_TITLE = 120
+"""Characters of a first sentence that stands in for a missing heading."""
+_MOST = 2 / 3
+"""Share of a node's tokens that lets one of its sections name it."""
+_SLACK = 4
+"""Tokens by which an estimate may miss; what is closer to a limit than this is counted."""
+
+
+class Section(NamedTuple):
+    """A heading and the blocks under it, up to the next heading that opens a section.
+
+    Attributes:
+        first: its first block, the heading itself where it has one.
+        last: its last block.
+        level: 1 to 6; 0 for what stands above the first heading.
+        path: the headings above it and its own, outermost first.
+        anchor: what the heading's link to itself names; "" without one.
+        has_body: whether anything but the heading is in it.
+    """
+
+    first: int
+    last: int
+    level: int
+    path: tuple[str, ...]
+    anchor: str
+    has_body: bool
+
+
+class Outline:
+    """All sections of a text, in order; together they hold every block.
+
+    Args:
+        packer: the text.
+        title: the document's title, "" when unknown.
+        max_level: deepest level of headings that open a section.
+        least: tokens below which text above the first H1 is part of its section.
+
+    Attributes:
+        sections: the sections.
+    """
+
+    def __init__(self, packer: Packer, *, title: str, max_level: int, least: int) -> None:
+        self._packer = packer
+        self._blocks = packer.blocks
+        found = _sections(packer, " ".join(title.split()), max_level)
+        self.sections = _with_preamble(packer, list(found), least)
+        blocks, ends = self._blocks, packer.tokens.ends
+        starts = np.array([blocks[s.first].start for s in self.sections], dtype=np.int64)
+        stops = np.array([blocks[s.last].end for s in self.sections], dtype=np.int64)
+        self._starts: list[int] = starts.tolist()
+        # Tokens that end before each section, and those that begin before its end.
+        self._before: list[int] = ends.searchsorted(starts, side="right").tolist()
+        self._through: list[int] = np.minimum(ends.searchsorted(stops) + 1, len(ends)).tolist()
+
+    def span(self, first: int, last: int) -> Span:
+        """Characters of the sections `first` to `last`."""
+        blocks, sections = self._blocks, self.sections
+        return Span(blocks[sections[first].first].start, blocks[sections[last].last].end)
+
+    def groups(self, most: int, least: int) -> Iterator[tuple[int, int]]:
+        """First and last of neighbouring sections that share a node.
+
+        Args:
+            most: tokens a node may hold; only a group that ends with a longer section holds more.
+            least: tokens below which a section joins a neighbour.
+        """
+        sections = self.sections
+        if not sections:
+            return
+        first, bare = 0, not sections[0].has_body
+        for section in range(1, len(sections)):
+            if self._joins(first, section, most, least, bare=bare):
+                bare = bare and not sections[section].has_body
+                continue
+            yield first, section - 1
+            first, bare = section, not sections[section].has_body
+        yield first, len(sections) - 1
+
+    def _joins(self, first: int, section: int, most: int, least: int, *, bare: bool) -> bool:
+        """Whether a section joins the group from `first`; `bare`: of headings without text."""
+        new = self.sections[section]
+        if not self._fits(first, section, most):
+            # Headings without text go with the first part of a section that is cut anyway.
+            return bare and new.has_body and not self._fits(section, section, most)
+        if bare or self._fits(first, section - 1, least - 1):
+            return True
+        # A short section joins what stands before it unless it opens a wider topic.
+        trailing = new.has_body and new.level >= self.sections[first].level
+        return trailing and self._fits(section, section, least - 1)
+
+    def _fits(self, first: int, last: int, limit: int) -> bool:
+        """Whether the sections `first` to `last` hold at most `limit` tokens."""
+        estimate = self._through[last] - self._before[first]
+        if abs(estimate - limit) > _SLACK:
+            return estimate < limit
+        return self._packer.count(*self.span(first, last)) <= limit
+
+    def facts(self, first: int, last: int) -> dict[str, Any]:
+        """Heading path and link of the sections `first` to `last`."""
+        return _facts(*self._name(first, last))
+
+    def path_at(self, offset: int) -> tuple[str, ...]:
+        """Path of the section that holds the character at `offset`."""
+        return self.sections[self._section_at(offset)].path
+
+    def facts_of_text(self, span: Span) -> dict[str, Any]:
+        """Heading path and link of a span that need not hold whole sections."""
+        first, last = self._section_at(span.start), self._section_at(span.end - 1)
+        estimate = self._packer.tokens.estimate
+        return _facts(*self._name(first, last, estimate(0, span.start), estimate(0, span.end)))
+
+    def _section_at(self, offset: int) -> int:
+        return max(0, bisect_right(self._starts, offset) - 1)
+
+    def _name(
+        self, first: int, last: int, low: float = 0, high: float = inf
+    ) -> tuple[tuple[str, ...], str]:
+        """Path and anchor of the section that is most of the tokens `low` to `high`.
+
+        Else the headings all of them stand under; their first section's where they share none.
+        """
+        if first == last:
+            return self.sections[first].path, self.sections[first].anchor
+        group = self.sections[first : last + 1]
+        sizes = [
+            min(self._through[n], high) - max(self._before[n], low) for n in range(first, last + 1)
+        ]
+        longest = max(sizes)
+        if longest >= _MOST * sum(sizes):
+            named = group[sizes.index(longest)]
+            return named.path, named.anchor
+        opening = next((section for section in group if section.has_body), group[-1])
+        path = opening.path
+        for section in group:
+            if section.has_body and section.path[: len(path)] != path:
+                path = shared_path(path, section.path)
+        return path or opening.path, opening.anchor
+
+
+def _facts(path: tuple[str, ...], anchor: str) -> dict[str, Any]:
+    return {keys.HEADING_PATH: list(path)} | ({keys.LINK: anchor} if anchor else {})
+
+
+def kinds_of(blocks: Sequence[Block]) -> dict[str, Any]:
+    """The kinds of blocks that are worth knowing about a node, as its metadata."""
+    kinds = [block.kind for block in blocks]
+    found = [name for kind, name in _MARKED if kind in kinds]
+    return {keys.BLOCKS: found} if found else {}
+
+
+def _sections(packer: Packer, title: str, max_level: int) -> Iterator[Section]:
+    """One section per heading up to `max_level`, and one for what stands above the first."""
+    blocks = packer.blocks
+    every = packer.headings.headings
+    headings = [heading for heading in every if heading.block.level <= max_level]
+    starts = [block.start for block in blocks]
+    opens = [bisect_left(starts, heading.block.start) for heading in headings]
+    first = opens[0] if opens else len(blocks)
+    if first:
+        opening = title or _opening_words(packer)
+        path: tuple[str, ...] = (opening,) if opening else ()
+        yield Section(0, first - 1, 0, path, "", has_body=True)
+    root = (title,) if title and all(heading.block.level > 1 for heading in every) else ()
+    for (block, own, anchor), opened, following in zip(
+        headings, opens, [*opens, len(blocks)][1:], strict=True
+    ):
+        path = _below(root, own) if root else own
+        yield Section(opened, following - 1, block.level, path, anchor, following > opened + 1)
+
+
+def _with_preamble(packer: Packer, sections: list[Section], least: int) -> list[Section]:
+    """The sections; a short text above the first H1, such as a breadcrumb, is part of the H1's."""
+    if len(sections) < 2 or sections[0].level or sections[1].level != 1:  # noqa: PLR2004 -- a pair
+        return sections
+    preamble, opening, *others = sections
+    blocks = packer.blocks
+    if packer.count(blocks[preamble.first].start, blocks[preamble.last].end) >= least:
+        return sections
+    return [opening._replace(first=preamble.first), *others]
+
+
+def _below(root: tuple[str, ...], path: tuple[str, ...]) -> tuple[str, ...]:
+    """A heading's path under the title, unless that is what it begins with anyway."""
+    return path if path[:1] == root else root + path
+
+
+def _opening_words(packer: Packer) -> str:
+    """What stands in for a heading where there is none: a deeper heading or the first sentence."""
+    for block in packer.blocks:
+        for words in _words_of(packer, block):
+            if any(character.isalnum() for character in words):
+                return words if len(words) <= _LONGEST_TITLE else words[:_LONGEST_TITLE] + "…"
+    return ""
+
+
+def _words_of(packer: Packer, block: Block) -> Iterator[str]:
+    """A heading's text or the sentences of another block; nothing of front matter."""
+    if block.kind is Kind.HEADING:
+        yield from packer.headings.path_at(block.start)[-1:]
+    elif block.kind is not Kind.FRONT_MATTER:
+        for unit in packer.units_of(block):
+            yield " ".join(unit.of(packer.text).split())
+
+
+def shared_path(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
+    """The headings both paths begin with."""
+    length = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        length += 1
+    return left[:length]

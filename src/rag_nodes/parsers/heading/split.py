@@ -1,0 +1,178 @@
+"""Parts of a section that is over the size: code is kept whole, or cut between its lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rag_nodes import metadata as keys
+from rag_nodes.parsers.heading.sections import kinds_of
+from rag_nodes.parsers.sharing import best_start, starts_within, table_header
+from rag_nodes.text.markdown.blocks import Block, Kind
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.spans import Span, trimmed
+
+_VISIBLE = re.compile(r"\S")
+
+
+class Stretch(NamedTuple):
+    """Neighbouring blocks of a section that are cut in one way.
+
+    Attributes:
+        start: offset of the first character.
+        end: offset after the last one.
+        is_code: whether it is one block of code over the size, below the headings before it.
+    """
+
+    start: int
+    end: int
+    is_code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Splitter:
+    """Cuts stretches of a text into parts.
+
+    Attributes:
+        packer: the text.
+        size: tokens a part may hold.
+        overlap: tokens neighbouring parts may share.
+        ceiling: tokens of code over the size that stays whole.
+    """
+
+    packer: Packer
+    size: int
+    overlap: int
+    ceiling: int
+
+    def stretches(self, section: Span) -> Iterator[Stretch]:
+        """The section's blocks of code over the size, and what stands between them."""
+        packer = self.packer
+        start = end = section.start
+        for block in packer.blocks_between(*section):
+            if block.kind is Kind.HEADING:
+                continue
+            if block.kind is Kind.CODE and packer.count(block.start, block.end) > self.size:
+                if end > start:
+                    yield Stretch(start, end, is_code=False)
+                yield Stretch(packer.visible_from(end), block.end, is_code=True)
+                start = packer.visible_from(block.end)
+            end = block.end
+        if start < section.end:
+            yield Stretch(start, section.end, is_code=False)
+
+    def facts(self, part: Span) -> dict[str, Any]:
+        """What is true of one part: kinds of blocks, and what it needs to be read alone."""
+        packer = self.packer
+        blocks = packer.blocks_between(*part)
+        facts = kinds_of(blocks)
+        block = packer.block_at(part.start)
+        if block.kind is Kind.CODE and part.start > block.start and block.info:
+            facts[keys.CODE_LANGUAGE] = block.info.split()[0]
+        if packer.count(*part) > self.size:
+            facts[keys.OVERSIZED] = True
+        if "code" in facts.get(keys.BLOCKS, ()) and any(_is_cut(block, part) for block in blocks):
+            facts[keys.SPLIT_BLOCK] = True
+        facts.update(table_header(packer, part.start))
+        return facts
+
+    def parts(self, stretch: Stretch) -> Iterator[Span]:
+        """The parts of a stretch, the next sentence begun where the one before leaves room."""
+        if not stretch.is_code:
+            yield from self._prose(stretch)
+        elif self.packer.count(stretch.start, stretch.end) <= self.ceiling:
+            yield Span(stretch.start, stretch.end)
+        else:
+            yield from self._code(stretch)
+
+    def _prose(self, stretch: Stretch) -> Iterator[Span]:
+        packer, stop = self.packer, stretch.end
+        start = after = stretch.start
+        while after < stop:
+            end = self._end(start, after, stop)
+            if end <= after:
+                # What comes next is larger than what the overlap leaves room for.
+                start = packer.visible_from(after)
+                end = self._end(start, start, stop)
+                end = end if end > start else self._least_end(start, stop)
+            part = Span(start, trimmed(packer.text, start, end).end)
+            if part.length:  # not just an indentation that alone exceeds the size
+                yield part
+            if end >= stop:
+                return
+            start, after = best_start(packer, self.shared(part), end, self.size), end
+
+    def _end(self, start: int, after: int, stop: int) -> int:
+        """The best end within the size, before code that it would cut; `after` if there is none."""
+        packer = self.packer
+        while stop > after:
+            end = packer.end_of_piece(start, after, stop, self.size)
+            code = self._code_around(end)
+            if code is None:
+                return end
+            before = reversed(packer.blocks_between(after, code.start))
+            stop = next((block.end for block in before if block.kind is not Kind.HEADING), after)
+        return after
+
+    def _least_end(self, start: int, stop: int) -> int:
+        """An end where code does not fit below its heading, or a cluster not at all."""
+        packer = self.packer
+        code = self._code_around(packer.end_of_piece(start, start, stop, self.size))
+        if code is not None and code.start <= start:
+            return code.end
+        if code is not None:
+            stop = packer.blocks_between(start, code.start)[-1].end
+            if (end := packer.end_of_piece(start, start, stop, self.size)) > start:
+                return end
+        return packer.cluster_end(start, self.size)
+
+    def _code_around(self, offset: int) -> Block | None:
+        """The code that a cut at `offset` would fall into."""
+        block = self.packer.block_at(offset)
+        return block if block.kind is Kind.CODE and block.start < offset < block.end else None
+
+    def shared(self, part: Span) -> list[int]:
+        """Where the part after this one may start to share whole sentences, but no half code."""
+        starts = starts_within(self.packer, part.start, part.end, self.overlap)
+        return [start for start in starts if self._code_around(start) is None]
+
+    def _code(self, stretch: Stretch) -> Iterator[Span]:
+        """Code between its lines; a line over the size between words."""
+        packer, stop = self.packer, stretch.end
+        start = stretch.start
+        while start < stop:
+            end = packer.end_of_piece(start, start, stop, self.size)
+            if end == start:
+                end = packer.cluster_end(start, self.size)
+            elif stop - self.size < end < stop:
+                end = self._before_last_line(start, end, stop)
+            part = Span(start, trimmed(packer.text, start, end).end)
+            if part.length:
+                yield part
+            start = self._line_from(end, stop)
+
+    def _before_last_line(self, start: int, end: int, stop: int) -> int:
+        """One line earlier where only the closing fence would be left for the last part."""
+        text = self.packer.text
+        earlier = trimmed(text, start, max(start, text.rfind("\n", start, end))).end
+        left = text[end:stop].strip("`~ \t\r\n")
+        fits = start < earlier and self.packer.count(start, earlier) <= self.size
+        return earlier if fits and not left else end
+
+    def _line_from(self, offset: int, stop: int) -> int:
+        """Where the next line of code starts, its indentation kept; the word inside a line."""
+        text = self.packer.text
+        visible = _VISIBLE.search(text, offset, stop)
+        if visible is None:
+            return stop
+        first = visible.start()
+        line = max(text.rfind("\n", offset, first), text.rfind("\r", offset, first)) + 1
+        return line or first
+
+
+def _is_cut(block: Block, part: Span) -> bool:
+    """Whether a part holds some of a block of code, but not all of it."""
+    whole = part.start <= block.start and block.end <= part.end
+    return block.kind is Kind.CODE and not whole

@@ -1,0 +1,167 @@
+"""Cutting in a child process: what takes too long, or nobody waits for any longer, is ended.
+
+For servers, where documents and options are strangers'. A child is started with the first
+document and cuts all later ones, because importing LlamaIndex takes seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from llama_index.core.schema import BaseNode, TextNode
+
+from rag_nodes.errors import ParserCrashedError, ParseTimeoutError, RagNodesError
+from rag_nodes.metadata import FILE_NAME
+from rag_nodes.processes import (
+    ChildDiedError,
+    ChildExpiredError,
+    Children,
+    current_interrupt,
+    interruptible,
+    unpack_error,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llama_index.core.schema import Document
+
+    from rag_nodes.parsers.base import SpanNodeParser
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = max(2, min(4, os.cpu_count() or 1))
+"""Documents cut at the same time; more threads wait for their turn."""
+KEPT = AT_ONCE
+"""Children kept for later documents, each of which holds some 150 MB: with fewer than work at the
+same time, parsers side by side would start one for nearly every document, which takes seconds."""
+_CHARACTERS = 1_000_000
+"""Characters of a document that may take the seconds given; a longer one gets more of them."""
+_LOOK = 0.2
+"""Seconds between two looks whether anybody still waits for a turn."""
+
+_CHILD = "rag_nodes.parsers.isolation.child"
+
+
+class IsolatedCutting:
+    """Child processes that cut documents; may be used by many threads.
+
+    Args:
+        module: what a child runs: a module with a `main` that speaks as `isolated_child` does.
+    """
+
+    def __init__(self, module: str = _CHILD) -> None:
+        self._children = Children(module, kept=KEPT)
+        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self._warming = threading.Lock()
+        self._warm = False
+
+    def cut(self, parser: SpanNodeParser, document: Document, seconds: float) -> list[BaseNode]:
+        """The nodes that the parser makes of a document.
+
+        A parser that was given a model as an object cuts in this process: the model, and its key,
+        stay where they are.
+
+        Args:
+            parser: any of ours, or of an installed package.
+            document: what to cut.
+            seconds: how long that may take, per million characters and for anything shorter; the
+                start of a child and the wait for a turn do not count.
+
+        Raises:
+            ParseTimeoutError: it took longer.
+            ParserCrashedError: the child died.
+            CancelledError: see `interruptible`; also while it waits for its turn.
+            RagNodesError: what the parser raised.
+        """
+        if getattr(parser, "embed_model", None) is not None:
+            return parser([document])
+        seconds *= max(1.0, len(document.text) / _CHARACTERS)
+        name = str(document.metadata.get(FILE_NAME) or document.id_)
+        with self._turn(f"{name}: cutting it"):
+            return self._cut(parser, document, seconds, name)
+
+    def within(self, seconds: float) -> Callable[[SpanNodeParser, Document], list[BaseNode]]:
+        """`cut` with its time, to be called from any thread.
+
+        What may end the work of the thread that calls this, may end theirs.
+        """
+        interrupt = current_interrupt()
+
+        def parse(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
+            with interruptible(interrupt):
+                return self.cut(parser, document, seconds)
+
+        return parse
+
+    def warm_up(self) -> None:
+        """Have a child started meanwhile, so that the first document need not wait for that."""
+        with self._warming:
+            if self._warm:
+                return
+            self._warm = True
+        threading.Thread(target=self._start, name="warming up", daemon=True).start()
+
+    def _start(self) -> None:
+        from llama_index.core.schema import Document
+
+        from rag_nodes.parsers.fixed import FixedSizeNodeParser
+
+        try:
+            self.cut(FixedSizeNodeParser(), Document(text="Warm up."), seconds=60)
+        except RagNodesError:
+            logger.warning("no process that cuts documents could be started", exc_info=True)
+
+    def close(self) -> None:
+        """End the idle children; the next document starts a new one."""
+        self._children.close()
+
+    def _cut(
+        self, parser: SpanNodeParser, document: Document, seconds: float, name: str
+    ) -> list[BaseNode]:
+        request = {
+            "kind": "cut",
+            "parser": [type(parser).__module__, type(parser).__qualname__, parser.to_dict()],
+            "document": document.to_dict(),
+            "seconds": seconds,
+        }
+        nodes: list[BaseNode] = []
+        raised: RagNodesError | None = None
+        try:
+            for kind, content in self._children.messages(request, seconds, f"{name}: cutting it"):
+                if kind == "raised":
+                    raised = unpack_error(content)
+                else:
+                    nodes += [TextNode.from_dict(one) for one in content]
+        except ChildExpiredError as error:
+            raise ParseTimeoutError(
+                f"{name}: cutting it takes longer than {seconds:.4g} s; choose another parser or a "
+                "smaller document"
+            ) from error
+        except (ChildDiedError, ValueError, TypeError, OSError) as error:
+            raise ParserCrashedError(
+                f"{name}: the process that cut it died ({error}); choose another parser or a "
+                "smaller document"
+            ) from error
+        if raised is not None:
+            raise raised
+        return nodes
+
+    @contextmanager
+    def _turn(self, what: str) -> Iterator[None]:
+        interrupt = current_interrupt()
+        interrupt.check(what)
+        while not self._turns.acquire(timeout=_LOOK):
+            interrupt.check(what)
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+
+cutting = IsolatedCutting()
+"""The children of this process."""

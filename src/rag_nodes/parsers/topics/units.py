@@ -1,0 +1,180 @@
+"""What the semantic parser embeds: the sentences of a text as arrays, with their token counts."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag_nodes.text.markdown.blocks import Kind
+from rag_nodes.text.packing import Packer
+from rag_nodes.text.sentences import Bounds
+from rag_nodes.text.spans import Span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_UNCUT = frozenset({Kind.CODE, Kind.TABLE, Kind.HEADING, Kind.HTML, Kind.FRONT_MATTER, Kind.RULE})
+"""Blocks that are embedded as one unit; the others by sentence, lists by line."""
+_SLACK = 4
+"""Tokens by which the sum over a text may miss the count of a span encoded alone; beyond words
+of hundreds of letters it is never more than two, and every node is counted again at the end."""
+_USUAL = 2
+"""Slack where a wrong estimate costs a worse cut but never a bound."""
+
+
+class Units:
+    """The units of a text in order; together they hold every visible character.
+
+    A unit is a sentence, a line of a list, or a whole heading, table or block of code. A sentence
+    over the limit is cut into its lines, what else is over it between lines, then words.
+
+    Args:
+        packer: the text.
+        limit: tokens a unit may hold.
+        embedded: units that are embedded, from the first on; None for all.
+
+    Attributes:
+        starts: offset of each unit's first character.
+        ends: offset after each unit's last character.
+        headings: which units are headings.
+        embedded: units that are embedded.
+    """
+
+    def __init__(self, packer: Packer, limit: int, embedded: int | None = None) -> None:
+        self.packer = packer
+        units = _natural(packer)
+        before, through = _tokens_around(packer, units)
+        over = set(np.flatnonzero(through - before > limit - _SLACK).tolist())
+        if over:
+            units = _within(packer, units, over, limit)
+            before, through = _tokens_around(packer, units)
+        self.starts: list[int] = units.starts
+        self.ends: list[int] = units.ends
+        self.headings: NDArray[np.bool_] = _in_headings(packer, self.starts)
+        self.embedded = len(self) if embedded is None else min(embedded, len(self))
+        self._before, self._through = before, through
+        self._before_each: list[int] = before.tolist()
+        self._through_each: list[int] = through.tolist()
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def texts(self, size: int) -> Iterator[list[str]]:
+        """The units to embed, `size` at a time."""
+        text = self.packer.text
+        for first in range(0, self.embedded, size):
+            some = slice(first, min(first + size, self.embedded))
+            yield [text[a:b] for a, b in zip(self.starts[some], self.ends[some], strict=True)]
+
+    def span(self, first: int, last: int) -> Span:
+        """Characters of the units `first` to `last`."""
+        return Span(self.starts[first], self.ends[last])
+
+    def estimate(self, first: int, last: int) -> int:
+        """Tokens of the units `first` to `last`, off by one or two."""
+        return self._through_each[last] - self._before_each[first]
+
+    def fits(self, first: int, last: int, limit: int) -> bool:
+        """Whether the units `first` to `last` hold at most `limit` tokens."""
+        estimate = self._through_each[last] - self._before_each[first]
+        if abs(estimate - limit) > _SLACK:
+            return estimate < limit
+        return self.packer.count(self.starts[first], self.ends[last]) <= limit
+
+    def last_within(self, first: int, limit: int) -> int:
+        """The last unit up to which the units from `first` fit into `limit` tokens."""
+        reach = self._before_each[first] + limit
+        last = max(first, bisect_right(self._through_each, reach + _SLACK, lo=first) - 1)
+        while last > first and not self.fits(first, last, limit):
+            last -= 1
+        return last
+
+    def first_over(self, first: int, least: int) -> int:
+        """The first unit up to which the units from `first` hold about `least` tokens."""
+        return bisect_left(self._through_each, self._before_each[first] + least, lo=first)
+
+    def firsts_within(
+        self, opens: NDArray[np.int64], closes: NDArray[np.int64], limit: int
+    ) -> NDArray[np.int64]:
+        """For each run of units that ends with `closes`, where it may start to be within `limit`.
+
+        Args:
+            opens: unit at which each item starts, increasing.
+            closes: unit at which each item ends.
+            limit: tokens.
+
+        Returns:
+            For each item, the first item from which the tokens up to its end are within `limit`;
+            one beyond the item itself where that alone is over it.
+        """
+        before, through = self._before[opens], self._through[closes]
+        loose = before.searchsorted(through - limit - _USUAL)
+        beyond = np.arange(1, len(opens) + 1)
+        tight = np.minimum(before.searchsorted(through - limit + _USUAL), beyond)
+        firsts = np.minimum(loose, tight)
+        for item in np.flatnonzero(firsts < tight).tolist():
+            last = int(closes[item])
+            while firsts[item] < tight[item] and not self.fits(
+                int(opens[firsts[item]]), last, limit
+            ):
+                firsts[item] += 1
+        return firsts
+
+
+def _natural(packer: Packer) -> Bounds:
+    units = Bounds([], [])
+    for block in packer.blocks:
+        if block.kind in _UNCUT:
+            units.starts.append(block.start)
+            units.ends.append(block.end)
+        else:
+            inside = packer.bounds_of(block)
+            units.starts.extend(inside.starts)
+            units.ends.extend(inside.ends)
+    return units
+
+
+def _within(packer: Packer, units: Bounds, over: Collection[int], limit: int) -> Bounds:
+    """The units; those that are `over` and indeed do not fit are cut."""
+    pieces = Bounds([], [])
+    for index, span in enumerate(map(Span, *units)):
+        fits = index not in over or packer.count(*span) <= limit
+        for start, end in [span] if fits else _cut(packer, span, limit):
+            pieces.starts.append(start)
+            pieces.ends.append(end)
+    return pieces
+
+
+def _cut(packer: Packer, span: Span, limit: int) -> Iterator[Span]:
+    """The lines of a sentence over the limit, in pieces where they are; pieces of other blocks."""
+    if packer.block_at(span.start).kind in _UNCUT:
+        yield from packer.pieces(span, limit)
+        return
+    for line in packer.lines_of(span):
+        yield from packer.pieces(line, limit)
+
+
+def _in_headings(packer: Packer, starts: Sequence[int]) -> NDArray[np.bool_]:
+    blocks = [block for block in packer.blocks if block.kind is Kind.HEADING]
+    if not blocks:
+        return np.zeros(len(starts), dtype=bool)
+    opened = np.searchsorted([block.start for block in blocks], starts, side="right") - 1
+    ends = np.array([block.end for block in blocks])
+    inside: NDArray[np.bool_] = (opened >= 0) & (np.asarray(starts) < ends[opened])
+    return inside
+
+
+def _tokens_around(packer: Packer, units: Bounds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Tokens that end before each unit, and those that begin before its end.
+
+    The difference is the count of a unit but for a few tokens at its edges.
+    """
+    ends = packer.tokens.ends
+    starts, stops = np.array(units, dtype=np.int64)
+    before = ends.searchsorted(starts, side="right")
+    begun = ends.searchsorted(stops, side="left") + 1
+    through = np.maximum(ends.searchsorted(stops, side="right"), begun)
+    return before.astype(np.int64), np.minimum(through, len(ends)).astype(np.int64)

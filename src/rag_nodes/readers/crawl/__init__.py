@@ -1,0 +1,1 @@
+"""Crawls by Firecrawl."""

@@ -1,0 +1,289 @@
+"""The JSON of a Firecrawl crawl in, one `Reading` per page out (S1-01 to S1-04, S1-17)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    FileTooLargeError,
+    NoPagesError,
+    ReadError,
+)
+from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.crawl.stream import RawPage, raw_pages
+from rag_nodes.readers.html import reading_of_html
+from rag_nodes.text.formats import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_TEXTS = ("markdown", "content", "html", "rawHtml")
+"""Where the text of a page may stand, best first. Versions 0 and 1 have the first."""
+_URLS = ("sourceURL", "URL", "url")
+_LINKS = ("linksOnPage", "links")
+_BASES = ("base_url", "input_url")
+_STATUSES = ("statusCode", "pageStatusCode")
+_ERRORS = ("error", "pageError")
+_FAILED = 400
+"""HTTP status from which on a page is an error message and not the document."""
+_LONGEST_QUOTE = 200
+"""Characters of a crawler's own words that a message quotes."""
+_LONGEST_URL = 8_000
+"""Characters of an URL; servers take no more."""
+_LONGEST_LANGUAGE = 35
+"""Characters of a language tag (RFC 5646), and of a time."""
+_DIGEST = 16
+"""Bytes of the hashes that find pages crawled twice."""
+_CRAWL_AGAIN = "crawl this page again"
+_HTML = re.compile(
+    r"\s*<(?:!doctype|html|head|body|main|article|section|div|p|h[1-6]|table|ul|ol|nav|header)"
+    r"[\s>]",
+    re.IGNORECASE,
+)
+
+
+def read_firecrawl(
+    path: Path, limits: Limits, *, keep_duplicates: bool = False
+) -> Iterator[Reading | ReadError]:
+    """Read a crawl page by page; memory holds one page and two short hashes per page.
+
+    Shapes: version 0 (`base_url`, `data[].markdown` or `.content`), version 1 (`input_url`,
+    `data[].markdown`), a bare list of pages, one page per line. The text of a page is its
+    Markdown, else its content, which may be Markdown or HTML (C19).
+
+    A text that was crawled under several URLs is given once, at its first URL, with the others in
+    `also_at`. To know them by then, the file is read twice; `keep_duplicates` saves the first pass.
+
+    Args:
+        path: an existing file.
+        limits: `characters` is checked for each page.
+        keep_duplicates: give every page, also those whose text was there before.
+
+    Yields:
+        In the order of the file: a page, with title, description, language and HTTP status; or,
+        for a page without text or URL, of a failed request, or with an URL that came before, an
+        error that names its place, such as `data[3].metadata.sourceURL`. A file that breaks off
+        ends with such an error.
+
+    Raises:
+        CorruptFileError: not JSON from the first page on.
+        NoPagesError: JSON, but no list of pages.
+        MissingExtraError: ijson is not installed, or a page is HTML and markdownify is not.
+    """
+    about: dict[str, Any] = {}
+    further = {} if keep_duplicates else _further_urls(path, limits, about)
+    texts: set[bytes] = set()
+    urls: set[bytes] = set()
+    for page in _pages(path, limits, about):
+        if isinstance(page, ReadError):
+            yield page
+        elif page.digest in further and page.digest in texts:
+            continue  # the first copy has this URL in `also_at`
+        elif _digest(page.url) in urls:
+            reason = f"{page.where}: {page.url} came before in this file, with another text"
+            yield ReadError(path, reason, "remove one of the two")
+        else:
+            urls.add(_digest(page.url))
+            if page.digest in further:
+                texts.add(page.digest)
+            yield _reading(path, page, further.get(page.digest, {}), about)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page that has all it needs."""
+
+    where: str
+    url: str
+    text: str
+    is_html: bool
+    metadata: dict[str, Any]
+    links: list[str]
+    digest: bytes
+
+
+def _further_urls(
+    path: Path, limits: Limits, about: dict[str, Any]
+) -> dict[bytes, dict[str, None]]:
+    """By hash of the text: the URLs of all copies after the first, in order."""
+    seen: set[bytes] = set()
+    further: dict[bytes, dict[str, None]] = {}
+    for page in _pages(path, limits, about):
+        if isinstance(page, ReadError):
+            continue
+        if page.digest in seen:
+            further.setdefault(page.digest, {})[page.url] = None
+        seen.add(page.digest)
+    return further
+
+
+def _pages(path: Path, limits: Limits, about: dict[str, Any]) -> Iterator[_Page | ReadError]:
+    found = False
+    try:
+        for raw in raw_pages(path, about):
+            found = True
+            yield _checked(path, raw, limits)
+    except CorruptFileError as error:
+        if not found:
+            raise
+        yield error  # a file that breaks off: what stood before is good
+    if not found:
+        raise NoPagesError(
+            path,
+            "no pages: a crawl is a list of pages, or an object that holds them under 'data'",
+            "check that this is the result of a Firecrawl crawl and that the crawl finished",
+        )
+
+
+def _checked(path: Path, raw: RawPage, limits: Limits) -> _Page | ReadError:
+    """The page, or the first thing that is wrong with it."""
+    try:
+        return _page(path, raw, limits)
+    except ReadError as error:
+        return error
+
+
+def _page(path: Path, raw: RawPage, limits: Limits) -> _Page:
+    where = raw.where
+    if isinstance(raw.value, ValueError):
+        raise CorruptFileError(path, f"{where}: {raw.value}", _CRAWL_AGAIN)
+    page = _object(path, where, raw.value)
+    metadata = _object(path, f"{where}.metadata", page.get("metadata"))
+    if failure := _failed_request(metadata):
+        raise ReadError(path, f"{where}.metadata: {failure}", _CRAWL_AGAIN)
+    url = _first(metadata, _URLS)
+    if not _is_address(url):
+        raise _wrong(path, f"{where}.metadata.sourceURL", "an http address", url)
+    name, text = _text_of(page)
+    if not isinstance(text, str):
+        raise _wrong(path, f"{where}.{name}", "a text", text)
+    if not text.strip():
+        raise EmptyFileError(path, f"{where}.{name}: no text ({url})", _CRAWL_AGAIN)
+    try:
+        limits.check_characters(path, len(text))
+    except FileTooLargeError as error:
+        raise FileTooLargeError(path, f"{where}.{name}: {error.reason}") from None
+    is_html = name != "markdown" and _HTML.match(text) is not None
+    links = _texts(_first(page, _LINKS))
+    return _Page(where, url, text, is_html, metadata, links, _digest(text))
+
+
+def _is_address(url: object) -> bool:
+    return (
+        isinstance(url, str)
+        and url.startswith(("http://", "https://"))
+        and len(url) <= _LONGEST_URL
+    )
+
+
+def _object(path: Path, where: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(path, where, "an object", value)
+    return value
+
+
+def _text_of(page: dict[str, Any]) -> tuple[str, Any]:
+    """The best text of a page and its name; what stands under `markdown` where there is none."""
+    for name in _TEXTS:
+        if isinstance(page.get(name), str) and page[name].strip():
+            return name, page[name]
+    return next(((name, page[name]) for name in _TEXTS if name in page), ("markdown", None))
+
+
+def _failed_request(metadata: dict[str, Any]) -> str:
+    """What the server answered instead of the page; "" where all went well."""
+    status = _status(metadata)
+    if status is None or status < _FAILED:
+        return ""
+    words = _one_text(_first(metadata, _ERRORS))
+    quoted = f" ({' '.join(words.split())[:_LONGEST_QUOTE]})" if words else ""
+    url = _one_text(_first(metadata, _URLS)) or "the page"
+    return f"{url} was answered with HTTP status {status}{quoted}"
+
+
+def _status(metadata: dict[str, Any]) -> int | None:
+    status = _first(metadata, _STATUSES)
+    if isinstance(status, str) and status.isdecimal() and status.isascii():
+        return int(status[:4])
+    return int(status) if isinstance(status, int | float) else None
+
+
+def _wrong(path: Path, where: str, wanted: str, found: object) -> ReadError:
+    shown = "nothing" if found is None else f"{type(found).__name__} {str(found)[:40]!r}"
+    return ReadError(path, f"{where}: {wanted} is required, found {shown}", _CRAWL_AGAIN)
+
+
+def _reading(
+    path: Path, page: _Page, further: dict[str, None], about: dict[str, Any]
+) -> Reading | ReadError:
+    try:
+        read = _from_html(path, page) if page.is_html else _markdown(page)
+    except ReadError as error:
+        return error
+    return replace(
+        read,
+        title=_one_text(page.metadata.get("title")) or read.title,
+        description=_one_text(page.metadata.get("description")) or read.description,
+        source=page.url,
+        also_at=tuple(url for url in further if url != page.url),
+        facts=_facts(page, about),
+    )
+
+
+def _markdown(page: _Page) -> Reading:
+    return Reading(text=page.text, text_format=Format.MARKDOWN)
+
+
+def _facts(page: _Page, about: dict[str, Any]) -> dict[str, Any]:
+    """What page and crawl say beside the text (S1-02 to S1-04)."""
+    language = _one_text(page.metadata.get("language")) or ""
+    facts = {
+        keys.LANGUAGE: language[:_LONGEST_LANGUAGE],
+        keys.STATUS_CODE: _status(page.metadata),
+        keys.BASE_URL: (_one_text(_first(about, _BASES)) or "")[:_LONGEST_URL],
+        keys.TIMESTAMP: (_one_text(about.get("timestamp")) or "")[:_LONGEST_LANGUAGE],
+        keys.LOCALES: _texts(page.metadata.get("ogLocaleAlternate")),
+        keys.LINKS_ON_PAGE: page.links,
+    }
+    return {key: value for key, value in facts.items() if value not in (None, "", [])}
+
+
+def _from_html(path: Path, page: _Page) -> Reading:
+    try:
+        read = reading_of_html(page.text, base=page.url)
+    except RecursionError:
+        deep = f"{page.where}: HTML nested deeper than any page is ({page.url})"
+        raise CorruptFileError(path, deep, _CRAWL_AGAIN) from None
+    if not read.text.strip():
+        nothing = f"{page.where}: HTML without text for a visitor ({page.url})"
+        raise EmptyFileError(path, nothing, _CRAWL_AGAIN)
+    return read
+
+
+def _first(metadata: dict[str, Any], names: tuple[str, ...]) -> Any:
+    """The first of these fields that is set."""
+    return next((metadata[name] for name in names if metadata.get(name) is not None), None)
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts of a list; of a text alone, a list of it."""
+    values = value if isinstance(value, list) else [value]
+    return [one[:_LONGEST_URL] for one in values if isinstance(one, str) and one.strip()]
+
+
+def _one_text(value: Any) -> str | None:
+    """A text; of several, such as repeated meta tags, the first."""
+    if isinstance(value, list):
+        value = next((one for one in value if isinstance(one, str)), None)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST).digest()

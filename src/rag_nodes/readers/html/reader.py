@@ -1,0 +1,126 @@
+"""HTML pages in, Markdown out: what a visitor reads, without what a browser runs or hides."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError, MissingExtraError
+from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.html.bounds import bounded
+from rag_nodes.readers.plain import decode_file
+from rag_nodes.text.formats import Format
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bs4 import BeautifulSoup
+
+HEAD_BYTES = 4096
+"""Bytes in which a page states its encoding; the standard asks for the first 1024."""
+
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]+)""")
+_SEPARATORS = str.maketrans(dict.fromkeys("\x1c\x1d\x1e\x1f", " "))
+_TAG = re.compile(r"<[A-Za-z!/]")
+_LATIN = frozenset({"ascii", "iso8859-1"})
+
+
+def read_html(path: Path, limits: Limits, *, main_content: bool = True) -> Reading:
+    """Read a web page as Markdown.
+
+    Headings, lists, tables, code with its language, quotes and links are kept, images as their
+    alternative text. Scripts, styles, forms' controls, navigation, page footers and whatever is
+    hidden are left out, as are bold and italics. Links within the site keep their text alone:
+    a file does not know where it came from. Nothing is fetched.
+
+    Args:
+        path: an existing file.
+        limits: `characters` is checked.
+        main_content: take the one `<main>` of the page, else its one `<article>`, where it holds
+            a good part of the text; a page with several articles is a list of them, and is read
+            whole.
+
+    Returns:
+        The text, with the title and description that the page states.
+
+    Raises:
+        EmptyFileError: no text for a visitor.
+        MisnamedFileError: the content is not HTML.
+        CorruptFileError: nested so deeply that it cannot be read.
+        FileTooLargeError: over `limits.characters`.
+        MissingExtraError: markdownify is not installed.
+    """
+    text, warnings = decode_file(path, declared_encoding)
+    limits.check_characters(path, len(text))
+    if not _TAG.search(text):
+        raise MisnamedFileError(path, "the content is text without a single HTML tag")
+    try:
+        reading = reading_of_html(text, main_content=main_content)
+    except RecursionError as error:
+        raise CorruptFileError(path, "nested deeper than any page is") from error
+    if not reading.text:
+        raise EmptyFileError(path, "no text on the page outside scripts, menus and hidden parts")
+    return Reading(
+        text=reading.text,
+        text_format=reading.text_format,
+        title=reading.title,
+        description=reading.description,
+        warnings=(*warnings, *reading.warnings),
+    )
+
+
+def reading_of_html(html: str, *, main_content: bool = True, base: str | None = None) -> Reading:
+    """Turn a page that is already text into Markdown, as `read_html` does; may be empty.
+
+    Args:
+        html: the page.
+        main_content: see `read_html`.
+        base: URL of the page, to which its links are relative; None where it is not known.
+
+    Raises:
+        MissingExtraError: markdownify is not installed.
+    """
+    try:
+        from rag_nodes.readers.html import markdown as html_markdown
+        from rag_nodes.readers.html import tree as html_tree
+    except ImportError as error:  # they import markdownify and what it brings
+        raise MissingExtraError("markdownify", "html") from error
+
+    simple, warnings = bounded(html.translate(_SEPARATORS), html_tree.DEEPEST)
+    soup = html_tree.Page(simple)
+    title, description = _head(soup)
+    warnings = tuple(dict.fromkeys((*warnings, *html_tree.flatten(soup))))
+    html_tree.drop_what_is_not_read(soup)
+    content = html_tree.main_content(soup) if main_content else soup
+    return Reading(
+        text=html_markdown.markdown_of(content, base),
+        text_format=Format.MARKDOWN,
+        title=title,
+        description=description,
+        warnings=warnings,
+    )
+
+
+def declared_encoding(data: bytes) -> str | None:
+    """The encoding a page states in its head; None where it states none that exists."""
+    head = data[:HEAD_BYTES]
+    match = _CHARSET.search(head) or _XML_ENCODING.match(head)
+    if not match:
+        return None
+    try:
+        name = codecs.lookup(match.group(1).decode("ascii")).name
+        "".encode(name)  # some codecs turn bytes into bytes
+    except (LookupError, UnicodeError, TypeError):
+        return None
+    return "cp1252" if name in _LATIN else name  # what browsers take these names for
+
+
+def _head(soup: BeautifulSoup) -> tuple[str | None, str | None]:
+    title = soup.title.get_text() if soup.title else None
+    description = soup.find("meta", attrs={"name": "description"}) or soup.find(
+        "meta", attrs={"property": "og:description"}
+    )
+    content = description.get("content") if description else None
+    return title, content if isinstance(content, str) else None

@@ -1,0 +1,312 @@
+"""One REST client's documents and questions: a session without a page."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Self, cast
+from uuid import NAMESPACE_OID, uuid5
+
+from rag_nodes.compare import Comparison
+from rag_nodes.errors import ConfigurationError, ReadError
+from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
+from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.processes import current_interrupt, interruptible
+from rag_nodes.query import QueryOptions
+from rag_nodes.server.failures import ApiError, too_large, without_paths
+from rag_nodes.server.rest.uploads import check_content, save
+from rag_nodes.workspace.loading import FAIR_SHARE
+from rag_nodes.workspace.options import Choice, make_parsers
+from rag_nodes.workspace.session import CUT_SECONDS, Session
+from rag_nodes.workspace.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llama_index.core.schema import BaseNode, Document
+
+    from rag_nodes.compare import ComparisonReport, ComparisonStream
+    from rag_nodes.processes import Interrupt
+    from rag_nodes.query.events import Event
+
+TEXT_NAME = "text"
+"""File name of a text that is in no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What became of one file.
+
+    Attributes:
+        name: its safe name.
+        document: what was read; None where it failed.
+        error: why it failed.
+        remedy: what helps.
+    """
+
+    name: str
+    document: Document | None = None
+    error: str | None = None
+    remedy: str | None = None
+
+
+class Client(Session):
+    """One client's documents in a store of their own, cut and embedded when a question needs it.
+
+    Nothing of an upload stays on the disk: its text is kept in memory, like that of the page.
+    """
+
+    _choice: Choice | None = None
+    _answering: Asking | None = None
+    _preparing: Interrupt | None = None
+    _over = False
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """What was uploaded and could be read."""
+        return tuple(self._documents)
+
+    def add(self, files: Sequence[tuple[str | None, BinaryIO]], *, most: int) -> list[Received]:
+        """Read files into the session; a bad one is a row with its reason.
+
+        Args:
+            files: name and content of each.
+            most: documents the session may hold.
+
+        Raises:
+            ApiError: there would be more.
+        """
+        received: list[Received] = []
+        with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
+            for position, (name, stream) in enumerate(files):
+                received += self._read_upload(save(stream, name, Path(folder, str(position))))
+        self._take([one.document for one in received if one.document is not None], most)
+        return received
+
+    def add_text(self, text: str) -> None:
+        """Take a text as a document."""
+        self._take([text_document(text)], most=1)
+
+    def document(self, document_id: str) -> Document:
+        """The document of that id.
+
+        Raises:
+            ApiError: the session has none.
+        """
+        found = next((one for one in self._documents if one.doc_id == document_id), None)
+        if found is None:
+            raise ApiError(404, "this session has no such document", "upload it first")
+        return found
+
+    def answers(self, question: str, choice: Choice, options: QueryOptions) -> ComparisonReport:
+        """Answer with every chosen parser.
+
+        Raises:
+            CancelledError: the client has left; see `interruptible`.
+            RagNodesError: there is no document, the models do not answer, or options are wrong.
+        """
+        interrupt = current_interrupt()
+        asking = self.answering(question, choice, options)
+        try:
+            with interrupt.killing(asking.close):
+                return asking.finish()
+        finally:
+            asking.close()
+
+    def answering(self, question: str, choice: Choice, options: QueryOptions) -> Asking:
+        """Like `answers`, event by event; the session is held until the result is closed.
+
+        Raises:
+            ApiError: the session has ended, also while this waited for its turn.
+            CancelledError: the client has left; see `interruptible`.
+        """
+        self._lock.acquire()
+        try:
+            self._preparing = current_interrupt()
+            self._check_open()
+            with interruptible(self._preparing):
+                stream = self._prepared(choice, options).stream(question)
+        except BaseException:
+            self._lock.release()
+            self._check_open()  # what was cancelled by its end should say so
+            raise
+        asking = self._answering = Asking(stream, self._lock)
+        try:
+            self._check_open()
+        except ApiError:
+            asking.close()
+            raise
+        return asking
+
+    def close(self) -> None:
+        """Free everything; an answer that is being streamed ends, questions that wait do not begin.
+
+        Either this sees an answer that begins, or its second check sees that the session is over.
+        """
+        self._over = True
+        if self._preparing is not None:
+            self._preparing.set()
+        if self._answering is not None:
+            self._answering.close()
+        super().close()
+
+    def __enter__(self) -> Self:
+        """The client itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Free everything."""
+        self.close()
+
+    def _check_open(self) -> None:
+        if self._over:
+            raise ended()
+
+    def _read_upload(self, path: Path) -> Iterator[Received]:
+        """The documents of one file; a crawl has many."""
+        from rag_nodes.readers import Limits, read_all
+
+        try:
+            check_content(path)
+        except ReadError as error:
+            yield _failed(path.name, error)
+            return
+        for result in read_all([path], limits=Limits(**self._settings.reading(), share=FAIR_SHARE)):
+            if result.error is not None:
+                yield _failed(path.name, result.error)
+            elif result.document is not None:
+                yield Received(path.name, result.document)
+
+    def _take(self, documents: list[Document], most: int) -> None:
+        with self._lock:
+            self._check_open()
+            if len(self._documents) + len(documents) > most:
+                raise too_large(f"a session holds at most {most} documents")
+            self._documents += documents
+            self._choice = None  # the next question cuts them
+
+    def _prepared(self, choice: Choice, options: QueryOptions) -> Comparison:
+        """The comparison with every document cut as chosen; what was cut before stays."""
+        if not self._documents:
+            raise ConfigurationError("no document yet; upload one first")
+        before = self._comparison if choice == self._choice else None
+        models = before.models if before else self._models(choice)[0]
+        embedding = None if models.offline else models.embedding
+        parsers = before.parsers if before else make_parsers(choice, embedding)
+        made = Comparison(store=self._opened(), models=models, parsers=parsers, options=options)
+        if before:
+            made.statistics, made.vectors = before.statistics, before.vectors
+        else:
+            check = current_interrupt().check
+            made.ingest_documents(
+                self._documents,
+                progress=lambda _: check("loading the documents"),
+                parse=cutting.within(CUT_SECONDS),
+            )
+            self._drop_unused(made)
+        self._comparison, self._choice = made, choice
+        return made
+
+
+class Asking:
+    """A question being answered, and the session that is held for it.
+
+    Args:
+        stream: the events.
+        lock: released once nothing more is wanted.
+    """
+
+    def __init__(self, stream: ComparisonStream, lock: threading.Lock) -> None:
+        self._stream = stream
+        self._held: threading.Lock | None = lock
+        self._closing = threading.Lock()
+
+    def take(self) -> tuple[str, Event] | None:
+        """The next parser and event, waiting for it; None after the last one."""
+        return self._stream.take()
+
+    def finish(self) -> ComparisonReport:
+        """All answers, waiting for them; see `report`."""
+        while self.take() is not None:
+            pass
+        return self.report()
+
+    def report(self) -> ComparisonReport:
+        """All answers, once the last event was taken.
+
+        Raises:
+            ApiError: the session ended before.
+        """
+        if self._held is None:
+            raise ended()
+        return self._stream.report()
+
+    def close(self) -> None:
+        """End what still runs, and let the session go; safe from any thread, and twice."""
+        with self._closing:
+            held, self._held = self._held, None
+        # Only now: whoever waits for the last event finds that there is nothing to report.
+        self._stream.close()
+        if held is not None:
+            held.release()
+
+
+class Clients(Sessions):
+    """Every client's session, by the id it was given."""
+
+    @contextmanager
+    def opened(self, key: str | None, *, new: bool = False) -> Iterator[Client]:
+        """The session of a client, which ends for nobody else's sake meanwhile.
+
+        Args:
+            key: as it was given out; only ids that we gave out lead to a session.
+            new: it is given out now.
+
+        Raises:
+            ApiError: it is missing, has ended, or never was.
+            BusyError: there is no room for a new one.
+        """
+        if key is None or (not new and key not in self):
+            raise ended()
+        with self.holding(key) as session:
+            yield cast("Client", session)
+
+    def _new(self) -> Session:
+        return Client(self._settings, local_models=self._local_models)
+
+
+def ended() -> ApiError:
+    """There is no such session."""
+    return ApiError(404, "no such session, or it has ended", "POST documents to /api/upload first")
+
+
+def text_document(text: str) -> Document:
+    """A text as a document; the same text has the same id, and so have its chunks."""
+    from llama_index.core.schema import Document
+
+    return Document(text=text, id_=str(uuid5(NAMESPACE_OID, text)), metadata={FILE_NAME: TEXT_NAME})
+
+
+def cut(document: Document, choice: Choice) -> list[BaseNode]:
+    """The chunks of a document by the one chosen parser, without embedding them.
+
+    Raises:
+        ConfigurationError: options contradict each other or cost too much.
+        ParseError: cutting takes too long, or fails.
+        CancelledError: the client has left; see `interruptible`.
+    """
+    (parser,) = make_parsers(choice, None).values()
+    return cutting.cut(parser, document, CUT_SECONDS)
+
+
+def _failed(name: str, error: ReadError) -> Received:
+    return Received(name, None, without_paths(error.reason), error.remedy)
+
+
+def facts_of(document: Document) -> tuple[int | None, list[str]]:
+    """Pages and warnings of a document."""
+    metadata = document.metadata
+    return metadata.get(TOTAL_PAGES), [str(one) for one in metadata.get(READ_WARNINGS) or ()]

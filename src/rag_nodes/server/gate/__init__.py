@@ -1,0 +1,1 @@
+"""Who may ask, how often and how much."""

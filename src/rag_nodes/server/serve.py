@@ -1,0 +1,261 @@
+"""Serve the app: page, REST and MCP at one address, with limits, headers and nothing fetched."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import (
+    ConfigurationError,
+    FileMissingError,
+    MissingExtraError,
+)
+from rag_nodes.workspace.addresses import is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    import uvicorn
+    from fastapi import FastAPI
+    from mcp.server.fastmcp import FastMCP
+
+    from rag_nodes.server.clients import Clients
+    from rag_nodes.server.gate.access import Access
+    from rag_nodes.server.gate.limits import ServerLimits
+    from rag_nodes.settings import Settings
+
+MAX_UPLOAD = "100mb"
+"""Largest file a visitor may upload."""
+_LAST_WORDS = 3
+"""Seconds that running requests get when the server ends."""
+
+
+def launch(
+    settings: Settings,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    documents: Sequence[str | Path] = (),
+    announce: Callable[[str], None] | None = None,
+    access: Access | None = None,
+    mcp: bool = False,
+    local_models: bool = False,
+) -> None:
+    """Serve the app until it is interrupted.
+
+    Args:
+        settings: defaults of the controls, and the models where a visitor names none.
+        host: address to listen on; anything but loopback is open to the network.
+        port: port to listen on; 0 for any that is free.
+        documents: loaded as soon as a visitor opens the page.
+        announce: told the address once the app answers; None writes it to stderr.
+        access: token and password to ask for; None for neither.
+        mcp: offer the tools for agents at `/mcp`.
+        local_models: visitors may type in addresses behind this machine's firewall.
+
+    Raises:
+        ConfigurationError: the port is taken or the address is not one of this machine.
+        FileMissingError: a document does not exist.
+        MissingExtraError: Gradio is not installed.
+    """
+    for document in documents:
+        if not Path(document).exists():
+            raise FileMissingError(document)
+    _require_gradio()
+    import uvicorn
+
+    from rag_nodes.server.gate.access import Access
+
+    access = access or Access(local=is_loopback(host))
+    if not is_loopback(host):
+        _warn(host, access)
+    with _listening(host, port) as listener:
+        app = make_server(
+            settings, documents=documents, access=access, mcp=mcp, local_models=local_models
+        )
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=_LAST_WORDS,
+            **forwarding(access),
+        )
+        address = f"http://{_shown(host)}:{listener.getsockname()[1]}/"
+        _run(uvicorn.Server(config), listener, lambda: (announce or _to_stderr)(address))
+
+
+def make_server(
+    settings: Settings,
+    *,
+    documents: Sequence[str | Path] = (),
+    access: Access | None = None,
+    limits: ServerLimits | None = None,
+    mcp: bool = False,
+    local_models: bool = False,
+) -> FastAPI:
+    """Page, REST at `/api` and MCP at `/mcp` as one ASGI app.
+
+    Args:
+        settings: defaults of the controls, and the models where a visitor names none.
+        documents: loaded as soon as a visitor opens the page.
+        access: token and password to ask for; None for neither, and this machine only.
+        limits: how much the server takes on; None for the defaults.
+        mcp: offer the tools for agents.
+        local_models: visitors may type in addresses behind this machine's firewall.
+    """
+    import gradio as gr
+    from fastapi import FastAPI
+
+    from rag_nodes.apps.workbench import build_app
+    from rag_nodes.server.clients import Clients
+    from rag_nodes.server.gate.access import Access, Gate
+    from rag_nodes.server.gate.headers import NoDeepLinks, SecurityHeaders
+    from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+    from rag_nodes.server.rest.application import make_api
+
+    access, limits = access or Access(), limits or ServerLimits()
+    clients = Clients(
+        settings,
+        local_models=local_models,
+        idle_seconds=limits.idle_seconds,
+        most=limits.sessions,
+    )
+    workers = Workers(limits)
+    tools = _tools(settings, workers, limits) if mcp else None
+    server = FastAPI(openapi_url=None, lifespan=lambda _: _living(clients, tools))
+    needs_token = access.token is not None
+    server.mount("/api", make_api(settings, clients, workers, limits, needs_token=needs_token))
+    if tools is not None:
+        server.router.routes.extend(tools.streamable_http_app().routes)
+    page = build_app(settings, documents=documents, local_models=local_models)
+    gr.mount_gradio_app(server, page, path="/", **_mount_options())
+    # The last one added is the outermost: headers are on every refusal, too.
+    server.add_middleware(NoDeepLinks)
+    server.add_middleware(BodyLimits, limits=limits)
+    server.add_middleware(Gate, access=access)
+    server.add_middleware(SecurityHeaders)
+    return server
+
+
+def launch_options() -> dict[str, Any]:
+    """What every launch of the blocks alone needs: looks, limits, headers, and no tracks left."""
+    from starlette.middleware import Middleware
+
+    from rag_nodes.server.gate.headers import NoDeepLinks, SecurityHeaders
+
+    return {
+        **_page_options(),
+        "share": False,
+        "quiet": True,
+        "app_kwargs": {"middleware": [Middleware(SecurityHeaders), Middleware(NoDeepLinks)]},
+    }
+
+
+def _page_options() -> dict[str, Any]:
+    from rag_nodes.apps.theme import make_theme
+
+    return {
+        "theme": make_theme(),
+        "max_file_size": MAX_UPLOAD,
+        "footer_links": [],
+        "run_history": False,
+        "ssr_mode": False,
+        "enable_monitoring": False,
+    }
+
+
+def _mount_options() -> dict[str, Any]:
+    # Unlike `launch`, mounting shows the text of unexpected errors unless it is told not to, and
+    # turns on its own tools where an environment variable says so.
+    return {**_page_options(), "show_error": False, "mcp_server": False}
+
+
+@contextlib.asynccontextmanager
+async def _living(clients: Clients, tools: FastMCP[Any] | None) -> AsyncIterator[None]:
+    """What runs as long as the server does, and what it leaves behind: nothing."""
+    async with contextlib.AsyncExitStack() as stack:
+        stack.callback(clients.close)
+        if tools is not None:
+            await stack.enter_async_context(tools.session_manager.run())
+        yield
+
+
+def _tools(settings: Settings, workers: Any, limits: ServerLimits) -> FastMCP[Any]:
+    from rag_nodes.server.mcp import make_mcp
+
+    return make_mcp(settings, workers, limits)
+
+
+def forwarding(access: Access) -> dict[str, Any]:
+    """Whose word on where a request comes from is taken.
+
+    uvicorn takes that of everyone on this machine, who could then guess a password from a new
+    address every time.
+    """
+    trusted = access.proxy or os.environ.get("FORWARDED_ALLOW_IPS")
+    return {"proxy_headers": bool(trusted), "forwarded_allow_ips": trusted}
+
+
+def _require_gradio() -> None:
+    try:
+        import gradio as gr
+    except ModuleNotFoundError as error:
+        if error.name != "gradio":
+            raise
+        raise MissingExtraError("gradio", "app") from error
+    del gr
+
+
+def _warn(host: str, access: Access) -> None:
+    """Say what is open to everyone."""
+    if access.password is None:
+        what = "the page" if access.token else "the page, REST and MCP"
+        # Not a log line: the command line shows those only when asked to.
+        sys.stderr.write(
+            f"Warning: {what} at {host} can be used by everyone who reaches that address; ask "
+            "for a password with --auth\n"
+        )
+
+
+@contextlib.contextmanager
+def _listening(host: str, port: int) -> Any:
+    """A socket that listens, so that a port in use is found out before anything is built."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot listen on {host} port {port}: it is in use or not of this machine; choose "
+            "another port or host"
+        ) from error
+    with listener:
+        yield listener
+
+
+def _run(server: uvicorn.Server, listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Run until it is interrupted; `ready` is called once requests are answered."""
+
+    def wait() -> None:
+        while not server.started and not server.should_exit:
+            time.sleep(0.02)
+        if server.started:
+            ready()
+
+    Thread(target=wait, daemon=True).start()
+    server.run(sockets=[listener])
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _to_stderr(address: str) -> None:
+    sys.stderr.write(f"rag_nodes is at {address} (Ctrl+C stops it)\n")

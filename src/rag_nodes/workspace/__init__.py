@@ -1,0 +1,1 @@
+"""One user's documents, parsers and questions: what the page, REST and MCP share."""

@@ -1,0 +1,160 @@
+"""What the strategies of a session made of the documents: read once, shown by tabs."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+from llama_index.core.schema import MetadataMode
+
+from rag_nodes.evaluation import (
+    Chunk,
+    Tally,
+    TextFacts,
+    compare_sentences,
+    duplicates_of,
+    judge,
+    limits_of,
+    text_facts,
+    total,
+)
+from rag_nodes.metadata import OVERSIZED, TOKEN_COUNT, display_name
+from rag_nodes.parsers import leaf_nodes
+from rag_nodes.text.edges import EdgeFinder, Edges
+from rag_nodes.text.formats import format_in
+from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens.tokenizers import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llama_index.core.schema import Document, TextNode
+
+    from rag_nodes.compare import Comparison, ComparisonReport
+
+_NUMBERS = count(1)
+
+
+class Cuts:
+    """The documents of one comparison and their chunks, each read from the store at most once.
+
+    Safe to share between threads: two that ask for the same at once both find it, and neither
+    waits for the other.
+
+    Args:
+        comparison: what was ingested.
+        documents: the documents of that run.
+
+    Attributes:
+        key: differs from that of every other instance.
+        comparison: as given.
+        documents: by id, in the order they were loaded.
+    """
+
+    def __init__(self, comparison: Comparison, documents: Sequence[Document]) -> None:
+        self.key = str(next(_NUMBERS))
+        self.comparison = comparison
+        self.documents = {document.id_: document for document in documents}
+        self._nodes: dict[tuple[str, str], tuple[TextNode, ...]] = {}
+        self._facts: dict[str, TextFacts] = {}
+        self._compared: dict[str, TextFacts] = {}
+        self._tallies: dict[str, Tally] = {}
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The parsers of the comparison, in its order."""
+        return tuple(self.comparison.parsers)
+
+    def name_of(self, document: str) -> str:
+        """Name of a document, for display."""
+        return display_name(self.documents[document].metadata) or "document"
+
+    def text_of(self, document: str) -> str:
+        """The text its chunks are slices of."""
+        return self.documents[document].text
+
+    def nodes(self, strategy: str, document: str) -> tuple[TextNode, ...]:
+        """A document's chunks as stored, in order; of families the children, which are found.
+
+        Raises:
+            StoreError: they cannot be read, for example because the visitor just left.
+        """
+        if (strategy, document) not in self._nodes:
+            store, collection = self.comparison.store, self.comparison.collection(strategy)
+            found = store.fetch(collection, list(store.stored(collection, document)))
+            leaves = leaf_nodes(list(found.values()))
+            nodes = sorted(leaves, key=lambda node: node.start_char_idx or 0)
+            self._nodes[strategy, document] = tuple(nodes)
+        return self._nodes[strategy, document]
+
+    def facts(self, document: str) -> TextFacts:
+        """What a document's text says, but for how alike its sentences are."""
+        if document not in self._facts:
+            text = self.text_of(document)
+            text_format = format_in(self.documents[document].metadata, text)
+            self._facts[document] = text_facts(text, text_format)
+        return self._facts[document]
+
+    def tally(self, strategy: str, document: str) -> Tally:
+        """The measures of one document that need no comparing of sentences."""
+        return self._judged(strategy, document, self.facts(document))
+
+    def measured(self, strategy: str) -> Tally:
+        """All measures over all documents.
+
+        Raises:
+            StoreError: the chunks cannot be read.
+        """
+        if strategy not in self._tallies:
+            tallies = [
+                self._judged(strategy, one, self._with_cohesion(one)) for one in self.documents
+            ]
+            chunks = (
+                (one, self.text_of(one), self._chunks(strategy, one)) for one in self.documents
+            )
+            self._tallies[strategy] = total(tallies, duplicates_of(chunks))
+        return self._tallies[strategy]
+
+    def _with_cohesion(self, document: str) -> TextFacts:
+        if document not in self._compared:
+            self._compared[document] = compare_sentences(self.facts(document))
+        return self._compared[document]
+
+    def _judged(self, strategy: str, document: str, facts: TextFacts) -> Tally:
+        limits = limits_of(self.comparison.parsers[strategy])
+        return judge(document, facts, self._chunks(strategy, document), limits)
+
+    def _chunks(self, strategy: str, document: str) -> list[Chunk]:
+        return [_chunk(node) for node in self.nodes(strategy, document)]
+
+
+def edges_found(report: ComparisonReport | None, documents: Sequence[Document]) -> dict[str, Edges]:
+    """What the chunks of some answers cut in two, by node id; of those cut out of the documents."""
+    by_id = {document.id_: document for document in documents}
+    finders: dict[str, EdgeFinder] = {}
+    found = {}
+    for column in report.columns if report else ():
+        for hit in column.answer.hits if column.answer else ():
+            document, span = by_id.get(hit.node.ref_doc_id or ""), span_of(hit.node)
+            if document is None or span.of(document.text) != hit.node.text:
+                continue
+            if document.id_ not in finders:
+                text_format = format_in(document.metadata, document.text)
+                finders[document.id_] = EdgeFinder(document.text, text_format)
+            found[hit.node.node_id] = finders[document.id_].of(span)
+    return found
+
+
+def span_of(node: TextNode) -> Span:
+    """The node's characters in its document."""
+    return Span(node.start_char_idx or 0, node.end_char_idx or 0)
+
+
+def _chunk(node: TextNode) -> Chunk:
+    embedded = count_tokens(node.get_content(metadata_mode=MetadataMode.EMBED))
+    return Chunk(
+        span=span_of(node),
+        tokens=int(node.metadata.get(TOKEN_COUNT) or 0),
+        embedded=embedded,
+        oversized=bool(node.metadata.get(OVERSIZED)),
+    )

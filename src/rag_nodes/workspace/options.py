@@ -1,0 +1,321 @@
+"""What can be chosen in the sidebar, as plain data: parsers, their options, retrieval, models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.query import QueryOptions
+from rag_nodes.settings import Settings
+from rag_nodes.workspace.addresses import check_address
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from pydantic import SecretStr
+
+    from rag_nodes.parsers import SpanNodeParser
+
+LEAST_CHUNK = 20
+"""Smallest size of chunks that a server cuts for anyone."""
+MOST_COLUMNS = 4
+"""Parsers compared at once: more columns than that nobody reads."""
+MOST_QUESTION = 4_000
+"""Characters of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One slider of a parser.
+
+    Attributes:
+        field: the parser's field, or a key in one, as in `child_options.chunk_size`.
+        label: what the slider says, unit included.
+        minimum: leftmost value.
+        maximum: rightmost value.
+        step: distance of neighbouring values.
+    """
+
+    field: str
+    label: str
+    minimum: int
+    maximum: int
+    step: float
+
+
+_CHARACTERS = Option("chunk_size", "Chunk size, characters", 100, 4000, 50)
+_SHARED = Option("chunk_overlap", "Overlap, characters", 0, 1000, 10)
+_LARGEST = Option("chunk_size", "Largest chunk, tokens", 64, 2000, 2)
+_SMALLEST = Option("min_chunk_size", "Smallest chunk, tokens", 0, 500, 2)
+_JOINED = Option("min_chunk_size", "Join sections below, tokens", 0, 1000, 10)
+
+OPTIONS: dict[str, tuple[Option, ...]] = {
+    "fixed": (_CHARACTERS, _SHARED),
+    "heading": (
+        Option("chunk_size", "Largest section, tokens", 50, 4000, 50),
+        _JOINED,
+        Option("max_level", "Deepest heading level to cut at", 1, 6, 1),
+    ),
+    "token-overlap": (
+        Option("chunk_size", "Chunk size, tokens", 50, 2000, 10),
+        Option("chunk_overlap", "Overlap, tokens", 0, 500, 10),
+    ),
+    "web": (
+        Option("split_only_if_over", "Keep whole up to, tokens", 0, 8000, 100),
+        Option("chunk_size", "Largest section, tokens", 100, 8000, 100),
+        Option("chunk_overlap", "Overlap, tokens", 0, 1000, 10),
+        _JOINED,
+    ),
+    "semantic": (
+        _LARGEST,
+        _SMALLEST,
+        Option("breakpoint_percentile", "Break above percentile", 50, 99, 1),
+    ),
+    "recursive": (_CHARACTERS, _SHARED),
+    "sentence": (
+        Option("chunk_size", "Chunk size, sentences", 1, 50, 1),
+        Option("chunk_overlap", "Overlap, sentences", 0, 20, 1),
+    ),
+    "pdf-qa": (_CHARACTERS, _SHARED),
+    "sentence-window": (
+        Option("window", "Sentences to read on either side", 0, 10, 1),
+        Option("chunk_size", "Sentences to find", 1, 10, 1),
+    ),
+    "page": (Option("chunk_size", "Cut pages above, tokens", 50, 4000, 50),),
+    "parent-child": (
+        Option("child_options.chunk_size", "Child to find, tokens", 50, 1000, 10),
+        Option("parent_options.chunk_size", "Parent to read, tokens", 500, 4000, 50),
+    ),
+    "semantic-optimal": (
+        _LARGEST,
+        _SMALLEST,
+        Option("chunk_penalty", "Penalty of each chunk; more makes fewer", 0, 5, 0.1),
+    ),
+    "auto": (
+        Option("chunk_size", "Most tokens of a chunk", 50, 4000, 10),
+        Option("chunk_overlap", "Overlap, tokens", 0, 500, 10),
+        Option("whole_document_below", "Keep whole below, tokens", 0, 2000, 50),
+    ),
+}
+"""The sliders of each preset (S0-12): of its fields those that change most. The first is the one in
+which a second copy of the preset differs at first."""
+
+SECOND = "-2"
+"""Ends the name of a preset's second copy, which has parameters of its own."""
+
+_HEADLINES: dict[str, str] = {
+    "FixedSizeNodeParser": "{chunk_size} {unit} · {chunk_overlap} shared",
+    "RecursiveNodeParser": "{chunk_size} {unit} · {chunk_overlap} shared",
+    "SentenceNodeParser": "{chunk_size} {unit} · {chunk_overlap} shared",
+    "HeadingHierarchyNodeParser": "sections of {min_chunk_size} to {chunk_size} tokens",
+    "TokenOverlapNodeParser": "{chunk_size} tokens · {chunk_overlap} shared",
+    "SemanticNodeParser": (
+        "percentile {breakpoint_percentile:g} · {min_chunk_size} to {chunk_size} tokens"
+    ),
+    "PageNodeParser": "pages of up to {chunk_size} tokens",
+    "ParentChildNodeParser": (
+        "{child_options[chunk_size]} tokens found · {parent_options[chunk_size]} read"
+    ),
+    "AutoNodeParser": "chosen per document · up to {chunk_size} tokens",
+}
+_OPTIMAL = "most coherent · {min_chunk_size} to {chunk_size} tokens"
+_WINDOW = "{chunk_size} found · {window} on either side read"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What one user chose.
+
+    Attributes:
+        parsers: presets to compare, in the order of `PRESETS`; a second copy has `SECOND` at the
+            end of its name.
+        options: per name, the values of its sliders by field.
+        budget: context tokens per answer; None for no budget.
+        top_k: chunks per answer; None lets the budget decide.
+        retrieval_only: show what was found, write no answer.
+        api_key: typed in by the user; never the server's own.
+        api_base: typed in by the user.
+        embedding_model: typed in by the user.
+        llm_model: typed in by the user.
+        similarity_cutoff: chunks of a lower cosine similarity are left out; None to keep all.
+        temperature: of the answer model; None for the server's.
+        max_output_tokens: longest answer; None for the server's.
+    """
+
+    parsers: tuple[str, ...]
+    options: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    budget: int | None = 1500
+    top_k: int | None = None
+    retrieval_only: bool = False
+    api_key: SecretStr | None = field(default=None, repr=False)
+    api_base: str = ""
+    embedding_model: str = ""
+    llm_model: str = ""
+    similarity_cutoff: float | None = None
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+
+
+def preset_of(name: str) -> str:
+    """The preset a column runs: its name, unless that is a second copy's."""
+    base = name.removesuffix(SECOND)
+    return base if name not in PRESETS and base in PRESETS else name
+
+
+def is_second(name: str) -> bool:
+    """Whether a column is the second copy of a preset."""
+    return preset_of(name) != name
+
+
+def headline_of(configuration: Mapping[str, object]) -> str:
+    """What stands under the title of a column: its options in a few words.
+
+    Args:
+        configuration: the parser's fields, and its class under "class".
+    """
+    headline = _HEADLINES.get(str(configuration["class"]), "")
+    if configuration.get("method") == "optimal":
+        headline = _OPTIMAL
+    if "unit" in configuration and configuration.get("window"):
+        headline = _WINDOW
+    return headline.format(**configuration)
+
+
+def default_of(name: str, option: Option) -> float:
+    """Where a slider stands at first: what the preset says, and half of that in a second copy.
+
+    Two columns of equal options could not be compared.
+    """
+    preset = preset_of(name)
+    group, _, key = option.field.rpartition(".")
+    parser = get_parser(preset)
+    value: float = getattr(parser, group)[key] if group else getattr(parser, option.field)
+    if preset == name or option is not OPTIONS[preset][0]:
+        return value
+    return max(option.minimum, value / 2 // option.step * option.step)
+
+
+def make_parsers(choice: Choice, embedding: BaseEmbedding | None) -> dict[str, SpanNodeParser]:
+    """The chosen parsers, by name.
+
+    Args:
+        choice: what was chosen.
+        embedding: compares sentences where a parser needs that; None for the offline one.
+
+    Raises:
+        ConfigurationError: too many, chunks that would be too many, or values that contradict each
+            other, such as more overlap than size.
+    """
+    surplus = len(choice.parsers) - MOST_COLUMNS
+    if surplus > 0:
+        raise ConfigurationError(
+            f"{len(choice.parsers)} columns chosen, at most {MOST_COLUMNS} are compared: "
+            f"untick {surplus}"
+        )
+    parsers = {}
+    for name in choice.parsers:
+        preset = preset_of(name)
+        options = _fields(preset, choice.options.get(name, {}))
+        if embedding is not None and "embed_model" in PRESETS[preset].parser.model_fields:
+            options["embed_model"] = embedding
+        try:
+            parsers[name] = get_parser(preset, **options)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"parser {name!r}: {error}") from error
+        _check_cost(name, parsers[name])
+    return parsers
+
+
+def _check_cost(name: str, parser: SpanNodeParser) -> None:
+    """Refuse chunks so small or so shared that a short text becomes a very long list."""
+    size: int = getattr(parser, "chunk_size", LEAST_CHUNK)
+    overlap: int = getattr(parser, "chunk_overlap", 0)
+    if getattr(parser, "unit", "tokens") != "sentences" and size < LEAST_CHUNK:
+        raise ConfigurationError(f"{name}: chunk_size must be at least {LEAST_CHUNK}, not {size}")
+    if 4 * overlap > 3 * size:
+        raise ConfigurationError(
+            f"{name}: chunk_overlap must be at most three quarters of chunk_size, not {overlap} of "
+            f"{size}"
+        )
+
+
+def _fields(preset: str, values: Mapping[str, float]) -> dict[str, Any]:
+    """Values of sliders as fields of the parser; a key in a field leaves its other keys."""
+    fields: dict[str, Any] = {}
+    for name, value in values.items():
+        group, _, key = name.rpartition(".")
+        if group:
+            fields.setdefault(group, dict(getattr(get_parser(preset), group)))[key] = value
+        else:
+            fields[name] = value
+    return fields
+
+
+def query_options(settings: Settings, choice: Choice) -> QueryOptions:
+    """How questions are answered: as the server is set up, and as was chosen."""
+    chosen = {
+        "budget": choice.budget,
+        "top_k": choice.top_k,
+        "retrieval_only": choice.retrieval_only,
+        "similarity_cutoff": choice.similarity_cutoff,
+    }
+    return QueryOptions(**{**settings.answering(), **chosen})
+
+
+def effective_settings(
+    settings: Settings, choice: Choice, *, local_models: bool = False
+) -> Settings:
+    """The server's settings with what the user typed in.
+
+    A key configured on the server is never sent to an address a user typed in.
+
+    Args:
+        settings: the server's.
+        choice: what the user typed in.
+        local_models: allow addresses behind the server's firewall, see `check_address`.
+
+    Raises:
+        ConfigurationError: the address or a name cannot be one, or the address is not public.
+    """
+    typed: dict[str, Any] = {}
+    if choice.embedding_model.strip():
+        typed["embedding_model"] = choice.embedding_model.strip()
+    if choice.llm_model.strip():
+        typed["llm_model"] = choice.llm_model.strip()
+    if choice.api_key is not None:
+        typed["api_key"] = choice.api_key
+    if choice.api_base.strip():
+        typed |= {"api_base": choice.api_base.strip(), "api_key": choice.api_key}
+    if "api_key" in typed:
+        typed |= {"embedding": "openai", "llm": "openai"}
+    typed |= _writing(settings, choice, own="api_key" in typed)
+    if not typed:
+        return settings
+    effective = Settings(**{**settings.model_dump(exclude_unset=True), **typed})
+    if effective.api_base and "api_base" in typed:
+        check_address(effective.api_base, configured=settings.api_base, local=local_models)
+    return effective
+
+
+def _writing(settings: Settings, choice: Choice, *, own: bool) -> dict[str, Any]:
+    """How the answer model writes, where that was chosen.
+
+    Args:
+        settings: the server's.
+        choice: what the user chose.
+        own: the user brings a key or a server, and so pays for the answers.
+
+    Raises:
+        ConfigurationError: an answer that the server pays for would be longer than it allows.
+    """
+    longest = settings.max_output_tokens
+    if choice.max_output_tokens is not None and choice.max_output_tokens > longest and not own:
+        raise ConfigurationError(
+            f"max_output_tokens must be at most {longest}, what this server allows; with a key of "
+            "your own it may be more"
+        )
+    chosen = {"temperature": choice.temperature, "max_output_tokens": choice.max_output_tokens}
+    return {name: value for name, value in chosen.items() if value is not None}

@@ -1,0 +1,312 @@
+"""One visitor's work: documents, chunks, questions and answers, freed when the visitor leaves."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rag_nodes.compare import Comparison
+from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError, StoreError
+from rag_nodes.models import check_models, choose_models
+from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.store import open_store
+from rag_nodes.workspace.addresses import must_be_public
+from rag_nodes.workspace.cuts import edges_found
+from rag_nodes.workspace.loading import Loaded, Loading, outcomes, read_documents
+from rag_nodes.workspace.options import effective_settings, make_parsers, query_options
+from rag_nodes.workspace.scores import Scale, scale_for
+from rag_nodes.workspace.turns import AT_FIRST, Asking, Growing, Turn, Turns, mixed, only_one
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from llama_index.core.schema import Document
+
+    from rag_nodes.compare import ComparisonStream
+    from rag_nodes.models import Models
+    from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
+    from rag_nodes.settings import Settings
+    from rag_nodes.store import Store
+    from rag_nodes.workspace.options import Choice
+
+logger = logging.getLogger(__name__)
+
+CUT_SECONDS = 60.0
+"""Seconds that one parser may take for a document of up to a million characters; see `cutting`."""
+
+
+class Session:
+    """One visitor's documents in a store of their own.
+
+    Args:
+        settings: the server's; what the visitor types in comes on top.
+        local_models: the visitor may type in addresses behind the server's firewall.
+
+    Attributes:
+        history: questions and answers, and what the visitor thought of them.
+        asking: the question that is being answered; None while there is none.
+        report: what the last `load` did; None before it.
+        paths: the loaded documents.
+        choice: what they were loaded with, so what the next question is answered with.
+    """
+
+    def __init__(self, settings: Settings, *, local_models: bool = False) -> None:
+        self._settings = settings
+        self._local_models = local_models
+        self._lock = threading.Lock()
+        self._one_question = threading.Lock()
+        self._store: Store | None = None
+        self._comparison: Comparison | None = None
+        self._scale: Scale | None = None
+        self._documents: list[Document] = []
+        self._files: Mapping[str, FileOutcome] = {}
+        self._loading: Loading | None = None
+        self._checked: Settings | None = None
+        self._asked = 0
+        self._running: ComparisonStream | None = None
+        self.history = Turns()
+        self.asking: Asking | None = None
+        self.report: IngestReport | None = None
+        self.paths: tuple[Path, ...] = ()
+        self.choice: Choice | None = None
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Questions and answers, oldest first."""
+        return list(self.history.all)
+
+    @property
+    def ready(self) -> bool:
+        """True when there is something to ask."""
+        return self._comparison is not None
+
+    @property
+    def loading(self) -> bool:
+        """True while documents are loaded."""
+        return self._loading is not None
+
+    @property
+    def working(self) -> bool:
+        """True while documents are loaded or a question is being answered."""
+        return self.loading or self.asking is not None
+
+    @property
+    def in_use(self) -> bool:
+        """True with documents, or while they are loaded."""
+        return bool(self._documents) or self.loading
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """What was read, in the order it was loaded."""
+        return tuple(self._documents)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The parsers over it; None while nothing is loaded."""
+        return self._comparison
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The parsers that would answer now."""
+        return tuple(self._comparison.parsers) if self._comparison else ()
+
+    def load(
+        self,
+        paths: Sequence[Path],
+        choice: Choice,
+        progress: Callable[[Progress], None],
+    ) -> IngestReport:
+        """Read documents and cut them with every chosen parser.
+
+        Other documents than before start over: new store, no history (S0-41). The same documents
+        are not read again, and only parsers whose options changed do any work. Until all is done
+        the session answers from what it held before; loading that runs already is cancelled.
+
+        Args:
+            paths: what to load; empty to stay with the loaded documents.
+            choice: parsers, options and models.
+            progress: called after every step, from any thread.
+
+        Raises:
+            CancelledError: see `cancel`.
+            RagNodesError: nothing was chosen or read, or the models do not answer.
+        """
+        wanted = tuple(dict.fromkeys(paths)) or self.paths
+        if not wanted:
+            raise ConfigurationError("no document yet: upload one first")
+        if not choice.parsers:
+            raise ConfigurationError("no parser chosen: tick at least one")
+        self.cancel()
+        loading = self._loading = Loading(progress)
+        loaded = loading.run(partial(self._load, wanted, choice, loading), self._discard)
+        with self._lock:
+            if self._loading is not loading:
+                self._discard(loaded)
+                raise CancelledError("cancelled: the visitor has left, or loads something else")
+            self._take_over(loaded)
+            self.choice = choice
+        return loaded.report
+
+    def cancel(self) -> None:
+        """End the loading that runs, if any; everything stays as it was before it."""
+        loading, self._loading = self._loading, None
+        if loading is not None:
+            loading.cancel()
+
+    def ask(self, question: str) -> Turn:
+        """Answer with every parser and remember the turn; failures are part of it."""
+        for _ in self.stream(question):
+            pass
+        return self.turns[-1]
+
+    def stream(self, question: str, *, blind: bool = False) -> Iterator[tuple[Growing, ...]]:
+        """Like `ask`, with a look at the columns first and whenever something has changed in one.
+
+        Whoever stops reading stops the answers, and nothing is remembered.
+
+        Args:
+            question: as typed.
+            blind: hide the parsers' names and mix the columns until the visitor has voted.
+
+        Raises:
+            ConfigurationError: another question is being answered; it does not wait for that.
+        """
+        with only_one(self._one_question), self._lock:
+            report, error = None, None
+            order: tuple[str, ...] = ()
+            stopped: dict[str, str] = {}
+            self._asked += 1
+            self.history.shown = AT_FIRST
+            try:
+                if self._comparison is None:
+                    raise ConfigurationError("no document yet: upload one first")
+                order = mixed(self.columns) if blind else ()
+                columns = tuple(Growing(name) for name in order or self.columns)
+                quoted = self._comparison.models.llm is None
+                self.asking = Asking(self._asked, question, columns, bool(order), quoted)
+                yield columns
+                with self._comparison.stream(question) as self._running:
+                    for name, event in self._running:
+                        self.asking = self.asking.after(name, event)
+                        yield self.asking.growing
+                    report = self._running.report()
+                stopped = {one.name: one.text for one in self.asking.growing if one.stopped}
+            except RagNodesError as failure:
+                error = str(failure)
+            finally:
+                self._running, self.asking = None, None
+            turn = Turn(self._asked, question, report, error, self._scale, order, stopped)
+            self.history.add(replace(turn, edges=edges_found(report, self._documents)))
+
+    def stop(self) -> None:
+        """End the answers that are being written; what has ended stays."""
+        asking = self.asking
+        for column in range(len(asking.growing) if asking else 0):
+            self.stop_one(asking.number if asking else 0, column + 1)
+
+    def stop_one(self, turn: int, column: int) -> None:
+        """End one answer that is being written; the others go on.
+
+        Args:
+            turn: number of the question; nothing happens where it is not being answered.
+            column: its place on the page, counted from 1; anything else is ignored.
+        """
+        asking, running = self.asking, self._running
+        if asking is None or running is None or asking.number != turn:
+            return
+        if 1 <= column <= len(asking.growing):
+            running.cancel(asking.growing[column - 1].name)
+
+    def clear(self) -> None:
+        """Forget the questions, but not one that is being answered; documents stay."""
+        self.history.clear()
+
+    def close(self) -> None:
+        """Free everything; what runs is ended first."""
+        self.cancel()
+        self.stop()
+        with self._lock:
+            self._start_over(())
+
+    def _models(self, choice: Choice) -> tuple[Models, Scale]:
+        """The models, known to answer; a choice that was checked is not checked again."""
+        settings = effective_settings(self._settings, choice, local_models=self._local_models)
+        public_only = must_be_public(
+            settings.api_base, configured=self._settings.api_base, local=self._local_models
+        )
+        models = choose_models(settings, public_only=public_only)
+        if settings != self._checked:
+            check_models(models)
+            self._checked = settings
+        return models, scale_for(models.embedding_name, settings)
+
+    def _start_over(self, paths: tuple[Path, ...]) -> None:
+        if self._store is not None:
+            self._store.close()
+        self._store, self._comparison, self.report = None, None, None
+        self._documents, self._files = [], {}
+        self.history.clear()
+        self.paths, self.choice = paths, None
+
+    def _opened(self) -> Store:
+        if self._store is None:
+            self._store = open_store(":memory:")
+        return self._store
+
+    def _load(self, wanted: tuple[Path, ...], choice: Choice, loading: Loading) -> Loaded:
+        """Read, cut, embed and store; changes nothing but collections that nobody looks at."""
+        started = time.perf_counter()
+        models, scale = self._models(choice)
+        loading.watch(models.embedding)
+        parsers = make_parsers(choice, None if models.offline else models.embedding)
+        known = wanted == self.paths and bool(self._documents)
+        documents, files = self._documents, self._files
+        if not known:
+            documents, files = read_documents(wanted, self._settings.reading(), loading.step)
+        store = self._opened() if known else open_store(":memory:")
+        try:
+            options = query_options(self._settings, choice)
+            comparison = Comparison(store=store, models=models, parsers=parsers, options=options)
+            report = comparison.ingest_documents(
+                documents, progress=loading.step, parse=cutting.within(CUT_SECONDS)
+            )
+        except BaseException:
+            if not known:
+                store.close()
+            raise
+        report = replace(
+            report, files=outcomes(files, report), seconds=time.perf_counter() - started
+        )
+        return Loaded(wanted, documents, files, comparison, report, scale)
+
+    def _take_over(self, loaded: Loaded) -> None:
+        """Answer from what was loaded from now on."""
+        if loaded.comparison.store is not self._store:
+            self._start_over(loaded.paths)
+        self._store = loaded.comparison.store
+        self._documents, self._files = loaded.documents, loaded.files
+        self.report, self._scale = loaded.report, loaded.scale
+        self._comparison = loaded.comparison if loaded.documents else None
+        self._loading = None
+        self._drop_unused(loaded.comparison)
+
+    def _discard(self, loaded: Loaded) -> None:
+        """Free what nobody waits for any longer."""
+        if loaded.comparison.store is not self._store:
+            loaded.comparison.store.close()
+
+    def _drop_unused(self, comparison: Comparison) -> None:
+        """Options that were left behind leave no chunks."""
+        current = {comparison.collection(name) for name in comparison.parsers}
+        try:
+            for info in comparison.store.collections():
+                if info.name not in current:
+                    comparison.store.drop(info.name)
+        except StoreError:
+            # Only memory is at stake; the answers do not depend on it.
+            logger.warning("unused collections could not be dropped", exc_info=True)
