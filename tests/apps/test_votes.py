@@ -14,8 +14,8 @@ import pytest
 from pydantic import ValidationError
 
 from rag_nodes.errors import StoreError
+from rag_nodes.workspace import votes as module
 from rag_nodes.workspace.votes import Compared, Vote, Votes, question_of, voter_of
-from rag_nodes.workspace.votes import store as module
 
 if TYPE_CHECKING:
     from pathlib import Path

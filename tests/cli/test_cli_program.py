@@ -251,7 +251,7 @@ def test_parsers_lists_options_and_where_they_come_from(command: Callable[..., E
 def test_the_app_gets_settings_address_and_documents(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import rag_nodes.apps
+    import rag_nodes.server
     from rag_nodes.server.gate.access import Access
 
     called: dict[str, Any] = {}
@@ -259,7 +259,7 @@ def test_the_app_gets_settings_address_and_documents(
     def launch(settings: Settings, **options: Any) -> None:
         called.update(settings=settings, **options)
 
-    monkeypatch.setattr(rag_nodes.apps, "launch", launch)
+    monkeypatch.setattr(rag_nodes.server, "launch", launch)
     flags = ("--port", "8080", "--top-k", "4", "--behind-proxy", "10.0.0.7")
     ended = command("app", manual, *flags)
     assert ended.code == 0

@@ -13,7 +13,7 @@ import pytest
 from docx_files import members, paragraph, write_docx
 from llama_index.core.schema import MetadataMode
 
-import rag_nodes.readers
+import rag_nodes.readers.html
 from rag_nodes import errors
 from rag_nodes import metadata as keys
 from rag_nodes.readers import COLLECTIONS, SUFFIXES, Limits, Reading, read, read_all
@@ -309,9 +309,9 @@ def test_importing_the_readers_loads_nothing_heavy() -> None:
 def test_without_a_library_its_files_fail_with_the_install_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, extra: str
 ) -> None:
-    for part in ("html_markdown", "html_tree"):  # as if no page had been read before
-        monkeypatch.delitem(sys.modules, f"rag_nodes.readers.{part}", raising=False)
-        monkeypatch.delattr(rag_nodes.readers, part, raising=False)
+    for part in ("markdown", "tree"):  # as if no page had been read before
+        monkeypatch.delitem(sys.modules, f"rag_nodes.readers.html.{part}", raising=False)
+        monkeypatch.delattr(rag_nodes.readers.html, part, raising=False)
     monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / name
     if extra == "docx":
