@@ -19,7 +19,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.readers import Limits, Reading
 from rag_nodes.readers.base import build_document
 from rag_nodes.readers.pdf import read_pdf
-from rag_nodes.text.markdown.blocks import Kind, scan_blocks
+from rag_nodes.text.markdown import Kind, scan_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rag_nodes import metadata as keys
 from rag_nodes.readers import ReadResult, read_all
-from rag_nodes.text.markdown.blocks import scan_blocks
+from rag_nodes.text.markdown import scan_blocks
 
 COLUMNS = (
     "file",

@@ -16,7 +16,7 @@ from strategies import MARKDOWN
 from rag_nodes import metadata as keys
 from rag_nodes.parsers import HeadingHierarchyNodeParser
 from rag_nodes.readers import read_all
-from rag_nodes.text.markdown.blocks import Kind, scan_blocks
+from rag_nodes.text.markdown import Kind, scan_blocks
 from rag_nodes.text.tokens import count_tokens
 
 OPTIONS: dict[str, dict[str, Any]] = {

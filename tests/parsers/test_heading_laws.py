@@ -19,7 +19,7 @@ from strategies import MARKDOWN, TEXTS
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers import HeadingHierarchyNodeParser
-from rag_nodes.text.markdown.blocks import Block, Kind, scan_blocks
+from rag_nodes.text.markdown import Block, Kind, scan_blocks
 from rag_nodes.text.tokens import count_tokens
 
 WEB = {"chunk_size": 40, "chunk_overlap": 10, "min_chunk_size": 8, "split_only_if_over": 40}

@@ -17,7 +17,7 @@ from parser_laws import SMALL
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
-from rag_nodes.text.tokens.tokenizers import count_tokens
+from rag_nodes.text.tokens import count_tokens
 
 EVERY = pytest.mark.parametrize("name", PRESETS)
 TEXT = "\n\n".join(

@@ -18,7 +18,7 @@ from rag_nodes.readers.escape import plain_line
 from rag_nodes.readers.tabular import read_tabular
 from rag_nodes.readers.tabular.form import form_of
 from rag_nodes.readers.tabular.reader import _entry
-from rag_nodes.text.markdown.blocks import Kind, scan_blocks
+from rag_nodes.text.markdown import Kind, scan_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from strategies import TEXTS
 
-from rag_nodes.text.markdown.blocks import Kind, scan_blocks
+from rag_nodes.text.markdown import Kind, scan_blocks
 
 
 def seen(text: str) -> list[tuple[str, str]]:

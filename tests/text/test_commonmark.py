@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from strategies import MARKDOWN
 
-from rag_nodes.text.markdown.blocks import Block, Kind, scan_blocks
-from rag_nodes.text.markdown.inline import definitions_end
+from rag_nodes.text.markdown import Block, Kind, scan_blocks
+from rag_nodes.text.markdown.lines import definitions_end
 
 _FIXTURE = Path(__file__).parent.parent / "data" / "commonmark_examples.json"
 EXAMPLES: list[str] = json.loads(_FIXTURE.read_text(encoding="utf-8"))["markdown"]

@@ -11,7 +11,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.text import edges
 from rag_nodes.text.edges import EdgeFinder, Edges
 from rag_nodes.text.formats import Format, blocks_of
-from rag_nodes.text.markdown.blocks import Block
+from rag_nodes.text.markdown import Block
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.spans import Span
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from rag_nodes.text.formats import Format, blocks_of, format_of
-from rag_nodes.text.markdown.blocks import LONGEST_HEADING, Block, Kind
+from rag_nodes.text.markdown import LONGEST_HEADING, Block, Kind
 
 RST = """=======
 Drivers

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_nodes.text.markdown.blocks import scan_blocks
-from rag_nodes.text.markdown.headings import HeadingTree
+from rag_nodes.text.markdown import HeadingTree, scan_blocks
 
 
 def tree_of(text: str) -> HeadingTree:

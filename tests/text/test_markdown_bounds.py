@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from rag_nodes.text.markdown import LONGEST_HEADING, Block, Kind, scan_blocks
 from rag_nodes.text.markdown import bounds as markdown_bounds
-from rag_nodes.text.markdown.blocks import LONGEST_HEADING, Block, Kind, scan_blocks
 from rag_nodes.text.markdown.bounds import PLAUSIBLE
 
 PROSE = "The pump runs at night and rests while the sun is up.\n\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.models.offline.lexical import LexicalEmbedding
 from rag_nodes.text.cohesion import Distances, unit_rows
 from rag_nodes.text.formats import Format
-from rag_nodes.text.markdown.blocks import Kind
+from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import Packer
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from numpy.typing import NDArray
 
-    from rag_nodes.text.markdown.blocks import Block
+    from rag_nodes.text.markdown import Block
     from rag_nodes.text.spans import Span
 
 _WHOLE = frozenset({Kind.CODE, Kind.TABLE})

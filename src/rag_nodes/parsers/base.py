@@ -30,8 +30,7 @@ from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.formats import Format, format_in
 from rag_nodes.text.sentences import AUTO
-from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
-from rag_nodes.text.tokens.tokenizers import check_tokenizer
+from rag_nodes.text.tokens import DEFAULT_ENCODING, check_tokenizer
 
 _T = TypeVar("_T")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")

@@ -22,7 +22,7 @@ from rag_nodes.parsers.likeness import like
 from rag_nodes.parsers.origins import Origin
 from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
 from rag_nodes.text.spans import Span
-from rag_nodes.text.tokens.tokenizers import is_estimate
+from rag_nodes.text.tokens import is_estimate
 
 _NAMESPACE = uuid.UUID("5f1d1b0e-6b1c-5e0e-9a55-7d2f4a3c9b10")
 _OWN_TO_A_NODE = frozenset(

@@ -10,7 +10,7 @@ from typing import Any
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.source import NO_FACTS
 from rag_nodes.text.graphemes import boundary_at_or_after
-from rag_nodes.text.markdown.blocks import Kind
+from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import Packer
 
 _RUNNING = frozenset({Kind.PARAGRAPH, Kind.LIST, Kind.QUOTE})

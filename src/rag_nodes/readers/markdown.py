@@ -10,7 +10,7 @@ from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.front_matter import plain_values
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.formats import Format
-from rag_nodes.text.markdown.blocks import scan_blocks
+from rag_nodes.text.markdown import scan_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

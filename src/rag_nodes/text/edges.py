@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from rag_nodes.text.formats import Format, blocks_of
-from rag_nodes.text.markdown.blocks import Kind
+from rag_nodes.text.markdown import Kind
 from rag_nodes.text.sentences import sentence_bounds
 from rag_nodes.text.spans import Span, trimmed
 

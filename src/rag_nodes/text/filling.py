@@ -12,8 +12,7 @@ from typing import NamedTuple
 from rag_nodes.text.graphemes import boundary_at_or_after
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, merge
-from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
-from rag_nodes.text.tokens.tokenizers import count_tokens
+from rag_nodes.text.tokens import DEFAULT_ENCODING, count_tokens
 
 MOST_LOST = 0.02
 """Share of the budget that may stay empty: for the end of a sentence, and before it counts as full;

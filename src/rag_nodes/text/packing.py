@@ -9,13 +9,10 @@ from functools import cached_property
 
 from rag_nodes.text.formats import Format, blocks_of, format_of
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
-from rag_nodes.text.markdown.blocks import Block, Kind
-from rag_nodes.text.markdown.headings import HeadingTree
+from rag_nodes.text.markdown import Block, HeadingTree, Kind
 from rag_nodes.text.sentences import AUTO, Bounds, guess_language, sentence_bounds
 from rag_nodes.text.spans import Span, trimmed, with_indentation
-from rag_nodes.text.tokens import TokenIndex
-from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
-from rag_nodes.text.tokens.tokenizers import LengthIndex, SliceIndex, token_index
+from rag_nodes.text.tokens import DEFAULT_ENCODING, LengthIndex, SliceIndex, TokenIndex, token_index
 
 _BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
 """Blocks whose natural inner boundaries are line ends; all others have sentences."""

@@ -26,12 +26,11 @@ from rag_nodes.metadata import (
 )
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.text.formats import format_in
-from rag_nodes.text.markdown.blocks import Block, Kind
+from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.pages import PageMap
 from rag_nodes.text.spans import Span
-from rag_nodes.text.tokens import count_tokens
-from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
+from rag_nodes.text.tokens import DEFAULT_ENCODING, count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -23,7 +23,7 @@ from rag_nodes.parsers import leaf_nodes
 from rag_nodes.text.edges import EdgeFinder, Edges
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import Span
-from rag_nodes.text.tokens.tokenizers import count_tokens
+from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

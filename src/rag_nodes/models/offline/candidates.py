@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag_nodes.text.formats import blocks_of, format_of
-from rag_nodes.text.markdown.blocks import Block, Kind
+from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.markdown.lines import closing_fence
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.spans import Span

@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import median
 
 from rag_nodes.parsers.source import SourceText
-from rag_nodes.text.markdown.blocks import Block, Kind
+from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.words import words
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rag_nodes import metadata as keys
-from rag_nodes.text.markdown.blocks import Block, Kind
+from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.text.markdown.blocks import Kind
+from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.sentences import Bounds
 from rag_nodes.text.spans import Span

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from rag_nodes.text.markdown.bounds import EndMarks
 from rag_nodes.text.markdown.containers import container_end
-from rag_nodes.text.markdown.inline import definitions_end, has_long_code_span
 from rag_nodes.text.markdown.lines import (
     ATX,
     CODE_INDENT,
@@ -26,14 +25,17 @@ from rag_nodes.text.markdown.lines import (
     SETEXT,
     TEXT_START,
     columns,
+    definitions_end,
     front_matter_end,
+    has_long_code_span,
     html_end,
     interrupts,
     line_end,
+    plain_heading,
+    plain_paragraph_end,
     starts_table,
     visible_end,
 )
-from rag_nodes.text.markdown.plain import plain_heading, plain_paragraph_end
 from rag_nodes.text.patterns import compiled
 from rag_nodes.text.spans import Span, trimmed
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from rag_nodes.text.markdown.inline import lone_code_span
-from rag_nodes.text.markdown.lines import BLANK_LINE, closing_fence, line_end
+from rag_nodes.text.markdown.lines import BLANK_LINE, closing_fence, line_end, lone_code_span
 from rag_nodes.text.patterns import compiled
 
 PLAUSIBLE = 20_000

@@ -1,12 +1,13 @@
-"""The grammar of single Markdown lines: what each one opens, closes or continues.
+"""The grammar of Markdown lines, and of the little inline Markdown that decides what a block is.
 
-All patterns match at the first character of a line that is not a space or tab, in a text whose
+Patterns of lines match at the first character of a line that is not a space or tab, in a text whose
 lines end with a line feed or with the text, and never look beyond that line.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from rag_nodes.text.patterns import compiled
 
@@ -166,3 +167,109 @@ def line_end(text: str, at: int) -> int:
     """Offset of the line feed at or after `at`; the end of the text without one."""
     end = text.find("\n", at)
     return end if end >= 0 else len(text)
+
+
+_LEVELS = 6
+_LONGEST = 200
+"""Characters of a line that is not looked at more closely; longer ones may be no heading."""
+_MARKS = frozenset("#`~><=*_+|:-0123456789")
+"""First characters of lines that may be more than text; `TEXT_START` is all others but blanks."""
+
+
+def plain_heading(text: str, at: int, end: int) -> tuple[int, int] | None:
+    """Level and start of the title of the heading on the line `at:end`.
+
+    Returns:
+        None where the line is anything but hashes, blanks and a title without a closing hash.
+    """
+    line = text[at:end] if end > 0 else ""
+    rest = line.lstrip("#")
+    level = len(line) - len(rest)
+    if (
+        level > _LEVELS
+        or len(line) > _LONGEST
+        or rest[:1] != " "
+        or line[-1] == "#"
+        or line[-1].isspace()
+    ):
+        return None
+    return level, end - len(rest.lstrip(" \t"))
+
+
+def plain_paragraph_end(text: str, at: int) -> int:
+    """End of the paragraph at `at` if all its lines are plain and an empty line follows; else 0."""
+    while at < len(text) and _is_text(text, at):
+        end = text.find("\n", at)
+        if end < 0:
+            break
+        if text.startswith("\n", end + 1):
+            return end
+        at = end + 1
+    return 0
+
+
+def _is_text(text: str, at: int) -> bool:
+    """Whether the line at `at` can be nothing but text; a colon alone begins no row of a table."""
+    mark = text[at]
+    if mark in _MARKS:
+        return mark == ":" and not text.startswith("-", at + 1)
+    return not mark.isspace()
+
+
+_BACKTICKS = compiled(r"`+")
+_ESCAPE_OR_BACKTICKS = compiled(r"\\[^\n]|`+")
+_LONE = compiled(r"(``?)[^\S\n]*(?=\n)")
+_LONE_STOP = compiled(r"\n[ \t]*+(``?)[^\S\n]*+(?=\n|\Z)|\n[^\S\n]*+\n[ \t]*+#")
+_TITLE = r"\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)"
+_DEFINITION = compiled(
+    r" {0,3}\[(?=[^\]]*[^\s\]])(?:[^\[\]\\]|\\.){1,999}+\]:[ \t]*+(?:\n[ \t]*+)?+"
+    r"(?:<(?:[^<>\n\\]|\\.)*+>|[^\s<]\S*+)"
+    rf"(?:(?:[ \t]++|[ \t]*+\n[ \t]*+)(?:{_TITLE})[ \t]*+(?:\n|\Z)|[ \t]*+(?:\n|\Z))",
+    re.DOTALL,
+)
+
+
+def definitions_end(text: str, start: int, end: int) -> int:
+    """Offset after the link reference definitions that a paragraph starts with."""
+    while start < end and (definition := _DEFINITION.match(text, start, end)):
+        start = definition.end()
+    return start
+
+
+def has_long_code_span(text: str, start: int, end: int) -> bool:
+    """Whether a code span opens on one line of a paragraph and closes on another."""
+    closings: dict[int, list[int]] = {}
+    for run in _BACKTICKS.finditer(text, start, end):
+        closings.setdefault(run.end() - run.start(), []).append(run.start())
+    at = start
+    while opening := _ESCAPE_OR_BACKTICKS.search(text, at, end):
+        at = opening.end()
+        if text[opening.start()] == "\\":
+            continue
+        same = closings.get(at - opening.start(), [])
+        later = bisect_left(same, at)
+        if later < len(same):
+            if text.find("\n", at, same[later]) >= 0:
+                return True
+            at = same[later] + at - opening.start()
+    return False
+
+
+def lone_code_span(text: str, at: int) -> int:
+    """Offset after a code span whose backticks stand on lines of their own; 0 without one.
+
+    Crawlers write code so. Blank lines inside would end a CommonMark code span; here they belong
+    to it, because the closing line shows that it was code. A heading below a blank line shows that
+    it was not.
+    """
+    opening = _LONE.match(text, at)
+    if not opening:
+        return 0
+    at = opening.end()
+    while stop := _LONE_STOP.search(text, at):
+        if stop.group(1) == opening.group(1):
+            return stop.end()
+        if stop.group(1) is None:
+            return 0
+        at = stop.end()
+    return 0

@@ -36,11 +36,6 @@ def encodable(text: str) -> str:
     return text
 
 
-def count_tokens(text: str, encoding: str = DEFAULT_ENCODING) -> int:
-    """Tokens of a text on its own. Special tokens such as `<|endoftext|>` count as plain text."""
-    return len(load_encoder(encoding).encode(encodable(text)))
-
-
 class TokenEnds:
     """Where the tokens of a text end, which is about where those of its parts do.
 

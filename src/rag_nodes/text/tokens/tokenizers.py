@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError
-from rag_nodes.text.tokens import index as tokens
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING, load_encoder
 from rag_nodes.text.tokens.index import TokenEnds, TokenIndex, encodable
 
@@ -67,6 +66,8 @@ def token_index(text: str, name: str = DEFAULT_ENCODING) -> TokenIndex | LengthI
 def count_tokens(text: str, name: str = DEFAULT_ENCODING) -> int:
     """Tokens of a text on its own, by a tokenizer of any kind.
 
+    Special tokens such as `<|endoftext|>` count as plain text.
+
     Raises:
         ConfigurationError: no such tokenizer, or its vocabulary is not on this machine.
         MissingExtraError: it needs a package that is not installed.
@@ -75,7 +76,7 @@ def count_tokens(text: str, name: str = DEFAULT_ENCODING) -> int:
         return LengthIndex(text, _CHARACTERS_PER_TOKEN[name]).count()
     if name.startswith(HUGGING_FACE):
         return load_hugging_face(name).count(text)
-    return tokens.count_tokens(text, name)
+    return len(load_encoder(name).encode(encodable(text)))
 
 
 def check_tokenizer(name: str) -> None:
