@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis profiles and the loopback model server."""
+"""What all tests share: hypothesis profiles, the loopback model server and the app."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-pytest_plugins = ["fixtures_openai"]
+pytest_plugins = ["fixtures_app", "fixtures_openai"]

@@ -1,19 +1,17 @@
-"""Offline settings, hand-made replies, a served app and a browser for the app's tests."""
+"""Hand-made replies, a served app and a browser for the app's tests."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import os
 import shutil
 import threading
 import time
-import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fixtures_app import collecting, offline_settings
 from llama_index.core.schema import TextNode
 
 from rag_nodes.compare import Column, ComparisonReport
@@ -21,7 +19,6 @@ from rag_nodes.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START, TO
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import Answer, Citation, Hit, Source
 from rag_nodes.query.marks import marks_of
-from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +26,8 @@ if TYPE_CHECKING:
 
     import gradio as gr
     from playwright.sync_api import Browser
+
+    from rag_nodes.settings import Settings
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -56,11 +55,6 @@ def _unconfigured(no_configuration: Path) -> None:
 
 
 @pytest.fixture
-def settings() -> Settings:
-    return _offline()
-
-
-@pytest.fixture
 def make_column() -> Callable[..., Column]:
     """A column whose every text can be chosen."""
     return _column
@@ -82,36 +76,6 @@ def make_report(make_column: Callable[..., Column]) -> Callable[..., ComparisonR
 
 
 @pytest.fixture(scope="module")
-def _gradio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Gradio with its own upload folder, without statistics, and without what it leaves behind."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRADIO_TEMP_DIR", str(tmp_path_factory.mktemp("uploads")))
-        # Otherwise it computes statistics after every event, with calls that pandas deprecates.
-        patch.setenv("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000")
-        # It refuses to launch where the first answer takes three seconds, as on a busy machine.
-        patch.setattr("gradio.networking.url_ok", lambda _: True)
-        yield
-
-
-@pytest.fixture(scope="session")
-def leaks_collected() -> Callable[[], AbstractContextManager[None]]:
-    """See `_collecting`."""
-    return _collecting
-
-
-@pytest.fixture(scope="module")
-def build(_gradio: None) -> Callable[..., gr.Blocks]:
-    """`build_app`; what Gradio leaks while it builds is collected here, not in another test."""
-    from rag_nodes.apps import build_app
-
-    def build(settings: Settings) -> gr.Blocks:
-        with _collecting():
-            return build_app(settings)
-
-    return build
-
-
-@pytest.fixture(scope="module")
 def serve(build: Callable[..., gr.Blocks]) -> Callable[..., AbstractContextManager[str]]:
     """The app mounted into another one, where Gradio itself never sets `has_launched`."""
 
@@ -122,7 +86,7 @@ def serve(build: Callable[..., gr.Blocks]) -> Callable[..., AbstractContextManag
         from fastapi import FastAPI
 
         app = build(settings)
-        with _collecting():
+        with collecting():
             outer = gr.mount_gradio_app(FastAPI(), app, path="/")
         server = uvicorn.Server(uvicorn.Config(outer, port=0, log_level="error"))
         thread = threading.Thread(target=server.run, daemon=True)
@@ -142,11 +106,11 @@ def app(build: Callable[..., gr.Blocks]) -> Iterator[gr.Blocks]:
     """The app, served on a free port of the loopback interface."""
     from rag_nodes.server.serve import launch_options
 
-    built = build(_offline())
-    with _collecting():
+    built = build(offline_settings())
+    with collecting():
         built.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
     yield built
-    with _collecting():
+    with collecting():
         built.close()
 
 
@@ -166,20 +130,6 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=found, args=list(_FLAGS))
         yield chromium
         chromium.close()
-
-
-@contextmanager
-def _collecting() -> Iterator[None]:
-    """Collect the event loops and sockets that Gradio opens and never closes while it builds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        yield
-        asyncio.set_event_loop(None)
-        gc.collect()
-
-
-def _offline() -> Settings:
-    return Settings(embedding="lexical", llm="extractive", api_key=None, api_base=None)
 
 
 def _column(  # noqa: PLR0913 - every text of a column can be set
