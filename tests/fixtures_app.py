@@ -54,6 +54,19 @@ def build(_gradio: None) -> Callable[..., gr.Blocks]:
     return build
 
 
+@pytest.fixture(scope="module")
+def app(build: Callable[..., gr.Blocks]) -> Iterator[gr.Blocks]:
+    """The app, served on a free port of the loopback interface."""
+    from rag_nodes.server.serve import launch_options
+
+    built = build(offline_settings())
+    with collecting():
+        built.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
+    yield built
+    with collecting():
+        built.close()
+
+
 @contextmanager
 def collecting() -> Iterator[None]:
     """Collect the event loops and sockets that Gradio opens and never closes while it builds."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fixtures_app import collecting, offline_settings
+from fixtures_app import collecting
 from llama_index.core.schema import TextNode
 
 from rag_nodes.compare import Column, ComparisonReport
@@ -99,19 +99,6 @@ def serve(build: Callable[..., gr.Blocks]) -> Callable[..., AbstractContextManag
         thread.join(timeout=20)
 
     return serve
-
-
-@pytest.fixture(scope="module")
-def app(build: Callable[..., gr.Blocks]) -> Iterator[gr.Blocks]:
-    """The app, served on a free port of the loopback interface."""
-    from rag_nodes.server.serve import launch_options
-
-    built = build(offline_settings())
-    with collecting():
-        built.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
-    yield built
-    with collecting():
-        built.close()
 
 
 @pytest.fixture(scope="module")
