@@ -9,7 +9,7 @@ import pytest
 from app_server import listening
 from script_visitor import Script
 
-from rag_nodes.apps.page import DOES_NOT_FIT
+from rag_nodes.apps.inside_gradio import DOES_NOT_FIT
 from rag_nodes.server.serve import make_server
 
 if TYPE_CHECKING:

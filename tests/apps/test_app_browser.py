@@ -166,7 +166,7 @@ def test_a_closed_tab_frees_what_it_loaded(
 ) -> None:
     opened: list[Sessions] = []
     monkeypatch.setattr(
-        "rag_nodes.apps.workbench.Sessions",
+        "rag_nodes.apps.page.Sessions",
         lambda given, **options: opened.append(Sessions(given, **options)) or opened[0],
     )
     app = build(settings)

@@ -9,16 +9,17 @@ import pytest
 from hostile_views import PAYLOADS, inert, shown
 from llama_index.core.schema import TextNode
 
-from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents, Place
-from rag_nodes.apps.view.document import (
+from rag_nodes.apps.tabs.chunks.document import (
     PAGE_LENGTH,
     Drawing,
     document_page,
     page_at,
     page_starts,
 )
+from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents, Place
+from rag_nodes.apps.tabs.chunks.statistics import percentile, statistics
+from rag_nodes.apps.view.parts import percent
 from rag_nodes.apps.view.plots import histogram
-from rag_nodes.apps.view.statistics import percent, percentile, statistics
 from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.evaluation import Chunk, Limits, Tally, judge, text_facts
 from rag_nodes.metadata import HEADING_PATH, OVERSIZED, PAGE_END, PAGE_START, TOKEN_COUNT

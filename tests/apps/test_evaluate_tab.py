@@ -12,8 +12,8 @@ from visits import DIARY, Request, visiting
 
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.tabs.evaluate.events import EMPTY, EvaluateEvents
-from rag_nodes.apps.view.evaluation import MEASURES, Judged, evaluation, measuring
-from rag_nodes.apps.view.findings import findings
+from rag_nodes.apps.tabs.evaluate.findings import findings
+from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, measuring
 from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.errors import StoreError
 from rag_nodes.evaluation import Finding, Tally

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from browser_page import loading
 
-from rag_nodes.apps.view import history, status
+from rag_nodes.apps.sidebar import status
+from rag_nodes.apps.tabs.compare import history
 from rag_nodes.parsers import PRESETS
 from rag_nodes.workspace.session import Session
 

@@ -108,7 +108,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Sessions]:
     """The sessions of the app that is built in the test."""
     made: list[Sessions] = []
     monkeypatch.setattr(
-        "rag_nodes.apps.workbench.Sessions",
+        "rag_nodes.apps.page.Sessions",
         lambda given, **options: made.append(Sessions(given, **options)) or made[0],
     )
     return made

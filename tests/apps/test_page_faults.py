@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 import pytest
 
-from rag_nodes.apps.page import DOES_NOT_FIT, Page
+from rag_nodes.apps.inside_gradio import DOES_NOT_FIT, GuardedBlocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,9 +36,11 @@ async def test_a_fault_of_the_server_is_logged_and_nonsense_is_not(
         raise fault
 
     monkeypatch.setattr(gr.Blocks, "preprocess_data", stumble)
-    caplog.set_level(logging.DEBUG, "rag_nodes.apps.page")
-    with leaks_collected(), Page() as page:
+    caplog.set_level(logging.DEBUG, "rag_nodes.apps.inside_gradio")
+    with leaks_collected(), GuardedBlocks() as page:
         gr.Textbox()
     with pytest.raises(gr.Error, match=DOES_NOT_FIT):
         await page.preprocess_data(None, [1])
-    assert [one.levelno for one in caplog.records if one.name == "rag_nodes.apps.page"] == [level]
+    assert [
+        one.levelno for one in caplog.records if one.name == "rag_nodes.apps.inside_gradio"
+    ] == [level]

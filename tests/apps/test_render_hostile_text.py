@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hostile_views import PAYLOADS, Seen
 
-from rag_nodes.apps.view import status
-from rag_nodes.apps.view.history import history
+from rag_nodes.apps.sidebar import status
+from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 from rag_nodes.workspace.scores import scale_for
 from rag_nodes.workspace.turns import Asking, Growing, Turn

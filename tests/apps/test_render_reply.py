@@ -6,8 +6,8 @@ from dataclasses import replace
 from html import unescape
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.view import status
-from rag_nodes.apps.view.history import history
+from rag_nodes.apps.sidebar import status
+from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
 from rag_nodes.workspace.scores import Scale, scale_for
 from rag_nodes.workspace.turns import Asking, Growing, Turn

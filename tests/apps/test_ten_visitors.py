@@ -14,7 +14,7 @@ import pytest
 from gradio_client import Client, handle_file
 from openai_server import Fault
 
-from rag_nodes.apps import workbench
+from rag_nodes.apps import page as app_page
 from rag_nodes.server.serve import launch_options
 from rag_nodes.workspace.sessions import Sessions
 
@@ -61,9 +61,9 @@ def house(
         opened.append(Sessions(given, **options))
         return opened[-1]
 
-    monkeypatch.setattr(workbench, "Sessions", sessions)
+    monkeypatch.setattr(app_page, "Sessions", sessions)
     with leaks_collected():
-        app = workbench.build_app(settings, local_models=True)
+        app = app_page.build_app(settings, local_models=True)
         app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
     options = {"verbose": False, "analytics_enabled": False, "httpx_kwargs": {"timeout": PATIENCE}}
     clients = [Client(str(app.local_url), **options) for _ in COLOURS]

@@ -93,7 +93,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Sessions]:
     """What keeps the visitors of the app that is built next."""
     made: list[Sessions] = []
     monkeypatch.setattr(
-        "rag_nodes.apps.workbench.Sessions",
+        "rag_nodes.apps.page.Sessions",
         lambda given, **options: made.append(Sessions(given, **options)) or made[0],
     )
     return made

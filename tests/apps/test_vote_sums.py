@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile_views import PAYLOADS, inert, shown
 
-from rag_nodes.apps.view.votes import votes as panel
 from rag_nodes.apps.votes.sums import sum_votes
+from rag_nodes.apps.votes.view import votes as panel
 from rag_nodes.workspace.votes import Compared, Vote, question_of, voter_of
 
 if TYPE_CHECKING:

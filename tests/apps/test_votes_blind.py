@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from visits import Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.compare.events import CompareEvents
-from rag_nodes.apps.view.history import history
+from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.apps.votes.events import NOT_KEPT, TOO_MANY
 from rag_nodes.parsers import PRESETS
 from rag_nodes.workspace.options import Choice

@@ -9,7 +9,7 @@ import pytest
 from openai_server import UNAUTHORIZED
 from pydantic import SecretStr
 
-from rag_nodes.apps.view.history import history
+from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.errors import ConfigurationError, CredentialsError
 from rag_nodes.workspace.options import Choice
 from rag_nodes.workspace.session import Session

@@ -21,7 +21,7 @@ __all__ = ["build_app"]
 def build_app(
     settings: Settings, *, documents: Sequence[str | Path] = (), local_models: bool = False
 ) -> gr.Blocks:
-    """The app as Gradio blocks, safe to launch or to mount; see `rag_nodes.apps.workbench`."""
-    from rag_nodes.apps.workbench import build_app as build
+    """The app as Gradio blocks, safe to launch or to mount; see `rag_nodes.apps.page`."""
+    from rag_nodes.apps.page import build_app as build
 
     return build(settings, documents=documents, local_models=local_models)

@@ -1,94 +1,76 @@
-"""Gradio's blocks without a way for visitors to make this server fetch things."""
+"""The app: one page with the comparison and the views of its chunks."""
 
 from __future__ import annotations
 
-import errno
-import logging
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import gradio as gr
+from gradio.context import Context
 
-from rag_nodes.apps.waiting import share_fairly
+from rag_nodes.apps.example import example_document
+from rag_nodes.apps.inside_gradio import GuardedBlocks
+from rag_nodes.apps.tabs.page import build_tabs
+from rag_nodes.apps.theme import add_style
+from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
-DOES_NOT_FIT = "The page sent something that does not fit: reload it and try again."
-_LONGEST = 200
-"""Characters of a refusal; Gradio repeats what was sent."""
+    from rag_nodes.settings import Settings
 
-_DISK = frozenset({errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, errno.EIO})
-"""What a full, locked or broken disk answers."""
+TITLE = "rag_nodes: compare parsers"
+_CACHE_SECONDS = (600, 3600)
+"""How often uploaded files are looked for, and the age at which they are deleted: a session keeps
+the text it read, so it never needs the file again."""
+_WAITING = 100
+"""Events of all visitors that may wait; later ones are told that the server is busy."""
+_AT_ONCE = 8
+"""Visitors whose quick events run at the same time."""
 
-logger = logging.getLogger(__name__)
 
+def build_app(
+    settings: Settings, *, documents: Sequence[str | Path] = (), local_models: bool = False
+) -> gr.Blocks:
+    """The app as Gradio blocks.
 
-class Page(gr.Blocks):
-    """Blocks whose events take files that were uploaded, and none from the web.
+    Nothing is shared between two apps, nor between two visitors of one.
 
-    Otherwise whoever sends an address in place of a file has this server download it, of any size
-    and whatever the limit of uploads.
+    Args:
+        settings: defaults of the controls, and the models where the visitor names none.
+        documents: loaded as soon as a visitor opens the page.
+        local_models: visitors may type in addresses behind this machine's firewall.
+
+    Returns:
+        Blocks to launch, to mount, or, where other blocks are open, a part of those. They bring
+        their style sheet; `rag_nodes.apps.launch` adds theme, limits and headers, see
+        `rag_nodes.server.serve.launch_options`.
     """
+    sessions = Sessions(settings, local_models=local_models)
+    app = GuardedBlocks(
+        title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS
+    )
+    with app:
+        root = Context.root_block or app  # other blocks, where it is built inside of them
+        add_style()
+        build_tabs(
+            app,
+            settings,
+            sessions,
+            documents=[Path(document) for document in documents],
+            example=example_document(),
+        )
 
-    def queue(self, *args: Any, **options: Any) -> Any:
-        """Let events wait, but not too many of one visitor."""
-        super().queue(*args, **options)
-        share_fairly(self._queue)
-        return self
+        def leave(request: gr.Request) -> None:
+            sessions.end(request.session_hash)
 
-    async def process_api(self, block_fn: Any, inputs: list[Any], *rest: Any, **more: Any) -> Any:
-        """Refuse files that came with a click: the page sends none.
-
-        Raises:
-            gr.Error: there was one.
-        """
-        sent = more.get("event_data")
-        if sent is not None and any(_paths([sent._data])):  # noqa: SLF001 - Gradio's only way
-            raise _refused(DOES_NOT_FIT)
-        return await super().process_api(block_fn, inputs, *rest, **more)
-
-    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *rest: Any) -> list[Any]:
-        """Refuse addresses before Gradio looks at the inputs, and in words what it cannot take.
-
-        Raises:
-            gr.Error: an input names a file by its address, or is nothing its component takes.
-        """
-        if any("://" in path for path in _paths(inputs)):
-            raise _refused("Upload the file: addresses are not opened.")
-        if any(isinstance(one, float) and not isfinite(one) for one in inputs):
-            raise _refused(DOES_NOT_FIT)
-        try:
-            processed: list[Any] = await super().preprocess_data(block_fn, inputs, *rest)
-        except gr.Error as error:  # such as a number beyond the last page
-            raise _refused(str(error.message)) from error
-        except Exception as error:  # components raise whatever they stumble over
-            level = logging.WARNING if _is_of_the_server(error) else logging.DEBUG
-            logger.log(level, "inputs of an event were refused", exc_info=True)
-            raise _refused(DOES_NOT_FIT) from error
-        return processed
-
-
-def _is_of_the_server(error: Exception) -> bool:
-    """Whether the disk is at fault and not what was sent: whoever runs the app has to know."""
-    return isinstance(error, OSError) and error.errno in _DISK
-
-
-def _refused(message: str) -> gr.Error:
-    """What the visitor is told; a script's nonsense is no fault that the log has to show."""
-    # Half characters would break the answer off.
-    shown = message.encode("utf-8", "replace").decode()[:_LONGEST]
-    return gr.Error(shown, print_exception=False)
-
-
-def _paths(inputs: list[Any]) -> Iterator[str]:
-    """What the files among the inputs are called, however deep they are."""
-    left: list[Any] = [inputs]
-    while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            left += one.values()
-            if isinstance(one.get("path"), str):
-                yield one["path"]
-        elif isinstance(one, list):
-            left += one
+        root.unload(leave)
+    # Every event waits in the queue: open routes would let scripts past its limits. Those that name
+    # no limit of their own are quick, and one of them must not hold up those of other visitors.
+    app.queue(max_size=_WAITING, api_open=False, default_concurrency_limit=_AT_ONCE)
+    # Until this is set, Gradio takes any path on the server for an upload. Only `launch` sets it,
+    # so a mounted app would hand out files.
+    root.has_launched = True
+    cutting.warm_up()
+    return app

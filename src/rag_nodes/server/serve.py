@@ -114,7 +114,7 @@ def make_server(
     import gradio as gr
     from fastapi import FastAPI
 
-    from rag_nodes.apps.workbench import build_app
+    from rag_nodes.apps.page import build_app
     from rag_nodes.server.clients import Clients
     from rag_nodes.server.gate.access import Access, Gate
     from rag_nodes.server.gate.headers import NoDeepLinks, SecurityHeaders

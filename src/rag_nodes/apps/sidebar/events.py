@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import gradio as gr
 
+from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.tabs.compare.events import after_loading, while_loading
-from rag_nodes.apps.view import status
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import CancelledError, RagNodesError

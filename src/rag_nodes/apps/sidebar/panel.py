@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.sidebar.controls import Controls, build_controls
-from rag_nodes.apps.view import status
 from rag_nodes.apps.view.html import tag
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 

@@ -67,9 +67,42 @@ def seconds(value: float) -> str:
     return f"{value:.1f} s" if value < 60 else f"{value / 60:.1f} min"  # noqa: PLR2004 - a minute
 
 
+def percent(share: float | None) -> str:
+    """A share for a table; a dash where there is none, and never 0 % or 100 % by rounding."""
+    if share is None:
+        return "\N{EN DASH}"
+    text = f"{share:.0%}"
+    if (text == "0%" and share) or (text == "100%" and share < 1):
+        text = f"{share:.2%}"
+    return text.replace("%", " %")
+
+
 def count(number: int, one: str, many: str | None = None) -> str:
     """`1 page`, `1,200 pages`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def button(
+    act: str, label: str, spoken: str, cls: str = "", **attributes: str | int | None
+) -> Html:
+    """A small button.
+
+    Args:
+        act: what the server is told.
+        label: what it says.
+        spoken: the same for those who do not see what it stands beside.
+        cls: further classes.
+        attributes: further ones.
+    """
+    return tag(
+        "button",
+        label,
+        type="button",
+        data_act=act,
+        aria_label=spoken,
+        cls=f"rn-act {cls}".strip(),
+        **attributes,
+    )
 
 
 def notice(kind: str, *children: str | None) -> Html:

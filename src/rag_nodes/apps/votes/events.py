@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import gradio as gr
 
-from rag_nodes.apps.view import votes as render
+from rag_nodes.apps.votes import view as render
 from rag_nodes.apps.votes.sums import sum_votes
 from rag_nodes.apps.votes.verdicts import Sent, choose, rate
 from rag_nodes.errors import StoreError

@@ -10,11 +10,11 @@ import gradio as gr
 from gradio.processing_utils import save_bytes_to_cache
 from gradio.utils import get_upload_folder
 
+from rag_nodes.apps.tabs.chunks.document import Drawing, document_page, page_at, page_starts
 from rag_nodes.apps.tabs.chunks.files import as_csv, as_json
-from rag_nodes.apps.view.document import Drawing, document_page, page_at, page_starts
+from rag_nodes.apps.tabs.chunks.statistics import statistics
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import notice, title_of
-from rag_nodes.apps.view.statistics import statistics
 from rag_nodes.errors import RagNodesError
 from rag_nodes.metadata import TOKEN_COUNT, remarks
 from rag_nodes.workspace.cuts import span_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.view.history import history
+from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.apps.votes.events import VoteEvents

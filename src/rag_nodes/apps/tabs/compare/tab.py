@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.tabs.compare.events import NOT_YET, CompareEvents
+from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.apps.tabs.compare.places import PlaceEvents
-from rag_nodes.apps.view.history import history
 from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, Place
-from rag_nodes.apps.view.evaluation import MEASURES, Judged, evaluation, measuring
-from rag_nodes.apps.view.findings import findings
+from rag_nodes.apps.tabs.evaluate.findings import findings
+from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, measuring
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import notice
 from rag_nodes.errors import RagNodesError

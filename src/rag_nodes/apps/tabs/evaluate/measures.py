@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.view.html import Html, tag
-from rag_nodes.apps.view.parts import colour_of, count, notice, title_of
+from rag_nodes.apps.view.parts import colour_of, count, notice, percent, title_of
 from rag_nodes.apps.view.plots import Bar, bars
-from rag_nodes.apps.view.statistics import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

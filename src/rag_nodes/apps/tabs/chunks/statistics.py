@@ -6,7 +6,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.view.html import Html, join, tag
-from rag_nodes.apps.view.parts import colour_of, count, notice, summary_of
+from rag_nodes.apps.view.parts import colour_of, count, notice, percent, summary_of
 from rag_nodes.apps.view.plots import histogram
 
 if TYPE_CHECKING:
@@ -43,16 +43,6 @@ def statistics(
         tag("p", summary_of(configuration), cls="rn-config"),
         cls="rn-statistics",
     )  # fmt: skip
-
-
-def percent(share: float | None) -> str:
-    """A share for a table; a dash where there is none, and never 0 % or 100 % by rounding."""
-    if share is None:
-        return "\N{EN DASH}"
-    text = f"{share:.0%}"
-    if (text == "0%" and share) or (text == "100%" and share < 1):
-        text = f"{share:.2%}"
-    return text.replace("%", " %")
 
 
 def percentile(sizes: Sequence[int], share: float) -> int:

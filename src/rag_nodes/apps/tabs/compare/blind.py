@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.view.answers import answer_text, kind_of, stopped_text
-from rag_nodes.apps.view.buttons import LETTERS
+from rag_nodes.apps.tabs.compare.answers import answer_text, kind_of, stopped_text
+from rag_nodes.apps.tabs.compare.buttons import LETTERS
 from rag_nodes.apps.view.html import Html, name_of, tag
 from rag_nodes.apps.view.parts import place
 

@@ -10,10 +10,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.view.buttons import LETTERS, helpful
-from rag_nodes.apps.view.chunks import Place, chunks
+from rag_nodes.apps.tabs.compare.buttons import LETTERS, helpful
+from rag_nodes.apps.tabs.compare.hits import Place, chunks
+from rag_nodes.apps.tabs.compare.markdown import blocks, quote
 from rag_nodes.apps.view.html import Html, join, name_of, tag
-from rag_nodes.apps.view.markdown import blocks, quote
 from rag_nodes.apps.view.parts import (
     colour_of,
     count,

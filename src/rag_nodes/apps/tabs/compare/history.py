@@ -6,9 +6,9 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.view.answers import Shown, column, growing_text
-from rag_nodes.apps.view.blind import hidden_column, letter_of
-from rag_nodes.apps.view.buttons import LETTERS, choice, chosen, earlier, stop
+from rag_nodes.apps.tabs.compare.answers import Shown, column, growing_text
+from rag_nodes.apps.tabs.compare.blind import hidden_column, letter_of
+from rag_nodes.apps.tabs.compare.buttons import LETTERS, choice, chosen, earlier, stop
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import colour_of, count, notice, title_of
 from rag_nodes.compare.evidence import found_also_by

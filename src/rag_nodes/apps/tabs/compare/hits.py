@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.view.buttons import show_in_document
+from rag_nodes.apps.tabs.compare.buttons import show_in_document
 from rag_nodes.apps.view.html import Html, join, name_of, tag
 from rag_nodes.apps.view.parts import count, path_of, place, title_of
 from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name

@@ -5,35 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.view.html import Html, tag
+from rag_nodes.apps.view.parts import button
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LETTERS = "ABCDEFGHIJKLMNOP"
 """What columns are called while their names are hidden."""
-
-
-def button(
-    act: str, label: str, spoken: str, cls: str = "", **attributes: str | int | None
-) -> Html:
-    """A small button.
-
-    Args:
-        act: what the server is told.
-        label: what it says.
-        spoken: the same for those who do not see what it stands beside.
-        cls: further classes.
-        attributes: further ones.
-    """
-    return tag(
-        "button",
-        label,
-        type="button",
-        data_act=act,
-        aria_label=spoken,
-        cls=f"rn-act {cls}".strip(),
-        **attributes,
-    )
 
 
 def stop(turn: int, column: int, name: str) -> Html:

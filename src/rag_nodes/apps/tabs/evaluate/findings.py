@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.view.evaluation import MEASURES
+from rag_nodes.apps.tabs.evaluate.measures import MEASURES
 from rag_nodes.apps.view.html import Html, join, name_of, tag
 from rag_nodes.apps.view.parts import colour_of, count, title_of
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.view.buttons import button
 from rag_nodes.apps.view.html import Html, join, name_of, tag
-from rag_nodes.apps.view.parts import colour_of, count, notice, title_of
+from rag_nodes.apps.view.parts import button, colour_of, count, notice, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
