@@ -8,9 +8,8 @@ import signal
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CorruptFileError
-from rag_nodes.readers import registry
+from rag_nodes.readers import isolation, kinds
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.isolation import child as isolation_child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +66,7 @@ def many(path: Path, limits: Limits) -> Iterator[Reading]:
 
 
 def main() -> None:
-    registry.SUFFIXES.update(
+    kinds.SUFFIXES.update(
         {
             ".exits": exits,
             ".faults": faults,
@@ -79,5 +78,5 @@ def main() -> None:
             ".refuses": refuses,
         }
     )
-    registry.COLLECTIONS[".many"] = many
-    isolation_child.main()
+    kinds.COLLECTIONS[".many"] = many
+    isolation.main()

@@ -24,7 +24,7 @@ from rag_nodes.errors import (
     UnsupportedFileError,
 )
 from rag_nodes.models.openai_llm import OpenAIServerLLM
-from rag_nodes.readers import Limits, registry
+from rag_nodes.readers import Limits, files
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.text.tokens import count_tokens
 
@@ -227,7 +227,7 @@ def test_a_reader_that_dies_is_a_crawl_that_cannot_be_read(
     crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     children = ReaderPool("reader_that_does_not_exist")
-    monkeypatch.setattr(registry, "pool", children)
+    monkeypatch.setattr(files, "pool", children)
     with pytest.raises(ReaderCrashedError, match=r"crawl\.json"):
         documentation.run(crawl, output)
     assert not output.exists()

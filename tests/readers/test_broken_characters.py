@@ -16,7 +16,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.processes.wire import receive, send
 from rag_nodes.readers import Reading, read_all
 from rag_nodes.readers.crawl.stream import _Mended
-from rag_nodes.readers.isolation.wire import pack, unpack
+from rag_nodes.readers.isolation import pack, unpack
 
 if TYPE_CHECKING:
     from pathlib import Path

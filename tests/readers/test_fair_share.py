@@ -9,10 +9,9 @@ import pytest
 
 from rag_nodes.errors import CancelledError, ReadTimeoutError
 from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.readers import Limits, Reading
+from rag_nodes.readers import Limits, Reading, isolation
 from rag_nodes.readers.base import SLOWEST
 from rag_nodes.readers.isolation import ReaderPool
-from rag_nodes.readers.isolation import parent as isolation
 from rag_nodes.workspace import loading
 
 if TYPE_CHECKING:

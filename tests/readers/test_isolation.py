@@ -17,9 +17,9 @@ import pytest
 
 from rag_nodes import errors
 from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.readers import Limits, Reading, read, read_all, readings
-from rag_nodes.readers.isolation import ReaderPool, needs_child
-from rag_nodes.readers.isolation import parent as isolation
+from rag_nodes.readers import Limits, Reading, isolation, kinds, read, read_all, readings
+from rag_nodes.readers.isolation import ReaderPool
+from rag_nodes.readers.kinds import needs_child
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -269,7 +269,7 @@ def test_small_files_of_our_own_parsers_start_no_process(tmp_path: Path, name: s
 
 
 def test_large_files_are_read_under_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolation, "LARGE", 4)
+    monkeypatch.setattr(kinds, "LARGE", 4)
     path = file(tmp_path, "a.txt")
     assert needs_child(path)
     assert [one.text for one in readings(path) if isinstance(one, Reading)] == ["anything"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.readers import Limits, read_all, registry
+from rag_nodes.readers import Limits, files, read_all
 from rag_nodes.readers.base import Reading
 from rag_nodes.readers.isolation import pool
+from rag_nodes.readers.kinds import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(registry, "time", made)
+    monkeypatch.setattr(files, "time", made)
     return made
 
 
@@ -42,8 +43,8 @@ def test_importing_llama_index_is_not_part_of_reading_the_first_file(
         clock.now += 2
         return Reading(text=path.read_text())
 
-    monkeypatch.setattr(registry, "import_module", load)
-    monkeypatch.setitem(registry.SUFFIXES, ".txt", read_slowly)
+    monkeypatch.setattr(files, "import_module", load)
+    monkeypatch.setitem(files.SUFFIXES, ".txt", read_slowly)
     for name in ("first.txt", "second.txt"):
         (tmp_path / name).write_text("Thirty-two characters of a text.")
     assert [result.seconds for result in read_all([tmp_path])] == [2, 2]
@@ -53,7 +54,7 @@ def test_a_child_process_that_starts_is_not_part_of_reading_its_first_file(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read_in_child(
-        _path: Path, _limits: Limits, *, started: Callable[[], None], **_: Any
+        _path: Path, _limits: Limits, _options: ReadOptions, *, started: Callable[[], None]
     ) -> Iterator[Reading]:
         clock.now += 34
         started()

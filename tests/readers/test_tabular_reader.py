@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from rag_nodes import errors
 from rag_nodes import metadata as keys
 from rag_nodes.readers import Limits, read
-from rag_nodes.readers.escape import plain_line
-from rag_nodes.readers.tabular import read_tabular
-from rag_nodes.readers.tabular.form import form_of
-from rag_nodes.readers.tabular.reader import _entry
+from rag_nodes.readers.markup import plain_line
+from rag_nodes.readers.tabular import _entry, form_of, read_tabular
 from rag_nodes.text.markdown import Kind, scan_blocks
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import threading
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
-from rag_nodes.processes.interrupt import current_interrupt
-from rag_nodes.processes.wire import Kind, receive, send
+from rag_nodes.processes.interrupt import current_interrupt, killing_after
+from rag_nodes.processes.wire import MessageKind, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,7 +58,7 @@ class Children:
         seconds: float,
         what: str,
         started: Callable[[], None] = lambda: None,
-    ) -> Iterator[tuple[Kind, Any]]:
+    ) -> Iterator[tuple[MessageKind, Any]]:
         """Have a child do a task.
 
         Args:
@@ -166,7 +166,7 @@ class _Child:
 
     def messages(
         self, request: dict[str, Any], seconds: float, started: Callable[[], None]
-    ) -> Iterator[tuple[Kind, Any]]:
+    ) -> Iterator[tuple[MessageKind, Any]]:
         """What it answers between the start of the work and its end."""
         self.reusable = False
         try:
@@ -194,15 +194,9 @@ class _Child:
         self._process.returncode = 0  # it is not ours to wait for
         self._close()
 
-    def _answer(self, seconds: float) -> tuple[Kind, Any]:
-        # A timer that kills works everywhere; pipes cannot be waited for on Windows.
-        timer = threading.Timer(seconds, self._expire)
-        timer.daemon = True
-        timer.start()
-        try:
+    def _answer(self, seconds: float) -> tuple[MessageKind, Any]:
+        with killing_after(seconds, self._expire):
             kind, content = receive(self._answers)
-        finally:
-            timer.cancel()
         return kind, content
 
     def _expire(self) -> None:

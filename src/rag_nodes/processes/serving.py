@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from rag_nodes.errors import RagNodesError
-from rag_nodes.processes.wire import Kind, pack_error, receive, send
+from rag_nodes.processes.wire import MessageKind, pack_error, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -97,7 +97,7 @@ def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return pipes
 
 
-def _answer(answers: IO[bytes], kind: Kind, content: Any = None) -> None:
+def _answer(answers: IO[bytes], kind: MessageKind, content: Any = None) -> None:
     send(answers, [kind, content])
 
 

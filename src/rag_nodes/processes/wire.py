@@ -16,7 +16,7 @@ from rag_nodes import errors
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Kind = Literal["ready", "item", "raised", "end"]
+MessageKind = Literal["ready", "item", "raised", "end"]
 """Of a message from the child: work is about to begin; a result; the error that ended the work;
 the end, with True where the child should not take another task."""
 

@@ -9,14 +9,8 @@ when the first document is built.
 from __future__ import annotations
 
 from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading
-from rag_nodes.readers.registry import (
-    COLLECTIONS,
-    SUFFIXES,
-    ReadResult,
-    read,
-    read_all,
-    readings,
-)
+from rag_nodes.readers.files import ReadResult, read, read_all, readings
+from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 
 __all__ = [
     "COLLECTIONS",

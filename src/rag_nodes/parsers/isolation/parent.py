@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from llama_index.core.schema import BaseNode, TextNode
@@ -20,13 +19,14 @@ from rag_nodes.processes import (
     ChildDiedError,
     ChildExpiredError,
     Children,
+    Leases,
     current_interrupt,
     interruptible,
     unpack_error,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from llama_index.core.schema import Document
 
@@ -41,8 +41,6 @@ KEPT = AT_ONCE
 same time, parsers side by side would start one for nearly every document, which takes seconds."""
 _CHARACTERS = 1_000_000
 """Characters of a document that may take the seconds given; a longer one gets more of them."""
-_LOOK = 0.2
-"""Seconds between two looks whether anybody still waits for a turn."""
 
 _CHILD = "rag_nodes.parsers.isolation.child"
 
@@ -56,7 +54,7 @@ class IsolatedCutting:
 
     def __init__(self, module: str = _CHILD) -> None:
         self._children = Children(module, kept=KEPT)
-        self._turns = threading.BoundedSemaphore(AT_ONCE)
+        self._leases = Leases(AT_ONCE)
         self._warming = threading.Lock()
         self._warm = False
 
@@ -82,7 +80,7 @@ class IsolatedCutting:
             return parser([document])
         seconds *= max(1.0, len(document.text) / _CHARACTERS)
         name = str(document.metadata.get(FILE_NAME) or document.id_)
-        with self._turn(f"{name}: cutting it"):
+        with self._leases.take(f"{name}: cutting it"):
             return self._cut(parser, document, seconds, name)
 
     def within(self, seconds: float) -> Callable[[SpanNodeParser, Document], list[BaseNode]]:
@@ -150,17 +148,6 @@ class IsolatedCutting:
         if raised is not None:
             raise raised
         return nodes
-
-    @contextmanager
-    def _turn(self, what: str) -> Iterator[None]:
-        interrupt = current_interrupt()
-        interrupt.check(what)
-        while not self._turns.acquire(timeout=_LOOK):
-            interrupt.check(what)
-        try:
-            yield
-        finally:
-            self._turns.release()
 
 
 cutting = IsolatedCutting()

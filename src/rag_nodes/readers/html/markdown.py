@@ -14,14 +14,13 @@ from urllib.parse import urljoin, urlsplit
 from bs4.element import NavigableString, Tag
 from markdownify import MarkdownConverter
 
-from rag_nodes.readers.escape import link
 from rag_nodes.readers.html.tree import (
     dissolve_layout_tables,
     escaped,
     number_items,
     whole_number,
 )
-from rag_nodes.readers.tables import flat_table, markdown_table, table_cell
+from rag_nodes.readers.markup import flat_table, link, markdown_table, table_cell
 
 WIDEST = 100
 """Columns a cell can span."""

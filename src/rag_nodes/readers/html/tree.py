@@ -12,8 +12,8 @@ from typing import Any
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PageElement, Tag
 
-from rag_nodes.readers.escape import plain_line
 from rag_nodes.readers.html.bounds import too_deep
+from rag_nodes.readers.markup import plain_line
 
 DEEPEST = 100
 """Levels of elements that are kept; a Wikipedia article has 20. The converter is recursive."""

@@ -1,10 +1,10 @@
 """PDF files in, text with Markdown headings and an exact page map out.
 
 The stages, one module each: `extract` (the only one that knows PyMuPDF) takes plain lines from
-the pages; `furniture` removes running headers, footers and page numbers; `rows` rejoins what
-shares a line; `outline` or `fonts` find the headings; `paragraphs` makes blocks of the lines,
-`joints` rejoins words and lines; `assemble` joins the pages. Everything after `extract` is a
-pure function of its lines, so extraction can move to a process of its own.
+the pages, with `tables` and `links` as they are drawn; `furniture` removes running headers,
+footers and page numbers; `joints` rejoins rows, words and lines; `outline` or `fonts` find the
+headings; `paragraphs` makes blocks of the lines and one text of the pages. Everything after
+`extract` is a pure function of its lines. `layout` holds what they tell each other.
 """
 
 from __future__ import annotations

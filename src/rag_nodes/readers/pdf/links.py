@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.readers.escape import link
+from rag_nodes.readers.markup import link
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.readers.pdf.grids import Word
     from rag_nodes.readers.pdf.layout import Line
+    from rag_nodes.readers.pdf.tables import Word
 
 Area = tuple[float, float, float, float, str]
 """Left, top, right, bottom and address of a link."""

@@ -1,28 +1,33 @@
-"""One PDF in, one `Reading` out: the stages in order."""
+"""One PDF in, one `Reading` out: the stages in order, or PyMuPDF's layout model in their place."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError
+from rag_nodes.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    FileTooLargeError,
+    MisnamedFileError,
+    MissingExtraError,
+    NoTextLayerError,
+)
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.pdf.assemble import assemble
-from rag_nodes.readers.pdf.continued import with_continued_tables
-from rag_nodes.readers.pdf.extract import extract
+from rag_nodes.readers.pdf.extract import extract, opened
 from rag_nodes.readers.pdf.fonts import font_headings
 from rag_nodes.readers.pdf.furniture import without_furniture
-from rag_nodes.readers.pdf.joints import Vocabulary
+from rag_nodes.readers.pdf.joints import Vocabulary, merge_rows
 from rag_nodes.readers.pdf.layout import measure
 from rag_nodes.readers.pdf.outline import outline_headings
-from rag_nodes.readers.pdf.paragraphs import Composer
-from rag_nodes.readers.pdf.rows import merge_rows
+from rag_nodes.readers.pdf.paragraphs import Composer, assemble
+from rag_nodes.readers.pdf.tables import with_continued_tables
 from rag_nodes.readers.sniff import is_html, is_pdf, is_readable_text, kind_of
 from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from rag_nodes.readers.pdf.layout import Extracted, Line, Measures
@@ -65,8 +70,6 @@ def read_pdf(path: Path, limits: Limits, *, layout: Layout | None = None) -> Rea
     """
     _check_header(path)
     if layout == "onnx":
-        from rag_nodes.readers.pdf.layout_model import read_with_layout_model
-
         return _doubted(read_with_layout_model(path, limits))
     return _doubted(compose(extract(path, limits)))
 
@@ -140,3 +143,70 @@ def _title(
         if found := [block for block in blocks if block.kind == "heading"]:
             return blocks[0].text if blocks[0] in found else found[0].text
     return None
+
+
+MOST_PAGES = 50
+"""Pages the model may read; that takes it one to three minutes."""
+
+_HEADING = re.compile(r"^(#{1,6}) +(.*?) *$", re.MULTILINE)
+_STYLES = re.compile(r"\*\*|<sup>.*?</sup>")
+
+
+def read_with_layout_model(path: Path, limits: Limits) -> Reading:
+    """Read a short PDF by the layout model; scanned pages are not recognised.
+
+    Args:
+        path: an existing file with a PDF header.
+        limits: pages and characters are checked.
+
+    Returns:
+        Markdown text, page starts, and the title in the file's properties or the first heading.
+
+    Raises:
+        MissingExtraError: PyMuPDF 2, which brings the model, is not installed.
+        FileTooLargeError: over `MOST_PAGES`, or over the limits.
+        NoTextLayerError: the model found no text.
+        ReadError: as `extract` says.
+    """
+    try:
+        import pymupdf4llm  # type: ignore[import-untyped] # ships no type information
+    except ImportError as error:
+        raise MissingExtraError("PyMuPDF 2 with its layout model", "pdf") from error
+    with opened(path, limits) as document:
+        count = document.page_count
+        if count > MOST_PAGES:
+            reason = f"{count:,} pages, over the {MOST_PAGES} that the layout model reads"
+            raise FileTooLargeError(path, reason, 'leave out layout="onnx", or split it')
+        pages: list[dict[str, Any]] = pymupdf4llm.to_markdown(
+            document, page_chunks=True, use_ocr=False, header=False, footer=False
+        )
+        title = str((document.metadata or {}).get("title") or "").strip()
+    text, starts = _joined(page["text"] for page in pages)
+    if not text:
+        raise NoTextLayerError(path)
+    limits.check_characters(path, len(text))
+    heading = _HEADING.search(text)
+    return Reading(
+        text=text,
+        text_format=Format.MARKDOWN,
+        title=title or (heading[2] if heading else None),
+        page_starts=starts,
+    )
+
+
+def _joined(pages: Iterable[str]) -> tuple[str, tuple[int, ...]]:
+    """Join the pages with a blank line; an empty one repeats the start of the next."""
+    parts: list[str] = []
+    starts: list[int] = []
+    length = 0
+    for page in pages:
+        starts.append(length)
+        if shown := _HEADING.sub(_plain_heading, page).strip():
+            parts.append(shown + "\n\n")
+            length += len(parts[-1])
+    text = "".join(parts).rstrip()
+    return text, tuple(min(start, len(text)) for start in starts)
+
+
+def _plain_heading(match: re.Match[str]) -> str:
+    return f"{match[1]} {_STYLES.sub('', match[2]).strip()}"

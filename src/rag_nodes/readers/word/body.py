@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rag_nodes.readers.escape import plain_line
-from rag_nodes.readers.tables import flat_table, markdown_table
-from rag_nodes.readers.word.names import LEFT_OUT, PARAGRAPH, TABLE, W, number_of, value_of
+from rag_nodes.readers.markup import flat_table, markdown_table, plain_line, table_cell
+from rag_nodes.readers.word.names import LEFT_OUT, PARAGRAPH, TABLE, W, inside, number_of, value_of
 from rag_nodes.readers.word.numbering import LEVELS
 from rag_nodes.readers.word.styles import BODY_LEVEL
-from rag_nodes.readers.word.tables import only_cell, table_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lxml.etree import _Element as Element
 
@@ -184,3 +182,62 @@ def _is_markdown_number(label: str) -> bool:
 
 def _on_one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+ROW: Final = W + "tr"
+CELL: Final = W + "tc"
+WIDEST = 63
+"""Columns of a Word table, which is also what a cell can span."""
+REPEATED_LENGTH = 200
+"""Characters of a cell that are repeated in the rows it spans; longer ones stand in the first."""
+
+
+def table_rows(table: Element, text_of: Callable[[Element], str]) -> list[list[str]]:
+    """Give the rows of a table without those that a tracked change deletes.
+
+    A cell that spans rows is repeated in each, so that a row says all it says when the table is
+    cut between rows; a cell that spans columns is followed by empty ones.
+
+    Args:
+        table: a `w:tbl`.
+        text_of: gives the text of a cell.
+    """
+    above: dict[int, str] = {}
+    return [
+        _row(row, text_of, above)
+        for row in inside(table, ROW)
+        if row.find(f"{W}trPr/{W}del") is None
+    ]
+
+
+def only_cell(table: Element) -> Element | None:
+    """The cell of a table that has just one: a frame around text rather than a table."""
+    rows = list(inside(table, ROW))
+    cells = list(inside(rows[0], CELL)) if len(rows) == 1 else []
+    return cells[0] if len(cells) == 1 else None
+
+
+def _row(row: Element, text_of: Callable[[Element], str], above: dict[int, str]) -> list[str]:
+    """Cells of a row; `above` holds by column what spans down from rows before."""
+    cells = [""] * _between(number_of(row, "trPr", "gridBefore"), 0)
+    for cell in inside(row, CELL):
+        column = len(cells)
+        text = _cell_text(cell, text_of, above, column)
+        span = _between(number_of(cell, "tcPr", "gridSpan"), 1)
+        cells += [text, *[""] * (span - 1)]
+    return cells
+
+
+def _cell_text(
+    cell: Element, text_of: Callable[[Element], str], above: dict[int, str], column: int
+) -> str:
+    merge = cell.find(f"{W}tcPr/{W}vMerge")
+    if merge is not None and value_of(cell, "tcPr", "vMerge") != "restart":
+        return above.get(column, "")
+    text = table_cell(text_of(cell))
+    above[column] = text if merge is not None and len(text) <= REPEATED_LENGTH else ""
+    return text
+
+
+def _between(number: int | None, least: int) -> int:
+    return least if number is None else min(max(number, least), WIDEST)

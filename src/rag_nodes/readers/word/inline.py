@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from rag_nodes.readers.escape import link
+from rag_nodes.readers.markup import link
 from rag_nodes.readers.word.names import LEFT_OUT, MC, TEXT_BOX, VAL, M, R, W
 
 if TYPE_CHECKING:

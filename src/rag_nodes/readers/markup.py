@@ -1,8 +1,12 @@
-"""Lines of a document without Markdown in, lines that Markdown reads as plain text out."""
+"""What other formats say in, Markdown that says the same out: plain lines, links, tables."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LONGEST_ADDRESS = 2000
 """Characters of a link's address; longer ones hold data, not an address."""
@@ -86,3 +90,45 @@ def link(text: str, address: str | None) -> str:
     before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
     label = " ".join(shown.split()).replace("[", "\\[").replace("]", "\\]")
     return f"{before}[{label}]({target.translate(_ENCODED)}){after}"
+
+
+def table_cell(text: str) -> str:
+    """Fit text into a cell of a Markdown table: one line, every pipe escaped."""
+    lines = (line.strip() for line in text.replace("|", "\\|").splitlines())
+    return "<br>".join(line for line in lines if line)
+
+
+def markdown_table(rows: Sequence[list[str]], *, part: int = 0) -> str:
+    """Write rows as a Markdown table; the first becomes its header, as Markdown has no other.
+
+    Rows and columns without any text are left out. Rows that are too short stay so, which
+    Markdown fills up: a table as wide as its widest row and as long as it is long would let a
+    small file grow without bounds.
+
+    Args:
+        rows: texts that went through `table_cell`.
+        part: number of this part of a longer table, from 1: all its columns stay, and further
+            parts have no header; 0 for a whole table.
+
+    Returns:
+        The lines of the table; "" where no cell holds anything.
+    """
+    used = sorted({at for row in rows for at, cell in enumerate(row) if cell or part})
+    if not used:
+        return ""
+    kept = [[row[at] for at in used if at < len(row)] for row in rows if any(row)]
+    if part > 1:
+        return "\n".join(map(_line, kept))
+    head, *body = kept
+    head += [""] * (len(used) - len(head))
+    return "\n".join(map(_line, [head, ["---"] * len(used), *body]))
+
+
+def flat_table(rows: Sequence[list[str]]) -> str:
+    """Write rows as text, for a table within a cell: commas part cells, semicolons rows."""
+    lines = (", ".join(filter(None, row)) for row in rows)
+    return "; ".join(filter(None, lines))
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"

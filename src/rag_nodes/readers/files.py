@@ -1,74 +1,45 @@
-"""The suffix decides the reader: paths in, documents or typed errors out."""
+"""Paths in, documents or typed errors out: one file, or many files and folders."""
 
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import (
     EmptyFileError,
     FileMissingError,
     MissingExtraError,
-    RagNodesError,
     ReadError,
-    ReadMemoryError,
     UnsupportedFileError,
 )
-from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading, build_document
-from rag_nodes.readers.folders import canonical, files_at, is_folder
-from rag_nodes.readers.html import read_html
-from rag_nodes.readers.isolation import needs_child, pool
-from rag_nodes.readers.markdown import read_markdown
-from rag_nodes.readers.pdf import Layout, read_pdf
-from rag_nodes.readers.plain import read_plain
-from rag_nodes.readers.tabular import read_tabular
-from rag_nodes.readers.word import read_word
+from rag_nodes.readers.base import Limits, Reading, build_document
+from rag_nodes.readers.isolation import pool
+from rag_nodes.readers.kinds import (
+    COLLECTIONS,
+    SUFFIXES,
+    ReadOptions,
+    needs_child,
+    read_here,
+    supported,
+    typed_errors,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from llama_index.core.schema import Document
 
-    Outcomes = Iterator[Reading | ReadError]
-
-
-def _read_crawl(
-    path: Path, limits: Limits, *, keep_duplicates: bool = False
-) -> Iterator[Reading | ReadError]:
-    from rag_nodes.readers.crawl.reader import read_firecrawl
-
-    return read_firecrawl(path, limits, keep_duplicates=keep_duplicates)
-
-
-SUFFIXES: dict[str, Reader] = {
-    ".csv": read_tabular,
-    ".docx": read_word,
-    ".htm": read_html,
-    ".html": read_html,
-    ".markdown": read_markdown,
-    ".md": read_markdown,
-    ".pdf": read_pdf,
-    ".rst": read_plain,
-    ".text": read_plain,
-    ".tsv": read_tabular,
-    ".txt": read_plain,
-    ".xhtml": read_html,
-}
-"""Reader of each suffix of files that are one document, lower case."""
-
-COLLECTIONS: dict[str, CollectionReader] = {".json": _read_crawl, ".jsonl": _read_crawl}
-"""Reader of each suffix of files that hold many documents. No other registry of readers exists."""
+    from rag_nodes.readers.kinds import Outcomes
+    from rag_nodes.readers.pdf import Layout
 
 DEFAULT_LIMITS = Limits()
-
-_KNOWN_TO_CHILDREN = {**SUFFIXES, **COLLECTIONS}
-"""The readers a child process has; one that a program puts in their place runs in the program."""
 
 _log = logging.getLogger(__name__)
 
@@ -156,24 +127,14 @@ def readings(
         ReadError: the file, or what is left of it, cannot be read.
         MissingExtraError: the file needs an optional dependency that is not installed.
     """
-    try:
+    options = ReadOptions(layout, keep_duplicates)
+    with typed_errors(path):
         _check_file(path, limits)
-        options = _Options(layout, keep_duplicates, started)
-        reader = _reader_for(path, options, isolate=isolate)
-        for outcome in reader(path, limits):
-            if isinstance(outcome, Reading):
-                limits.check_characters(path, len(outcome.text))
-            yield outcome
-    except RagNodesError:
-        raise
-    except MemoryError as error:
-        raise ReadMemoryError(path) from error
-    except OSError as error:
-        reason = f"the system refused to read it: {error.strerror or error}"
-        raise ReadError(path, reason, "check the path and its permissions") from error
-    except Exception as error:
-        reason = f"unexpected {type(error).__name__}: {error}"
-        raise ReadError(path, reason, "please report this file as a bug") from error
+        if not needs_child(path) or not isolate:
+            yield from read_here(path, limits, options)
+            return
+        reader = pool.stream if path.suffix.lower() in COLLECTIONS else pool.read
+        yield from reader(path, limits, options, started=started)
 
 
 def read_all(
@@ -201,14 +162,14 @@ def read_all(
     # Every document needs it, and the first one would seem to take seconds.
     import_module("llama_index.core.schema")
     seen: set[Path] = set()
-    for path in (found for given in paths for found in files_at(Path(given), SUFFIXES)):
-        place = canonical(path)
+    for path in (found for given in paths for found in _files_at(Path(given))):
+        place = _canonical(path)
         if place not in seen:
             seen.add(place)
             yield from _rows(path, partial(readings, limits=limits, isolate=isolate, layout=layout))
 
 
-class _Clock:
+class _Stopwatch:
     """Measures one document at a time."""
 
     def __init__(self) -> None:
@@ -223,24 +184,24 @@ class _Clock:
 
 
 def _rows(path: Path, read_one: Callable[..., Outcomes]) -> Iterator[ReadResult]:
-    clock = _Clock()
-    for outcome in _outcomes(path, partial(read_one, started=clock.start)):
+    watch = _Stopwatch()
+    for outcome in _outcomes(path, partial(read_one, started=watch.start)):
         document = None
         if isinstance(outcome, ReadError):
             _log.info("not read: %s", outcome)
         else:
             document = build_document(path.resolve(), outcome)
         error = outcome if isinstance(outcome, ReadError) else None
-        yield ReadResult(path, document, error, clock.seconds)
-        clock.start()
+        yield ReadResult(path, document, error, watch.seconds)
+        watch.start()
 
 
 def _outcomes(path: Path, read_one: Callable[[Path], Outcomes]) -> Outcomes:
     """The readings of a file, with the error that ends it as the last one."""
     try:
-        if is_folder(path):  # only a folder in which nothing was found gets here
+        if _is_folder(path):  # only a folder in which nothing was found gets here
             raise UnsupportedFileError(
-                path, "no file of a supported kind in this folder", f"supported: {_supported()}"
+                path, "no file of a supported kind in this folder", f"supported: {supported()}"
             )
         yield from read_one(path)
     except ReadError as error:
@@ -250,33 +211,6 @@ def _outcomes(path: Path, read_one: Callable[[Path], Outcomes]) -> Outcomes:
         failure = UnsupportedFileError(path, *str(error).split(". ", maxsplit=1))
         failure.__cause__ = error
         yield failure
-
-
-class _Options(NamedTuple):
-    """What a caller may want of one kind of file."""
-
-    layout: Layout | None
-    keep_duplicates: bool
-    started: Callable[[], None]
-
-
-def _reader_for(
-    path: Path, options: _Options, *, isolate: bool
-) -> Callable[[Path, Limits], Iterable[Reading | ReadError]]:
-    suffix = path.suffix.lower()
-    if suffix not in _known():
-        reason = f"no reader for files of type {suffix or '(no suffix)'}"
-        raise UnsupportedFileError(path, reason, f"convert it to one of: {_supported()}")
-    reader = COLLECTIONS.get(suffix) or SUFFIXES[suffix]
-    if isolate and reader is _KNOWN_TO_CHILDREN.get(suffix) and needs_child(path):
-        given = options._asdict()
-        return partial(pool.stream if suffix in COLLECTIONS else pool.read, **given)
-    if reader is _read_crawl:
-        return partial(_read_crawl, keep_duplicates=options.keep_duplicates)
-    if suffix in COLLECTIONS:
-        return COLLECTIONS[suffix]
-    single = partial(read_pdf, layout=options.layout) if suffix == ".pdf" else SUFFIXES[suffix]
-    return lambda path, limits: (single(path, limits),)
 
 
 def _check_file(path: Path, limits: Limits) -> None:
@@ -292,9 +226,46 @@ def _check_file(path: Path, limits: Limits) -> None:
     limits.check_bytes(path, size)
 
 
-def _known() -> set[str]:
-    return {*SUFFIXES, *COLLECTIONS}
+def _files_at(path: Path) -> Iterator[Path]:
+    """The files of a folder that hold a document, or the path itself.
+
+    In sorted order, without hidden entries and links that lead out of the folder; the folder
+    itself where there is no such file.
+
+    Crawls in folders are not looked for, since hardly any JSON file in a folder is one.
+    """
+    if not _is_folder(path):
+        yield path
+        return
+    found = False
+    for file in _walk(path):
+        found = True
+        yield file
+    if not found:
+        yield path
 
 
-def _supported() -> str:
-    return ", ".join(sorted(_known()))
+def _is_folder(path: Path) -> bool:
+    """Whether this is a folder; a name that the system cannot take is none."""
+    with suppress(OSError, ValueError):
+        return path.is_dir()
+    return False
+
+
+def _canonical(path: Path) -> Path:
+    """The path without links and dots, or as it is where the system cannot take the name."""
+    with suppress(OSError, ValueError):
+        return path.resolve()
+    return path
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    root = folder.resolve()
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            file = Path(parent, name)
+            if name.startswith(".") or file.suffix.lower() not in SUFFIXES:
+                continue
+            if file.resolve().is_relative_to(root):
+                yield file

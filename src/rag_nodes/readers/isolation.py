@@ -6,9 +6,11 @@ takes seconds; it is replaced where it dies, is killed, or has grown.
 
 from __future__ import annotations
 
+import importlib
 import os
+from contextlib import suppress
 from dataclasses import asdict
-from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import (
@@ -16,80 +18,59 @@ from rag_nodes.errors import (
     RagNodesError,
     ReaderCrashedError,
     ReadError,
+    ReadMemoryError,
     ReadTimeoutError,
 )
-from rag_nodes.processes import ChildDiedError, ChildExpiredError, Children, unpack_error
-from rag_nodes.processes.turns import Turns
-from rag_nodes.readers.isolation.wire import unpack
+from rag_nodes.processes import (
+    ChildDiedError,
+    ChildExpiredError,
+    Children,
+    Leases,
+    pack_error,
+    serve,
+    unpack_error,
+)
+from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.kinds import ReadOptions, libraries_of, read_here
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping
 
-    from rag_nodes.readers.base import Limits, Reading
-
-OWN_PARSERS = frozenset({".csv", ".markdown", ".md", ".rst", ".text", ".tsv", ".txt"})
-"""Suffixes whose readers are our own linear code, which may run in this process."""
-LARGE = 16 * 1024 * 1024
-"""Bytes from which even these go to the child, for its limits of time and memory."""
-LIBRARIES = {
-    ".pdf": ("pymupdf",),
-    ".docx": ("lxml.etree",),
-    ".htm": ("lxml.html", "markdownify"),
-    ".html": ("lxml.html", "markdownify"),
-    ".xhtml": ("lxml.html", "markdownify"),
-    ".json": ("ijson",),
-    ".jsonl": ("ijson",),
-}
-"""What the reader of each suffix will import; the child does so before the clock starts."""
 MODEL = 4
 """Times the seconds that a layout model may take: it is that much slower than anything else."""
 KEPT = 2
 """Children kept for later files; each holds some 250 MB once it has read a PDF."""
 AT_ONCE = max(2, min(4, os.cpu_count() or 1))
 """Files read at the same time; more threads wait for their turn."""
-
-_CHILD = "rag_nodes.readers.isolation.child"
-
-
-def needs_child(path: Path) -> bool:
-    """Whether a file is to be read in a child process; `path` exists.
-
-    No process is started only to find that the parser is not installed.
-    """
-    suffix = path.suffix.lower()
-    if suffix in OWN_PARSERS:
-        return path.stat().st_size > LARGE
-    roots = {library.partition(".")[0] for library in LIBRARIES.get(suffix, ())}
-    return all(find_spec(root) for root in roots)
+DEFAULT_OPTIONS = ReadOptions()
 
 
 class ReaderPool:
     """Child processes that read files; may be used by many threads.
 
     Args:
-        module: what a child runs: a module with a `main` that speaks as `isolation_child` does.
+        module: what a child runs: a module whose `main` does as the one here.
     """
 
-    def __init__(self, module: str = _CHILD) -> None:
+    def __init__(self, module: str = __name__) -> None:
         self._children = Children(module, kept=KEPT)
-        self._turns = Turns(AT_ONCE)
+        self._leases = Leases(AT_ONCE)
 
     def read(
         self,
         path: Path,
         limits: Limits,
+        options: ReadOptions = DEFAULT_OPTIONS,
         *,
         started: Callable[[], None] = lambda: None,
-        **options: Any,
     ) -> list[Reading | ReadError]:
         """Read a file that is one document.
 
         Args:
             path: an existing file.
             limits: of which the child's time and memory are held here, the others in the reader.
+            options: as far as they are for this kind of file.
             started: called when a child is ready and begins with the file.
-            options: `layout`, see `read_pdf`; `keep_duplicates`, see `read_firecrawl`.
 
         Raises:
             ReadTimeoutError: it took longer than `limits.seconds_for` its size, or than
@@ -100,16 +81,16 @@ class ReaderPool:
             RagNodesError: as the reader says.
         """
         share = limits.share_for(path.stat().st_size)
-        with self._turns.take() as turn:
+        with self._leases.take(_doing(path)) as lease:
 
             def begun() -> None:
-                self._turns.limit(turn, share)
+                self._leases.limit(lease, share)
                 started()
 
             try:
-                return list(self.stream(path, limits, started=begun, **options))
+                return list(self.stream(path, limits, options, started=begun))
             except CancelledError:
-                if not turn.taken:
+                if not lease.revoked:
                     raise
                 reason = f"reading it takes longer than {share:.4g} s, and others wait"
                 remedy = "split it, or try again when less is going on"
@@ -119,9 +100,8 @@ class ReaderPool:
         self,
         path: Path,
         limits: Limits,
+        options: ReadOptions = DEFAULT_OPTIONS,
         *,
-        layout: str | None = None,
-        keep_duplicates: bool = False,
         started: Callable[[], None] = lambda: None,
     ) -> Iterator[Reading | ReadError]:
         """Read a file of many documents, each given as soon as the child has it.
@@ -129,18 +109,17 @@ class ReaderPool:
         The time limit is that of each document, and does not run while the caller works on one.
         Arguments and errors are those of `read`.
         """
-        seconds = limits.seconds_for(path.stat().st_size) * (MODEL if layout else 1)
+        seconds = limits.seconds_for(path.stat().st_size) * (MODEL if options.layout else 1)
         request = {
             "kind": path.suffix.lower(),
             "path": str(path),
             "limits": asdict(limits),
-            "layout": layout,
-            "keep_duplicates": keep_duplicates,
+            "options": options._asdict(),
             "seconds": seconds,
         }
         raised: RagNodesError | None = None
         try:
-            what = f"{path}: reading it"
+            what = _doing(path)
             for kind, content in self._children.messages(request, seconds, what, started):
                 if kind == "raised":
                     raised = unpack_error(content)
@@ -165,3 +144,59 @@ class ReaderPool:
 
 pool = ReaderPool()
 """The children of this process."""
+
+
+def main() -> None:
+    """What a child runs: read one file after another until its parent is gone."""
+    serve(_read, prepare=_prepared, fatal=ReadMemoryError)
+
+
+def _prepared(request: dict[str, Any]) -> int:
+    for library in libraries_of(request["kind"]):
+        with suppress(ImportError):  # before the clock starts; the reader says what is missing
+            importlib.import_module(library)
+    return int(request["limits"]["memory_bytes"])
+
+
+def _read(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    limits, options = Limits(**request["limits"]), ReadOptions(**request["options"])
+    for outcome in read_here(Path(request["path"]), limits, options):
+        yield pack(outcome)
+
+
+def pack(outcome: Reading | ReadError) -> dict[str, Any]:
+    """A reading, or the error in its place, as what JSON can hold."""
+    return asdict(outcome) if isinstance(outcome, Reading) else pack_error(outcome)
+
+
+def unpack(data: Mapping[str, Any]) -> Reading | ReadError:
+    """Undo `pack`.
+
+    Raises:
+        ValueError: this is neither a reading nor an error of a reader.
+    """
+    try:
+        if "error" in data:
+            return _error(data)
+        starts = data["page_starts"]
+        return Reading(
+            **{
+                **data,
+                "page_starts": None if starts is None else tuple(starts),
+                "warnings": tuple(data["warnings"]),
+                "also_at": tuple(data["also_at"]),
+            }
+        )
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not an answer of a reader: {error}") from error
+
+
+def _error(data: Mapping[str, Any]) -> ReadError:
+    error = unpack_error(data)
+    if not isinstance(error, ReadError):
+        raise ValueError(f"not an error of a reader: {type(error).__name__}")  # noqa: TRY004 - data
+    return error
+
+
+def _doing(path: Path) -> str:
+    return f"{path}: reading it"

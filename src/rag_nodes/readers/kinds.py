@@ -1,0 +1,145 @@
+"""What reads each kind of file, by its suffix, and reading one in this process."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rag_nodes.errors import RagNodesError, ReadError, ReadMemoryError, UnsupportedFileError
+from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading
+from rag_nodes.readers.crawl import read_firecrawl
+from rag_nodes.readers.html import read_html
+from rag_nodes.readers.markdown import read_markdown
+from rag_nodes.readers.pdf import Layout, read_pdf
+from rag_nodes.readers.plain import read_plain
+from rag_nodes.readers.tabular import read_tabular
+from rag_nodes.readers.word import read_word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    Outcomes = Iterator[Reading | ReadError]
+
+SUFFIXES: dict[str, Reader] = {
+    ".csv": read_tabular,
+    ".docx": read_word,
+    ".htm": read_html,
+    ".html": read_html,
+    ".markdown": read_markdown,
+    ".md": read_markdown,
+    ".pdf": read_pdf,
+    ".rst": read_plain,
+    ".text": read_plain,
+    ".tsv": read_tabular,
+    ".txt": read_plain,
+    ".xhtml": read_html,
+}
+"""Reader of each suffix of files that are one document, lower case."""
+
+COLLECTIONS: dict[str, CollectionReader] = {".json": read_firecrawl, ".jsonl": read_firecrawl}
+"""Reader of each suffix of files that hold many documents. No other table of suffixes exists."""
+
+LIBRARIES: Mapping[Callable[..., Any], tuple[str, ...]] = {
+    read_firecrawl: ("ijson",),
+    read_html: ("lxml.html", "markdownify"),
+    read_pdf: ("pymupdf",),
+    read_word: ("lxml.etree",),
+}
+"""What of others a reader imports. A child process does so before the clock starts; readers that
+are not named are our own linear code, which may run in this process."""
+LARGE = 16 * 1024 * 1024
+"""Bytes from which even these go to a child, for its limits of time and memory."""
+
+_SHIPPED: Mapping[str, Callable[..., Any]] = {**SUFFIXES, **COLLECTIONS}
+"""The readers a child process has; one that a program puts in their place runs in the program."""
+
+
+class ReadOptions(NamedTuple):
+    """What a caller may want of one kind of file.
+
+    Attributes:
+        layout: of a PDF, see `read_pdf`; other files have none.
+        keep_duplicates: of a crawl, see `read_firecrawl`; other files have none.
+    """
+
+    layout: Layout | None = None
+    keep_duplicates: bool = False
+
+
+def supported() -> str:
+    """The suffixes that have a reader, for messages."""
+    return ", ".join(sorted({*SUFFIXES, *COLLECTIONS}))
+
+
+def libraries_of(suffix: str) -> tuple[str, ...]:
+    """What the reader of a suffix imports of others, so that it can be done before."""
+    return LIBRARIES.get(_SHIPPED.get(suffix, read_plain), ())
+
+
+def needs_child(path: Path) -> bool:
+    """Whether a file is to be read in a child process; `path` exists.
+
+    No process is started only to find that a library is not installed.
+    """
+    suffix = path.suffix.lower()
+    shipped = _SHIPPED.get(suffix)
+    if shipped is None or shipped is not (COLLECTIONS.get(suffix) or SUFFIXES.get(suffix)):
+        return False
+    if libraries := libraries_of(suffix):
+        return all(find_spec(library.partition(".")[0]) for library in libraries)
+    return path.stat().st_size > LARGE
+
+
+def read_here(path: Path, limits: Limits, options: ReadOptions) -> Outcomes:
+    """Read a file in this process, by the reader of its suffix.
+
+    Args:
+        path: an existing file within `limits.file_bytes`.
+        limits: of time and memory none is held here.
+        options: as far as they are for this kind of file.
+
+    Yields:
+        One reading per document, lazily; an error in place of a document that is bad by itself.
+
+    Raises:
+        ReadError: the file, or what is left of it, cannot be read.
+        MissingExtraError: the file needs an optional dependency that is not installed.
+    """
+    with typed_errors(path):
+        for outcome in _read(path, limits, options):
+            if isinstance(outcome, Reading):
+                limits.check_characters(path, len(outcome.text))
+            yield outcome
+
+
+def _read(path: Path, limits: Limits, options: ReadOptions) -> Iterable[Reading | ReadError]:
+    suffix = path.suffix.lower()
+    if many := COLLECTIONS.get(suffix):
+        if many is read_firecrawl:
+            return read_firecrawl(path, limits, keep_duplicates=options.keep_duplicates)
+        return many(path, limits)
+    if suffix not in SUFFIXES:
+        reason = f"no reader for files of type {suffix or '(no suffix)'}"
+        raise UnsupportedFileError(path, reason, f"convert it to one of: {supported()}")
+    if SUFFIXES[suffix] is read_pdf:
+        return (read_pdf(path, limits, layout=options.layout),)
+    return (SUFFIXES[suffix](path, limits),)
+
+
+@contextmanager
+def typed_errors(path: Path) -> Iterator[None]:
+    """Raise a `ReadError` that names the file in place of whatever a reader did not foresee."""
+    try:
+        yield
+    except RagNodesError:
+        raise
+    except MemoryError as error:
+        raise ReadMemoryError(path) from error
+    except OSError as error:
+        reason = f"the system refused to read it: {error.strerror or error}"
+        raise ReadError(path, reason, "check the path and its permissions") from error
+    except Exception as error:
+        reason = f"unexpected {type(error).__name__}: {error}"
+        raise ReadError(path, reason, "please report this file as a bug") from error
