@@ -5,6 +5,7 @@
     ├── CancelledError                the caller ended it before it was done
     ├── ConfigurationError            an option is unknown, out of range or contradicts another
     │   └── CredentialsError          a key is missing or was refused
+    ├── DatasetError                  documents and questions that nothing can be measured with
     ├── MissingExtraError             an optional dependency is not installed
     ├── ReadError                     one file could not be read
     │   ├── FileMissingError
@@ -64,6 +65,10 @@ class ConfigurationError(RagNodesError, ValueError):
 
 class CredentialsError(ConfigurationError):
     """A key is missing, malformed or was refused by the server."""
+
+
+class DatasetError(RagNodesError, ValueError):
+    """Documents and questions with which nothing can be measured; says which and the remedy."""
 
 
 class MissingExtraError(RagNodesError, ImportError):

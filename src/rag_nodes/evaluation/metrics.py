@@ -6,6 +6,7 @@ overlap between chunks costs precision, and large chunks do not win by size.
 
 from __future__ import annotations
 
+from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.text.filling import Ranked, fill
@@ -68,6 +69,21 @@ def first_hit(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> int | No
     wanted = list(gold)
     ranks = (rank for rank, passage in enumerate(retrieved, start=1) if _touches(passage, wanted))
     return next(ranks, None)
+
+
+def discounted_gain(ranks: Iterable[int], relevant: int, k: int) -> float:
+    """The nDCG at `k` with equal gains: how far up the passages with gold in them stand.
+
+    Args:
+        ranks: of the passages with gold in them, counted from 1.
+        relevant: how many passages with gold there are to be found.
+        k: ranks that count.
+
+    Returns:
+        1.0 where as many as can be stand first; 0.0 where none is among the first `k`.
+    """
+    best = sum(1 / log2(rank + 1) for rank in range(1, min(relevant, k) + 1))
+    return sum(1 / log2(rank + 1) for rank in ranks if rank <= k) / best if best else 0.0
 
 
 def within_budget(

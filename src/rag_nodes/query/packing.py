@@ -63,7 +63,7 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
         all_wanted: a number of chunks was asked for, so those that do not fit are left out and
             not just beyond the budget.
     """
-    ranked = [_ranked(hit) for hit in hits]
+    ranked = [passage_of(hit) for hit in hits]
     filled = fill(ranked, budget)
     read = [
         _Read(hit, passage, parts)
@@ -98,7 +98,7 @@ class _Read(NamedTuple):
         return [Excerpt(self.hit, a, b, count_tokens(text[a:b])) for a, b in inside]
 
 
-def _ranked(hit: Hit) -> Ranked:
+def passage_of(hit: Hit) -> Ranked:
     """The hit as a passage of its document; of a document of its own where offsets are missing."""
     node, span = hit.read, span_of(hit.read)
     if span is None:

@@ -1,0 +1,106 @@
+"""What is compared: parsers at their own options, at other sizes, at an equal mean size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.evaluation.sizes import matched, resized
+from rag_nodes.parsers import as_parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from llama_index.core.schema import Document
+
+    from rag_nodes.parsers import SpanNodeParser
+
+Role = Literal["own", "size", "matched", "control"]
+"""Its own options; one size of its curve; the common mean size; the first column once more."""
+CONTROL = "A/A control"
+"""Name of the column that is another one once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One parser with one configuration, which is indexed and asked on its own.
+
+    Attributes:
+        column: name of the column it belongs to.
+        role: what it is there for.
+        parser: how it cuts.
+        nominal: tokens a chunk may have, for a size of the curve; None otherwise.
+        note: what has to be said of it, such as a mean size it could not reach; "" for nothing.
+    """
+
+    column: str
+    role: Role
+    parser: SpanNodeParser
+    nominal: int | None = None
+    note: str = ""
+
+    @property
+    def name(self) -> str:
+        """Unique in a run."""
+        if self.role == "size":
+            return f"{self.column} at {self.nominal}"
+        return f"{self.column} at equal size" if self.role == "matched" else self.column
+
+
+def variants_of(
+    columns: Mapping[str, object],
+    documents: Sequence[Document],
+    *,
+    sizes: Sequence[int],
+    target: int | None,
+    report: Callable[[str], None] = lambda _: None,
+) -> list[Variant]:
+    """Everything that is indexed and asked, in the order it is shown.
+
+    Args:
+        columns: parsers by name: ours, and splitters of other packages.
+        documents: what the mean sizes are measured on.
+        sizes: of the curve, in tokens; none for no curve.
+        target: mean size of the comparison at equal size; None for none.
+        report: told the name of each column as it is begun: finding a mean size takes a while.
+
+    Raises:
+        ConfigurationError: there is no column, one is no splitter, or a name is taken.
+    """
+    if not columns:
+        raise ConfigurationError("nothing to evaluate: name at least one parser")
+    if CONTROL in columns:
+        raise ConfigurationError(
+            f"{CONTROL!r} is the name of a column that is added; choose another"
+        )
+    parsers = {name: as_parser(parser) for name, parser in columns.items()}
+    found = []
+    for name, parser in parsers.items():
+        report(name)
+        found.append(Variant(name, "own", parser))
+        found += _curve(name, parser, sizes)
+        if target:
+            found += _matched(name, parser, documents, target)
+    first = next(iter(parsers))
+    return [*found, Variant(CONTROL, "control", parsers[first], note=f"{first} once more")]
+
+
+def _curve(name: str, parser: SpanNodeParser, sizes: Sequence[int]) -> Iterator[Variant]:
+    for size in sizes:
+        try:
+            yield Variant(name, "size", resized(parser, size), size)
+        except ConfigurationError:
+            continue  # a size that the parser cannot have is no point of its curve
+
+
+def _matched(
+    name: str, parser: SpanNodeParser, documents: Sequence[Document], target: int
+) -> Iterator[Variant]:
+    """The parser at the common mean size, or nothing where it has no size to change."""
+    try:
+        one = matched(parser, documents, target)
+    except ConfigurationError:
+        return
+    note = "" if one.reached else f"mean size {one.mean:.0f}: {target} could not be reached"
+    yield Variant(name, "matched", one.parser, note=note)

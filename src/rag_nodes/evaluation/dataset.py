@@ -1,0 +1,168 @@
+"""Documents, and questions whose answers are known as characters of these documents.
+
+One set of labels scores any parser: what a chunk is worth is counted in the characters of the
+answer that it holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import DatasetError
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.metadata import display_name
+from rag_nodes.text.spans import trimmed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from llama_index.core.schema import Document
+
+Answer = tuple[Passage, ...]
+"""Passages that answer a question together: all of them are wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its gold.
+
+    Attributes:
+        id: unique in its dataset, and the same whenever it is read again.
+        text: the question.
+        gold: answers, each of which is enough; the first is the one people are shown.
+        kind: what sort of question it is, such as "fact" or "table"; "" where nobody said.
+        within: ids of the documents that are searched; None for all.
+        draft: made by a program and accepted by nobody yet.
+        confidence: 1 where the gold was found as it was written, less where only something like
+            it was; of the passage that is surest not to be right.
+    """
+
+    id: str
+    text: str
+    gold: tuple[Answer, ...]
+    kind: str = ""
+    within: tuple[str, ...] | None = None
+    draft: bool = False
+    confidence: float = 1.0
+
+    @property
+    def document(self) -> str:
+        """Id of the document with the first passage of its gold."""
+        return self.gold[0][0].document
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A question that nothing can be measured with.
+
+    Attributes:
+        id: of the question.
+        text: the question.
+        quote: what was looked for, shortened; "" where nothing was named.
+        reason: why it could not be placed, and what to do.
+    """
+
+    id: str
+    text: str
+    quote: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What an evaluation is made with.
+
+    Attributes:
+        name: for reports.
+        documents: each with a text and an id of its own.
+        questions: each with gold in these documents.
+        unplaced: questions that were left out, and why.
+
+    Raises:
+        DatasetError: gold lies outside its document, or two questions or documents have one id.
+    """
+
+    name: str
+    documents: tuple[Document, ...]
+    questions: tuple[Question, ...]
+    unplaced: tuple[Unplaced, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be measured with."""
+        _all_different((document.id_ for document in self.documents), "documents", self.name)
+        _all_different((question.id for question in self.questions), "questions", self.name)
+        for question in self.questions:
+            _check(question, self.texts, self.name)
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """The text of each document by its id."""
+        return {document.id_: document.text for document in self.documents}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What people call each document, by its id."""
+        return {document.id_: display_name(document.metadata) or document.id_[:8]
+                for document in self.documents}  # fmt: skip
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hex digits of all texts and labels: equal for equal data, wherever it is read."""
+        digest = hashlib.sha256()
+        for document in self.documents:
+            digest.update(hashlib.sha256(document.text.encode("utf-8", "replace")).digest())
+        order = {document.id_: number for number, document in enumerate(self.documents)}
+        for question in self.questions:
+            plain = _plain(question, order)
+            digest.update(json.dumps(plain, sort_keys=True, ensure_ascii=True).encode())
+        return digest.hexdigest()[:16]
+
+    def quote(self, passage: Passage) -> str:
+        """The characters of a passage."""
+        return passage.span.of(self.texts[passage.document])
+
+
+def trimmed_passage(passage: Passage, text: str) -> Passage:
+    """The passage without blank space at its ends, which is not worth finding."""
+    return Passage(passage.document, trimmed(text, *passage.span))
+
+
+def _plain(question: Question, order: Mapping[str, int]) -> list[object]:
+    gold = [[[order[one.document], *one.span] for one in answer] for answer in question.gold]
+    within = sorted(order[one] for one in question.within) if question.within else None
+    return [question.id, question.text, gold, question.kind, within, question.draft]
+
+
+def _all_different(ids: Iterable[str], what: str, name: str) -> None:
+    repeated = [one for one, times in Counter(ids).items() if times > 1]
+    if repeated:
+        raise DatasetError(f"{name}: two {what} have the id {repeated[0]!r}; give each its own id")
+
+
+def _check(question: Question, texts: Mapping[str, str], name: str) -> None:
+    if not question.gold or not all(question.gold):
+        raise DatasetError(f"{name}: question {question.id!r} has no gold; name what answers it")
+    for passage in (one for answer in question.gold for one in answer):
+        text = texts.get(passage.document)
+        if text is None:
+            raise DatasetError(
+                f"{name}: question {question.id!r} has gold in the document "
+                f"{passage.document!r}, which is not among the documents; add it"
+            )
+        start, end = passage.span
+        if not 0 <= start < end <= len(text) or text[start:end].isspace():
+            raise DatasetError(
+                f"{name}: gold {start}:{end} of question {question.id!r} is blank or outside its "
+                f"document of {len(text)} characters; was another version of it labelled?"
+            )
+    for document in question.within or ():
+        if document not in texts:
+            raise DatasetError(
+                f"{name}: question {question.id!r} is to search the document {document!r}, "
+                "which is not among the documents; add it"
+            )

@@ -1,0 +1,127 @@
+"""Why a question was missed: one reason each, so that the reasons add up to the misses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rag_nodes.evaluation.metrics import Passage, first_hit, recall
+from rag_nodes.evaluation.scoring import FOUND, ChunkMap, best_recall, closed, read_of
+from rag_nodes.text.filling import fill
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rag_nodes.evaluation.dataset import Answer, Question
+    from rag_nodes.text.filling import Ranked
+    from rag_nodes.text.spans import Span
+
+Reason = Literal[
+    "not placeable",
+    "not in the index",
+    "too long",
+    "cut",
+    "filtered",
+    "diluted",
+    "ranked low",
+]
+"""Looked at in this order; the first that holds is the one."""
+DILUTED = 0.1
+"""Share of a chunk below which the answer in it is hardly what the chunk is about."""
+
+REMEDIES: dict[Reason, str] = {
+    "not placeable": "the splitter changed the text of the chunk with the answer, so where it "
+    "stands is not known; use a splitter that keeps the text, or turn its cleaning off",
+    "not in the index": "no chunk holds the answer; was its document ingested, or text dropped?",
+    "too long": "the answer has more tokens than the budget; raise the budget",
+    "cut": "a boundary runs through the answer and only part of it was read; choose larger "
+    "chunks, overlap, or a parser that cuts at the document's own boundaries",
+    "filtered": "the chunk with the answer was filtered or under the similarity cut-off; lower it",
+    "diluted": "the answer is a small part of a large chunk, which ranks by everything else in it; "
+    "choose smaller chunks",
+    "ranked low": "other chunks rank before the one with the answer; try hybrid search, another "
+    "embedding model, a reranker, or a larger budget",
+}
+"""What can be done about each reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Why an answer was not read whole.
+
+    Attributes:
+        reason: one of `REMEDIES`.
+        rank: of the first chunk with characters of the answer; None where none was retrieved.
+        chunks: places of the chunks that hold the answer, for whoever wants to look.
+    """
+
+    reason: Reason
+    rank: int | None
+    chunks: tuple[Passage, ...] = ()
+
+
+def diagnose(
+    question: Question,
+    ranked: Sequence[Ranked],
+    chunks: ChunkMap,
+    texts: Mapping[str, str],
+    *,
+    budget: int,
+    is_filtered: bool = False,
+) -> Miss | None:
+    """Why the answer was not read whole; None where it was.
+
+    Of several answers that are enough, the one is explained of which most was read.
+
+    Args:
+        question: with its gold.
+        ranked: what was retrieved, as deep as it goes: also what was beyond the budget.
+        chunks: where all chunks are.
+        texts: of the documents.
+        budget: tokens that were read.
+        is_filtered: something else than the ranking decided what could be retrieved.
+    """
+    read = read_of(ranked, fill(ranked, budget))
+    if best_recall(read, question.gold, texts) >= FOUND:
+        return None
+    answer = max(question.gold, key=lambda one: recall(read, one))
+    holding = [(one, span) for one in answer for span in chunks.holding(one)]
+    places = tuple(dict.fromkeys(Passage(one.document, span) for one, span in holding))
+    rank = first_hit((Passage(one.document, one.span) for one in ranked), answer)
+    reason = _absent(answer, places, chunks, texts)
+    reason = reason or _present(answer, holding, read, rank, texts, budget, is_filtered=is_filtered)
+    return Miss(reason, rank, places)
+
+
+def _absent(
+    answer: Answer, places: Sequence[Passage], chunks: ChunkMap, texts: Mapping[str, str]
+) -> Reason | None:
+    """Why no ranking could find all of it; None where it is all in chunks whose place is known."""
+    if recall(closed(places, texts), answer) >= FOUND:
+        return None
+    lost = any(chunks.unplaced.get(one.document) for one in answer)
+    return "not placeable" if lost else "not in the index"
+
+
+def _present(
+    answer: Answer,
+    holding: Sequence[tuple[Passage, Span]],
+    read: Sequence[Passage],
+    rank: int | None,
+    texts: Mapping[str, str],
+    budget: int,
+    *,
+    is_filtered: bool,
+) -> Reason:
+    """Why an answer that is in the index was not read whole."""
+    if sum(count_tokens(one.span.of(texts[one.document])) for one in answer) > budget:
+        return "too long"
+    if rank is None and is_filtered:
+        return "filtered"
+    whole = all(any(span.overlap(one.span) == one.span.length for other, span in holding
+                    if other == one) for one in answer)  # fmt: skip
+    if not whole and recall(read, answer) > 0:
+        return "cut"
+    share = max(span.overlap(one.span) / span.length for one, span in holding)
+    return "diluted" if share < DILUTED else "ranked low"

@@ -1,0 +1,164 @@
+"""A variant in a store, and the rankings that it gives: the product's own ingestion and search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING
+
+from llama_index.core.schema import MetadataMode
+
+from rag_nodes.errors import RagNodesError
+from rag_nodes.evaluation.scoring import ChunkMap
+from rag_nodes.evaluation.sizes import token_counts
+from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
+from rag_nodes.parsers import leaf_nodes
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query.packing import passage_of
+from rag_nodes.query.places import document_of, span_of
+from rag_nodes.query.retriever import RagNodesRetriever
+from rag_nodes.store import parser_collection
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from llama_index.core.schema import BaseNode, Document
+
+    from rag_nodes.evaluation.columns import Variant
+    from rag_nodes.evaluation.dataset import Question
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline import Progress
+    from rag_nodes.query import QueryOptions, QuestionVectors
+    from rag_nodes.store import Store
+    from rag_nodes.text.filling import Ranked
+
+_CORPUS = "evaluation"
+_FLOAT = 4
+"""Bytes of a number in a vector."""
+_SPARE = 1.5
+"""Chunks retrieved over what would fill the budget if all had the mean size."""
+_LEAST = 20
+"""Chunks retrieved at least; small parts at the ends of sections are below the mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What it takes to have a column in a store.
+
+    Attributes:
+        chunks: that are found; parents, which are read in their place, do not count.
+        tokens: the chunks' own texts, overlap counted twice.
+        embedded: tokens the embedding model is given: headings above the text included.
+        bytes: of vectors and texts; an index takes more.
+        seconds: cutting, embedding and storing here and now; not to be compared between runs.
+        price: US dollars for the embedding; None where it is not known.
+        recovery: share of the chunks whose place in their document is known; 1 for our parsers.
+    """
+
+    chunks: int
+    tokens: int
+    embedded: int
+    bytes: int
+    seconds: float
+    price: float | None
+    recovery: float
+
+
+class Index:
+    """One variant in a store, gone with `close`.
+
+    Args:
+        variant: what is indexed.
+        documents: all of the dataset.
+        store: where; a collection of its own.
+        models: embeds chunks and questions.
+        options: how is searched, the same for every variant.
+        vectors: the questions' embeddings, shared by all variants.
+        dimension: numbers of a vector; 0 where none are made.
+        progress: hears of the ingestion.
+
+    Raises:
+        RagNodesError: the documents could not be cut, embedded or stored.
+    """
+
+    def __init__(
+        self,
+        variant: Variant,
+        documents: Sequence[Document],
+        *,
+        store: Store,
+        models: Models,
+        options: QueryOptions,
+        vectors: QuestionVectors,
+        dimension: int = 0,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.variant, self._store, self._models = variant, store, models
+        self._options, self._vectors = options, vectors
+        parser = variant.parser
+        cut = {document.id_: parser([document]) for document in documents}
+        nodes = [node for made in cut.values() for node in made]
+        leaves = leaf_nodes(nodes)
+        self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
+        self.statistics: ChunkStatistics = chunk_statistics(token_counts(nodes, parser.tokenizer))
+        self.collection = parser_collection(_CORPUS, parser, models.embedding_name)
+
+        def parse(_: SpanNodeParser, document: Document) -> list[BaseNode]:
+            return cut.pop(document.id_)
+
+        outcome = ingest_documents(
+            documents,
+            {variant.name: parser},
+            store,
+            models=models,
+            corpus=_CORPUS,
+            progress=progress,
+            parse=parse,
+        ).columns[0]
+        if outcome.error:
+            raise RagNodesError(f"{variant.name}: {outcome.error}")
+        placed = sum(len(spans) for spans in self.chunks.spans.values())
+        self.cost = Cost(
+            chunks=len(leaves),
+            tokens=self.statistics.tokens,
+            embedded=sum(count_tokens(node.get_content(MetadataMode.EMBED)) for node in leaves),
+            bytes=sum(dimension * _FLOAT + len(_stored(node)) for node in leaves),
+            seconds=sum(outcome.seconds.values()),
+            price=outcome.embedding_cost,
+            recovery=placed / len(leaves) if leaves else 1.0,
+        )
+
+    def close(self) -> None:
+        """Drop the collection: the next variant needs the memory."""
+        self._store.drop(self.collection)
+
+    def ranking(self, question: Question, *, budget: int, chunks: int) -> list[Ranked]:
+        """What is retrieved for a question, deep enough to fill a budget.
+
+        Args:
+            question: to ask.
+            budget: tokens to fill.
+            chunks: how many there are to be at least.
+        """
+        mean = max(1.0, self.statistics.mean)
+        depth = max(_LEAST, chunks, ceil(_SPARE * budget / mean))
+        return self.search(question, depth)
+
+    def search(self, question: Question, depth: int) -> list[Ranked]:
+        """The best `depth` chunks as what is read of them."""
+        retriever = RagNodesRetriever(
+            store=self._store,
+            collection=self.collection,
+            models=self._models,
+            document_ids=question.within,
+            options=replace(self._options, top_k=depth, budget=None),
+            vectors=self._vectors,
+        )
+        vector = retriever.question_vector(question.text).vector
+        return [passage_of(hit) for hit in retriever.hits(question.text, vector, limit=depth)]
+
+
+def _stored(node: BaseNode) -> bytes:
+    return node.get_content().encode("utf-8", "replace")

@@ -1,0 +1,259 @@
+"""What an evaluation found, as plain data that says how to repeat it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import DatasetError
+from rag_nodes.evaluation.bootstrap import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+SCHEMA = 1
+"""Version of the report as JSON; raised when a field changes its meaning or goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One question in one row.
+
+    Attributes:
+        question: its id.
+        scores: by name, see `rag_nodes.evaluation.scoring.Scores`.
+        reason: why the answer was not read whole at the main budget; None where it was.
+        rank: of the first chunk with some of the answer; None where none was retrieved.
+        chunks: the chunks that hold the answer: document id, start and end of each; only where
+            it was missed.
+    """
+
+    question: str
+    scores: dict[str, float]
+    reason: str | None = None
+    rank: int | None = None
+    chunks: tuple[tuple[str, int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One parser with one configuration.
+
+    Attributes:
+        name: unique in the report.
+        column: the column it belongs to.
+        role: "own", "size", "matched" or "control".
+        parser: class and options.
+        nominal: size option of a point of the size curve, in tokens.
+        note: what has to be said of it; "" for nothing.
+        chunks: statistics of the chunks' sizes: "chunks", "mean", "median", "smallest", ….
+        cost: what it takes to have it in a store, see `rag_nodes.evaluation.indexing.Cost`.
+        means: of every score over the questions that have it.
+        interval: of the main measure.
+        chance: of being best of all rows of its role; None for points of a curve.
+        reasons: how many questions were missed, by reason.
+        outcomes: one per question, in the order of the questions.
+        error: why there are none; None where all went well.
+    """
+
+    name: str
+    column: str
+    role: str
+    parser: dict[str, Any]
+    nominal: int | None
+    note: str
+    chunks: dict[str, float]
+    cost: dict[str, float | None]
+    means: dict[str, float]
+    interval: Interval | None
+    chance: float | None
+    reasons: dict[str, int]
+    outcomes: tuple[Outcome, ...]
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two rows, question by question.
+
+    Attributes:
+        left: name of the row that is better on average.
+        right: name of the other.
+        role: whether both have their "own" options or are "matched".
+        gap: left minus right, of the main measure, with its interval.
+        needed: questions, together with those there are, with which a gap of `visible` would be
+            seen in 80 of 100 tries.
+        words: what this says, for people.
+    """
+
+    left: str
+    right: str
+    role: str
+    gap: Interval
+    needed: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class SizeShare:
+    """How much of a gap between two columns is one of size.
+
+    Attributes:
+        left: column that is better at its own options.
+        right: the other.
+        own: gap at their own options.
+        equal: gap at an equal mean size.
+        words: what this says, for people.
+    """
+
+    left: str
+    right: str
+    own: Interval
+    equal: Interval
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What the same procedure says where there is nothing to find.
+
+    Attributes:
+        column: which one was run twice.
+        gap: between both runs.
+        false_alarms: how often a winner was named when the two best columns changed places at
+            random.
+        tries: how often they did.
+    """
+
+    column: str
+    gap: Interval
+    false_alarms: int
+    tries: int
+
+
+@dataclass(frozen=True)
+class EvaluationReport:
+    """All of a run.
+
+    Attributes:
+        dataset: name, fingerprint, numbers of documents, questions and drafts, and what could
+            not be placed.
+        settings: everything that has to be equal to get the same numbers.
+        documents: id, name and characters of each.
+        questions: id, text, kind, gold places and quotes of each.
+        rows: one per parser and configuration.
+        contrasts: pairs of rows of the same role.
+        sizes: of each pair of columns how much is size.
+        control: the A/A control.
+        verdict: the answer in a few sentences, the most important first.
+        breakdown: means of the main measure by kind of question and by document, per row.
+    """
+
+    dataset: dict[str, Any]
+    settings: dict[str, Any]
+    documents: tuple[dict[str, Any], ...]
+    questions: tuple[dict[str, Any], ...]
+    rows: tuple[Row, ...]
+    contrasts: tuple[Contrast, ...]
+    sizes: tuple[SizeShare, ...]
+    control: Control | None
+    verdict: tuple[str, ...]
+    breakdown: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+
+    @property
+    def measure(self) -> str:
+        """The main measure, such as "recall@1000"."""
+        return str(self.settings["measure"])
+
+    def of_role(self, role: str) -> list[Row]:
+        """The rows that are there for one thing, in order."""
+        return [row for row in self.rows if row.role == role]
+
+    def row(self, name: str) -> Row:
+        """The row with a name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return next((row for row in self.rows if row.name == name), None) or _missing(name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, the same for the same run: measured seconds are left out."""
+        plain = {"schema_version": SCHEMA, **asdict(self)}
+        for row in plain["rows"]:
+            row["cost"].pop("seconds", None)
+        return plain
+
+    def to_json(self) -> str:
+        """The report as text; equal runs give equal texts."""
+        return json.dumps(self.as_dict(), ensure_ascii=False, indent=1, sort_keys=True)
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> EvaluationReport:
+        """A report out of its own plain data.
+
+        Raises:
+            DatasetError: it is no report, or one of a later version.
+        """
+        if plain.get("schema_version") != SCHEMA:
+            raise DatasetError(
+                f"this is no evaluation of schema version {SCHEMA}; run the evaluation again"
+            )
+        try:
+            return cls(
+                dataset=plain["dataset"],
+                settings=plain["settings"],
+                documents=tuple(plain["documents"]),
+                questions=tuple(plain["questions"]),
+                rows=tuple(_row(row) for row in plain["rows"]),
+                contrasts=tuple(
+                    Contrast(**{**one, "gap": Interval(**one["gap"])}) for one in plain["contrasts"]
+                ),
+                sizes=tuple(_share(one) for one in plain["sizes"]),
+                control=_control(plain["control"]),
+                verdict=tuple(plain["verdict"]),
+                breakdown=plain["breakdown"],
+            )
+        except (KeyError, TypeError) as error:
+            raise DatasetError(f"the evaluation is damaged ({error}); run it again") from error
+
+    @classmethod
+    def load(cls, path: Path) -> EvaluationReport:
+        """The report that `to_json` wrote to a file.
+
+        Raises:
+            DatasetError: the file cannot be read or is no report.
+        """
+        try:
+            return cls.from_dict(json.loads(path.read_text("utf-8")))
+        except (OSError, ValueError, AttributeError) as error:
+            if isinstance(error, DatasetError):
+                raise
+            raise DatasetError(
+                f"{path} cannot be read as an evaluation ({error}); name a file that "
+                "`rag-nodes evaluate --json` wrote"
+            ) from error
+
+
+def _missing(name: str) -> Row:
+    raise KeyError(name)
+
+
+def _row(plain: Mapping[str, Any]) -> Row:
+    outcomes = tuple(
+        Outcome(**{**one, "chunks": tuple((c[0], c[1], c[2]) for c in one["chunks"])})
+        for one in plain["outcomes"]
+    )
+    interval = Interval(**plain["interval"]) if plain["interval"] else None
+    return Row(**{**plain, "interval": interval, "outcomes": outcomes})
+
+
+def _share(plain: Mapping[str, Any]) -> SizeShare:
+    gaps = {name: Interval(**plain[name]) for name in ("own", "equal")}
+    return SizeShare(**{**plain, **gaps})
+
+
+def _control(plain: Mapping[str, Any] | None) -> Control | None:
+    return Control(**{**plain, "gap": Interval(**plain["gap"])}) if plain else None

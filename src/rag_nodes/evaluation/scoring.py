@@ -1,0 +1,201 @@
+"""One question's ranking to numbers: at ranks, and at budgets that are filled."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rag_nodes.evaluation.metrics import (
+    Passage,
+    discounted_gain,
+    first_hit,
+    iou,
+    precision,
+    precision_omega,
+    recall,
+)
+from rag_nodes.text.filling import Filled, Ranked, fill
+from rag_nodes.text.spans import Span, merge
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.dataset import Answer, Question
+
+Scores = dict[str, float]
+"""Values by name. At a budget of tokens: `recall@1000`, `precision@1000`, `iou@1000`, and
+`tokens@1000`, what was read. At a number of chunks: `recall@k5`, `precision@k5`, `hit@k5`,
+`ndcg@k10`. Of the whole ranking: `mrr`; `full`, the tokens read until all gold was, where it was.
+Of the cutting alone: `omega`."""
+FOUND = 1 - 1e-9
+"""Recall from which a question counts as found."""
+
+
+@dataclass
+class ChunkMap:
+    """Where the chunks of a column are, to find those that hold some gold.
+
+    Attributes:
+        spans: of each document, sorted.
+        unplaced: chunks whose place is not known, by document.
+    """
+
+    spans: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
+    unplaced: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    @classmethod
+    def of(cls, chunks: Iterable[tuple[str, Span | None]]) -> ChunkMap:
+        """The map of chunks given as document and place."""
+        found = cls()
+        for document, span in chunks:
+            if span is None:
+                found.unplaced[document] += 1
+            else:
+                found.spans[document].append(span)
+        for spans in found.spans.values():
+            spans.sort()
+        return found
+
+    def holding(self, passage: Passage) -> list[Span]:
+        """The chunks with characters of a passage, in order."""
+        spans = self.spans.get(passage.document, [])
+        # A long chunk may begin far before: look back as far as the longest can reach.
+        first = bisect_left(spans, (passage.span.start - self._longest(passage.document),))
+        last = bisect_left(spans, (passage.span.end,))
+        return [span for span in spans[first:last] if span.overlap(passage.span)]
+
+    def _longest(self, document: str) -> int:
+        return max((span.length for span in self.spans[document]), default=0)
+
+
+def score(
+    question: Question,
+    ranked: Sequence[Ranked],
+    chunks: ChunkMap,
+    texts: Mapping[str, str],
+    *,
+    budgets: Sequence[int],
+    ks: Sequence[int],
+) -> Scores:
+    """All measures of one question in one column.
+
+    Of several answers that are enough, the one counts that a measure likes best.
+
+    Args:
+        question: with its gold.
+        ranked: what was retrieved, best first, deep enough to fill the largest budget.
+        chunks: where all chunks of the column are.
+        texts: of the documents.
+        budgets: tokens of context.
+        ks: numbers of chunks.
+    """
+    passages = [Passage(one.document, one.span) for one in ranked]
+    scores: Scores = {}
+    for budget in budgets:
+        filled = fill(ranked, budget)
+        read = read_of(ranked, filled)
+        scores |= _shares(str(budget), read, question, texts)
+        scores[f"tokens@{budget}"] = filled.tokens
+    for k in ks:
+        scores |= _shares(f"k{k}", passages[:k], question, texts)
+    return scores | _ranks(question, passages, chunks, ks) | _whole(question, ranked, texts)
+
+
+def read_of(ranked: Sequence[Ranked], filled: Filled) -> list[Passage]:
+    """The passages that are read of a ranking."""
+    return [
+        Passage(one.document, part)
+        for one, parts in zip(ranked, filled.parts, strict=False)
+        for part in parts
+    ]
+
+
+def best_recall(
+    read: Iterable[Passage], answers: Sequence[Answer], texts: Mapping[str, str]
+) -> float:
+    """Recall of the answer of which most was read."""
+    known = closed(read, texts)
+    return max(recall(known, answer) for answer in answers)
+
+
+def closed(read: Iterable[Passage], texts: Mapping[str, str]) -> list[Passage]:
+    """Disjoint passages, joined where only blank space is between them.
+
+    Parsers leave out what is blank between two chunks; an answer across both is read whole.
+    """
+    spans: dict[str, list[Span]] = defaultdict(list)
+    for passage in read:
+        spans[passage.document].append(passage.span)
+    return [
+        Passage(document, span)
+        for document, parts in spans.items()
+        for span in _closed(merge(parts), texts.get(document, ""))
+    ]
+
+
+def _closed(spans: Sequence[Span], text: str) -> list[Span]:
+    joined: list[Span] = []
+    for span in spans:
+        if joined and text[joined[-1].end : span.start].isspace():
+            joined[-1] = Span(joined[-1].start, span.end)
+        else:
+            joined.append(span)
+    return joined
+
+
+def _shares(
+    at: str, read: Sequence[Passage], question: Question, texts: Mapping[str, str]
+) -> Scores:
+    return {
+        f"recall@{at}": best_recall(read, question.gold, texts),
+        f"precision@{at}": max(precision(read, answer) for answer in question.gold),
+        f"iou@{at}": max(iou(read, answer) for answer in question.gold),
+    }
+
+
+def _ranks(
+    question: Question, passages: Sequence[Passage], chunks: ChunkMap, ks: Sequence[int]
+) -> Scores:
+    """What the ranks of the chunks with gold in them say, and what cutting alone allows."""
+    gold = [passage for answer in question.gold for passage in answer]
+    ranks = [rank for rank, one in enumerate(passages, start=1) if first_hit([one], gold)]
+    first = ranks[0] if ranks else None
+    scores = {f"hit@k{k}": float(first is not None and first <= k) for k in ks}
+    scores["mrr"] = 1 / first if first else 0.0
+    relevant = len({(one.document, span) for one in gold for span in chunks.holding(one)})
+    for k in ks:
+        scores[f"ndcg@k{k}"] = discounted_gain(ranks, relevant, k)
+    scores["omega"] = max(_omega(answer, chunks) for answer in question.gold)
+    return scores
+
+
+def _omega(answer: Answer, chunks: ChunkMap) -> float:
+    needed = {Passage(one.document, span) for one in answer for span in chunks.holding(one)}
+    return precision_omega(needed, answer)
+
+
+def _whole(question: Question, ranked: Sequence[Ranked], texts: Mapping[str, str]) -> Scores:
+    """Tokens read until one answer is read whole; nothing where the ranking never gets there."""
+    filled = fill(ranked, None)
+    read: list[Passage] = []
+    tokens = 0
+    for one, parts in zip(ranked, filled.parts, strict=False):
+        new = [Passage(one.document, part) for part in parts]
+        read += new
+        tokens += sum(count_tokens(text) for text in _texts(one, parts))
+        if any(_touched(new, answer) for answer in question.gold) and (
+            best_recall(read, question.gold, texts) >= FOUND
+        ):
+            return {"full": float(tokens)}
+    return {}
+
+
+def _touched(read: Iterable[Passage], answer: Answer) -> bool:
+    return first_hit(read, answer) is not None
+
+
+def _texts(one: Ranked, parts: Iterable[Span]) -> Iterator[str]:
+    start = one.span.start
+    return (one.text[part.start - start : part.end - start] for part in parts)

@@ -1,0 +1,189 @@
+"""The same way of cutting at another size, and the size at which its chunks have a given mean.
+
+Most of what looks like a difference between strategies is one of size, so a comparison of
+strategies has to be made at an equal mean size, not at equal options.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.bridge.pydantic import BaseModel
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import TOKEN_COUNT
+from rag_nodes.parsers import ForeignNodeParser, get_parser, leaf_nodes
+from rag_nodes.text.tokens import count_tokens
+from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llama_index.core.schema import BaseNode, Document
+
+    from rag_nodes.parsers import SpanNodeParser
+
+TOLERANCE = 0.03
+"""By how much the mean size may miss its target."""
+_TRIES = 14
+"""Sizes that are tried; halving an interval 14 times leaves a ten-thousandth of it."""
+_WIDEST = 64
+"""How many times the target a size option may be: short sections are never joined by some."""
+_IN_PROPORTION = (
+    "chunk_overlap",
+    "min_chunk_size",
+    "split_only_if_over",
+    "whole_document_below",
+)
+"""Options that keep their share of the size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A parser whose chunks have about the mean size that was asked for.
+
+    Attributes:
+        parser: the parser; of all sizes tried, the one whose mean is nearest.
+        mean: tokens of its chunks on average.
+        target: tokens that were asked for.
+    """
+
+    parser: SpanNodeParser
+    mean: float
+    target: int
+
+    @property
+    def reached(self) -> bool:
+        """Whether the mean is within `TOLERANCE` of the target."""
+        return abs(self.mean / self.target - 1) <= TOLERANCE
+
+
+def resized(parser: SpanNodeParser, tokens: int) -> SpanNodeParser:
+    """The same way of cutting with chunks of at most so many tokens.
+
+    Overlap and least size keep their share of the size. Sizes in characters or sentences become
+    sizes in tokens where the parser knows them.
+
+    Args:
+        parser: any.
+        tokens: at most, in a chunk; of a parser of parents and children, in a child.
+
+    Raises:
+        ConfigurationError: the parser has no size to change.
+    """
+    if isinstance(parser, ForeignNodeParser):
+        return ForeignNodeParser(splitter=_resized_splitter(parser, tokens))
+    fields = type(parser).model_fields
+    options = {name: getattr(parser, name) for name in fields if not fields[name].exclude}
+    name = parser.class_name()
+    if "child_options" in options:
+        child = get_parser(options["child"], **options["child_options"])
+        sizes = _sizes({**dict(child), **options["child_options"]}, tokens, name)
+        options["child_options"] = {**options["child_options"], **sizes}
+        return type(parser)(**options)
+    return type(parser)(**{**options, **_sizes(options, tokens, name)})
+
+
+def matched(parser: SpanNodeParser, documents: Sequence[Document], target: int) -> Matched:
+    """The size at which a parser's chunks have a mean of `target` tokens, by bisection.
+
+    Args:
+        parser: any that has a size.
+        documents: what it cuts.
+        target: tokens of a chunk on average.
+
+    Returns:
+        The nearest there is: chunks that end at headings or pages cannot have every size.
+
+    Raises:
+        ConfigurationError: the parser has no size to change.
+    """
+    low, high, size = 1, target * _WIDEST, round(target * 1.25)
+    best: Matched | None = None
+    for _ in range(_TRIES):
+        try:
+            one = resized(parser, size)
+        except ConfigurationError:
+            if best is None and size <= target:
+                raise
+            low, size = size, min(size * 2, (size + high) // 2)
+            continue
+        mean = mean_size(one(documents), one.tokenizer)
+        if best is None or abs(mean - target) < abs(best.mean - target):
+            best = Matched(one, mean, target)
+        if best.reached or high - low <= 1:
+            break
+        low, high = (size, high) if mean < target else (low, size)
+        guess = round(size * target / mean) if mean else high
+        size = guess if low < guess < high else (low + high) // 2
+    if best is None:
+        raise ConfigurationError(f"{parser.class_name()} cannot cut into chunks of {target} tokens")
+    return best
+
+
+def mean_size(nodes: Sequence[BaseNode], encoding: str = DEFAULT_ENCODING) -> float:
+    """Tokens of a chunk on average; 0 without chunks. Parents, which are not found, do not count.
+
+    Args:
+        nodes: of one parser.
+        encoding: in which that parser counted tokens.
+    """
+    sizes = token_counts(nodes, encoding)
+    return sum(sizes) / len(sizes) if sizes else 0.0
+
+
+def token_counts(nodes: Sequence[BaseNode], encoding: str = DEFAULT_ENCODING) -> list[int]:
+    """Tokens of each chunk's own text, in the encoding of budgets; see `mean_size`."""
+    counted = encoding == DEFAULT_ENCODING
+    return [
+        node.metadata[TOKEN_COUNT]
+        if counted and TOKEN_COUNT in node.metadata
+        else count_tokens(node.get_content())
+        for node in leaf_nodes(nodes)
+    ]
+
+
+def _sizes(options: dict[str, Any], tokens: int, name: str) -> dict[str, Any]:
+    """Size options for chunks of so many tokens, in the proportions of those given."""
+    size = options.get("chunk_size")
+    if not isinstance(size, int):
+        raise ConfigurationError(f"{name} has no chunk_size, so its chunks cannot be resized")
+    if options.get("window") and options.get("unit") == "sentences":
+        raise ConfigurationError(f"{name} finds single sentences, which have no size to change")
+    changed: dict[str, Any] = {"chunk_size": tokens}
+    for part in _IN_PROPORTION:
+        if isinstance(options.get(part), int):
+            changed[part] = min(tokens - 1, round(options[part] / size * tokens))
+    if "unit" in options:
+        changed["unit"] = "tokens"
+    for chosen in ("scale_by_script", "choose_size"):
+        if chosen in options:
+            changed[chosen] = False
+    return changed
+
+
+def _resized_splitter(parser: ForeignNodeParser, tokens: int) -> Any:
+    """A copy of another package's splitter with another size, where it has one.
+
+    Its size may be in characters, and its overlap is kept in proportion, so only the mean of
+    what comes out says how large its chunks are.
+    """
+    splitter = parser.splitter
+    names = [name for name in ("chunk_size", "_chunk_size") if hasattr(splitter, name)]
+    size = getattr(splitter, names[0], None) if names else None
+    if not isinstance(size, int) or isinstance(size, bool):
+        raise ConfigurationError(
+            f"{parser.splitter_class} has no chunk_size, so its chunks cannot be resized"
+        )
+    changed = {names[0]: tokens}
+    for name in ("chunk_overlap", "_chunk_overlap"):
+        if isinstance(overlap := getattr(splitter, name, None), int):
+            changed[name] = min(tokens - 1, round(overlap / size * tokens))
+    if isinstance(splitter, BaseModel):
+        return splitter.model_copy(update=changed)
+    twin = copy.copy(splitter)
+    for name, value in changed.items():
+        setattr(twin, name, value)
+    return twin

@@ -1,0 +1,188 @@
+"""Intervals to sentences; nothing is called better that the draws do not agree about."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag_nodes.evaluation.bootstrap import Bootstrap, Interval, chances, interval_of, questions_for
+from rag_nodes.evaluation.report import Contrast, Control, Row, SizeShare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+VISIBLE = 0.03
+"""A gap that is worth seeing: three points of a hundred."""
+TRIES = 200
+"""How often columns change places to count false alarms."""
+
+
+class Judge:
+    """All that the draws say about the rows of one measure.
+
+    Args:
+        values: of the main measure: one array over the questions per row.
+        bootstrap: made from the same questions.
+    """
+
+    def __init__(self, values: Mapping[str, Floats], bootstrap: Bootstrap) -> None:
+        self._values, self._bootstrap = dict(values), bootstrap
+        self._names = list(values)
+        self._drawn = bootstrap.means(np.stack([values[name] for name in self._names], axis=1))
+
+    def interval(self, name: str) -> Interval:
+        """Where the mean of a row may lie."""
+        return interval_of(float(self._values[name].mean()), self._column(name))
+
+    def gap(self, left: str, right: str) -> Interval:
+        """Where the difference of two rows may lie, left minus right."""
+        return interval_of(
+            float(self._differences(left, right).mean()), self._column(left) - self._column(right)
+        )
+
+    def chances(self, names: Sequence[str]) -> dict[str, float]:
+        """How often each of some rows is the best of them."""
+        drawn = np.stack([self._column(name) for name in names], axis=1)
+        return dict(zip(names, chances(drawn), strict=True))
+
+    def contrast(self, one: Row, other: Row) -> Contrast:
+        """Two rows, the better one first."""
+        left, right = sorted((one, other), key=lambda row: -self._values[row.name].mean())
+        gap = self.gap(left.name, right.name)
+        needed = questions_for(VISIBLE, self._differences(left.name, right.name))
+        return Contrast(
+            left=left.name,
+            right=right.name,
+            role=left.role,
+            gap=gap,
+            needed=needed,
+            words=_contrast(left, right, gap, needed - len(self._values[left.name])),
+        )
+
+    def share(self, one: str, other: str, matched: Mapping[str, str]) -> SizeShare:
+        """How much of the gap between two columns is size.
+
+        Args:
+            one: name of a column, which is that of its row at its own options.
+            other: another.
+            matched: name of the row at equal size by column.
+        """
+        left, right = sorted((one, other), key=lambda name: -self._values[name].mean())
+        own = self.gap(left, right)
+        equal = self.gap(matched[left], matched[right])
+        return SizeShare(left, right, own, equal, _share(left, right, own, equal))
+
+    def control(self, twin: str, column: str, best: tuple[str, str] | None) -> Control:
+        """What these draws say of one column run twice, and of two whose names are shuffled."""
+        pair = best or (column, twin)
+        alarms = self._bootstrap.false_alarms(self._differences(*pair), tries=TRIES)
+        return Control(column, self.gap(column, twin), alarms, TRIES)
+
+    def _column(self, name: str) -> Floats:
+        return self._drawn[:, self._names.index(name)]
+
+    def _differences(self, left: str, right: str) -> Floats:
+        return self._values[left] - self._values[right]
+
+
+def contrasts_of(judge: Judge, rows: Sequence[Row]) -> list[Contrast]:
+    """Every pair of rows of one role."""
+    return [judge.contrast(one, other) for one, other in combinations(rows, 2)]
+
+
+def shares_of(judge: Judge, own: Sequence[Row], matched: Mapping[str, str]) -> list[SizeShare]:
+    """Of each pair of columns that could be matched how much of their gap is size."""
+    names = [row.column for row in own if row.column in matched]
+    return [judge.share(one, other, matched) for one, other in combinations(names, 2)]
+
+
+def summary(
+    own: Sequence[Row], equal: Sequence[Row], contrasts: Sequence[Contrast], questions: int
+) -> list[str]:
+    """The answer in sentences: at equal size first, since that is about cutting and not about size.
+
+    Args:
+        own: rows at their own options.
+        equal: rows at an equal mean size; none where there was no such comparison.
+        contrasts: of both.
+        questions: how many were asked.
+    """
+    sentences = []
+    for rows, where in ((equal, "At equal size"), (own, "At their own options")):
+        among = [one for one in contrasts if rows and one.role == rows[0].role]
+        if among:
+            sentences.append(f"{where}: {_best(rows, among)}")
+    if not sentences and own:
+        sentences.append(f"{own[0].name} finds {_points(own[0].interval)} of the answers.")
+    return [*sentences, f"{questions} questions were asked."]
+
+
+def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
+    """Which row is best, or which ones cannot be told from the best."""
+    first = max(rows, key=lambda row: row.interval.mean if row.interval else 0.0)
+    own = [one for one in contrasts if first.name in (one.left, one.right)]
+    close = [
+        one.right if one.left == first.name else one.left for one in own if not one.gap.shows_a_gap
+    ]
+    if not close:
+        second = min(own, key=lambda one: one.gap.mean)
+        return second.words if len(own) == 1 else (
+            f"{first.column} is better than every other; next is {second.right}, "
+            f"by {_points(second.gap)}."
+        )  # fmt: skip
+    if len(own) == 1:
+        return own[0].words
+    names = ", ".join(_column_of(name, rows) for name in close)
+    rest = len(own) - len(close)
+    behind = f" {rest} other{'s are' if rest > 1 else ' is'} behind." if rest else ""
+    return (
+        f"{first.column} is ahead ({_points(first.interval)}), but no difference is shown "
+        f"to {names}.{behind}"
+    )
+
+
+def _column_of(name: str, rows: Sequence[Row]) -> str:
+    return next(row.column for row in rows if row.name == name)
+
+
+def _contrast(left: Row, right: Row, gap: Interval, more: int) -> str:
+    if gap.shows_a_gap:
+        return f"{left.column} is better than {right.column} by {_points(gap)}."
+    enough = (
+        f"to see a gap of {VISIBLE * 100:.0f} points about {more} more questions are needed"
+        if more > 0
+        else f"a gap of {VISIBLE * 100:.0f} points would have been seen"
+    )
+    return f"No difference shown between {left.column} and {right.column}; {enough}."
+
+
+def _share(left: str, right: str, own: Interval, equal: Interval) -> str:
+    points, size = round(own.mean * 100), round((own.mean - equal.mean) * 100)
+    if not own.shows_a_gap and not equal.shows_a_gap:
+        return f"{left} and {right}: no difference shown, at their own options or at equal size."
+    if points and 0 <= size <= points:
+        split = f"{size} of the {points} points of {left} over {right} are size"
+    else:
+        split = f"{left} and {right} differ by {_points(own)} at their own options"
+    if equal.shows_a_gap:
+        ahead = left if equal.mean > 0 else right
+        return f"{split}; at equal size {ahead} is better by {_points(_turned(equal))}."
+    return f"{split}; at equal size no difference is shown."
+
+
+def _turned(gap: Interval) -> Interval:
+    return gap if gap.mean >= 0 else Interval(-gap.mean, -gap.high, -gap.low)
+
+
+def _points(interval: Interval | None) -> str:
+    """An interval in points of a hundred."""
+    if interval is None:
+        return "nothing"
+    mean, low, high = (100 * one for one in (interval.mean, interval.low, interval.high))
+    return f"{mean:.1f} ({low:.1f} to {high:.1f})"
