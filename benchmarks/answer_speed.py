@@ -26,7 +26,6 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from measuring import markdown_table, ratio, save
 
 from rag_nodes.compare import Comparison
-from rag_nodes.compare.columns import engine_of
 from rag_nodes.metadata import FILE_NAME, PAGE_END, PAGE_START, SOURCE
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
@@ -137,7 +136,7 @@ def compared(
 ) -> dict[str, tuple[Work, Work]]:
     """What is timed, by name: LlamaIndex's way and ours, each with a question to ask."""
     engines = stock(comparison.store, names, comparison.models, mode)
-    own = [engine_of(comparison, name, None) for name in comparison.parsers]
+    own = [comparison.engine(name) for name in comparison.parsers]
 
     def retrieve_stock(question: str) -> object:
         return [engine.retrieve(QueryBundle(question)) for engine in engines]

@@ -22,7 +22,7 @@ from rag_nodes.compare import Comparison
 from rag_nodes.metadata import FILE_NAME, PAGE_END, PAGE_START
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import COMPARED, PRESETS, get_parser
-from rag_nodes.query import Answer, Citation, Hit, RagNodesQueryEngine
+from rag_nodes.query import Answer, Citation, Hit, QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
@@ -154,9 +154,10 @@ def measure(documents: Path, strategies: Iterable[str], budget: int, mode: Any) 
     asked = questions()
     models = offline()
     parsers = {name: get_parser(name) for name in strategies}
+    options = QueryOptions(budget=budget, mode=mode)
     with (
         open_store() as store,
-        Comparison(store=store, models=models, parsers=parsers, budget=budget) as comparison,
+        Comparison(store=store, models=models, parsers=parsers, options=options) as comparison,
     ):
         paths = sorted({documents / one.file for one in asked})
         failed = [file for file in comparison.ingest(paths).files if file.status == "failed"]
@@ -168,8 +169,7 @@ def measure(documents: Path, strategies: Iterable[str], budget: int, mode: Any) 
                 store=store,
                 collection=comparison.collection(name),
                 models=models,
-                budget=budget,
-                mode=mode,
+                options=options,
             )
             for one in asked:
                 vector = engine.retriever.embed(one.question)

@@ -184,7 +184,9 @@ def memory() -> ChatMemoryBuffer:
 def test_our_retriever_works_in_llama_indexs_engines(
     store: Store, collection: str, offline: Models
 ) -> None:
-    retriever = RagNodesRetriever(store=store, collection=collection, models=offline, top_k=2)
+    retriever = RagNodesRetriever(
+        store=store, collection=collection, models=offline, options=QueryOptions(top_k=2)
+    )
     stock = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
     response = stock.query(FIRST)
     assert "battery" in response.response, "the mock repeats its prompt"

@@ -16,7 +16,7 @@ from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Answer, RagNodesQueryEngine, Source
-from rag_nodes.query.prompt import fill
+from rag_nodes.query.prompts import fill
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, Settings
 from rag_nodes.store import open_store
 

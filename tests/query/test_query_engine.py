@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,8 +13,14 @@ from rag_nodes.errors import (
     ModelConnectionError,
     ModelResponseError,
 )
-from rag_nodes.query import QueryEngine, RagNodesQueryEngine, RagNodesRetriever, ask
-from rag_nodes.query.prompt import fill
+from rag_nodes.query import (
+    QueryEngine,
+    QueryOptions,
+    RagNodesQueryEngine,
+    RagNodesRetriever,
+    ask,
+)
+from rag_nodes.query.prompts import fill
 from rag_nodes.query.types import Source
 
 if TYPE_CHECKING:
@@ -30,8 +36,23 @@ if TYPE_CHECKING:
 QUESTION = "What starts the generator?"
 
 
-def engine(store: Store, collection: str, models: Models, **options: object) -> RagNodesQueryEngine:
-    return QueryEngine(store=store, collection=collection, models=models, **options)
+def engine(
+    store: Store,
+    collection: str,
+    models: Models,
+    *,
+    prompt: str | None = None,
+    document_ids: list[str] | None = None,
+    **options: Any,
+) -> RagNodesQueryEngine:
+    return QueryEngine(
+        store=store,
+        collection=collection,
+        models=models,
+        prompt=prompt,
+        document_ids=document_ids,
+        options=QueryOptions(**options),
+    )
 
 
 def test_an_offline_answer_quotes_the_document_to_the_character(
@@ -220,8 +241,9 @@ async def test_the_retriever_is_llama_indexs(
     store: Store, collection: str, offline: Models
 ) -> None:
     for mode in ("hybrid", "dense", "sparse"):
+        options = QueryOptions(top_k=2, mode=mode)
         retriever = RagNodesRetriever(
-            store=store, collection=collection, models=offline, top_k=2, mode=mode
+            store=store, collection=collection, models=offline, options=options
         )
         found = retriever.retrieve(QUESTION)
         assert "generator" in found[0].node.get_content()
@@ -231,5 +253,6 @@ async def test_the_retriever_is_llama_indexs(
 
 
 def test_ask_is_the_engine_in_one_call(store: Store, collection: str, offline: Models) -> None:
-    answer = ask(QUESTION, store=store, collection=collection, models=offline, top_k=1)
+    options = QueryOptions(top_k=1)
+    answer = ask(QUESTION, store=store, collection=collection, models=offline, options=options)
     assert len(answer.hits) == 1

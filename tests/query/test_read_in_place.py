@@ -165,7 +165,9 @@ def test_excerpts_are_exact_slices_of_the_document_and_share_nothing(
 async def test_the_retriever_gives_llama_index_what_is_to_be_read_each_text_once(
     store: Store, collection: str, offline: Models
 ) -> None:
-    retriever = RagNodesRetriever(store=store, collection=collection, models=offline, top_k=4)
+    retriever = RagNodesRetriever(
+        store=store, collection=collection, models=offline, options=QueryOptions(top_k=4)
+    )
     found = retriever.retrieve(QUESTION)
     joined = "\n".join(one.node.get_content() for one in found)
     assert all(joined.count(sentence) <= 1 for sentence in SENTENCES)

@@ -60,7 +60,9 @@ def stock(tmp_path: Path) -> Iterator[Store]:
 
 
 def engine(store: Store, models: Models, **options: Any) -> RagNodesQueryEngine:
-    return RagNodesQueryEngine(store=store, collection="stock", models=models, **options)
+    return RagNodesQueryEngine(
+        store=store, collection="stock", models=models, options=QueryOptions(**options)
+    )
 
 
 def test_a_stock_dense_collection_answers_and_cites_as_far_as_is_known(
@@ -113,7 +115,9 @@ def test_its_scores_are_those_of_the_stock_retriever(tmp_path: Path, offline: Mo
     }
     client.close()
     with open_store(tmp_path / "kept") as store:
-        retriever = RagNodesRetriever(store=store, collection="stock", models=offline, top_k=4)
+        retriever = RagNodesRetriever(
+            store=store, collection="stock", models=offline, options=QueryOptions(top_k=4)
+        )
         found = {node.node_id: node.score for node in retriever.retrieve(QUESTION)}
     assert found == pytest.approx(expected, abs=1e-5)
 
@@ -131,8 +135,7 @@ def test_filters_on_what_exists_hold_and_on_what_does_not_find_nothing(
     stock: Store, offline: Models
 ) -> None:
     def files(**chosen: Any) -> set[str]:
-        options = QueryOptions(mode="dense", filter=Filter(**chosen))
-        answer = engine(stock, offline, options=options).answer(QUESTION)
+        answer = engine(stock, offline, mode="dense", filter=Filter(**chosen)).answer(QUESTION)
         return {hit.node.metadata["file_name"] for hit in answer.hits}
 
     assert files(file_name="lion.txt") == {"lion.txt"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -62,6 +63,15 @@ class StreamingLLM(CustomLLM):
     def stream_chat(self, messages: Sequence[ChatMessage], **_: Any) -> Iterator[ChatResponse]:
         del messages
         return self._stream()
+
+    def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
+        """All of it at once."""
+        del messages
+        text = "".join(piece.delta or "" for piece in self._stream())
+        return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=text))
+
+    async def achat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
+        return self.chat(messages)
 
     async def astream_chat(
         self, messages: Sequence[ChatMessage], **_: Any
@@ -159,6 +169,35 @@ async def test_offline_each_sentence_comes_with_its_citation(
     kinds = [type(event) for event in events[1:-1]]
     assert kinds == [Delta, CitationSeen] * len(expected.citations)
     assert events[-1].answer.citations == expected.citations
+
+
+async def test_a_whole_answer_is_what_the_last_event_of_a_stream_brings(
+    streamed: Any, store: Store, collection: str, offline: Models
+) -> None:
+    for engine in (
+        streamed("A battery ", "does [Source 1]. And [Source 9]."),
+        RagNodesQueryEngine(store=store, collection=collection, models=offline),
+    ):
+        last = (await both(engine))[-1].answer
+        for answer in (engine.answer(QUESTION), await engine.aanswer(QUESTION)):
+            assert set(answer.seconds) == {"embed", "retrieve", "answer"}
+            unlike = {"seconds": {}, "cached": True}
+            assert replace(answer, **unlike) == replace(last, **unlike)
+
+
+async def test_a_whole_answer_raises_what_a_stream_ends_with_and_the_cause_stays(
+    streamed: Any,
+) -> None:
+    cause = ConnectionError("provider's words")
+    engine = streamed(cause)
+    last = (await both(engine))[-1]
+    with pytest.raises(ModelConnectionError) as raised:
+        engine.answer(QUESTION)
+    with pytest.raises(ModelConnectionError) as later:
+        await engine.aanswer(QUESTION)
+    for error in (last.error, raised.value, later.value):
+        assert str(error) == str(last.error)
+        assert error.__cause__ is cause
 
 
 async def test_an_answer_that_breaks_off_keeps_what_had_arrived(streamed: Any) -> None:

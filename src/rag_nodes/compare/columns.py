@@ -1,74 +1,159 @@
-"""What every way of asking a comparison shares: its engines, and the columns of its reports."""
+"""The columns of a comparison: each parser's engine, and what a report says of it."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.compare.report import Column
-from rag_nodes.errors import RagNodesError, StoreError
-from rag_nodes.parsers import PRESETS
+from rag_nodes.compare.report import Column, ComparisonReport
+from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
+from rag_nodes.models import settled
+from rag_nodes.parsers import PRESETS, as_parser
 from rag_nodes.pipeline import ParserOutcome
-from rag_nodes.query import RagNodesQueryEngine
+from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
+from rag_nodes.store import parser_collection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from rag_nodes.compare.comparison import Comparison
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
+
+    from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline import FileOutcome
     from rag_nodes.query import Answer
+    from rag_nodes.query.question_vectors import QuestionVector
+    from rag_nodes.store import Store
 
 logger = logging.getLogger(__name__)
 
 
-def engine_of(
-    comparison: Comparison, name: str, document_ids: Sequence[str] | None
-) -> RagNodesQueryEngine:
-    """The engine of one parser.
+class Columns:
+    """Several parsers over one corpus in one store, each with a collection and an engine.
 
-    Raises:
-        StoreError: ingestion left the parser without a single chunk, and why.
+    For arguments and errors see `Comparison`.
     """
-    known = comparison.statistics.get(name)
-    if known and not known.chunks and (why := known.error or _nothing_read(comparison, name)):
-        raise StoreError(why)
-    return RagNodesQueryEngine(
-        store=comparison.store,
-        collection=comparison.collection(name),
-        models=comparison.models,
-        parser_name=name,
-        document_ids=document_ids,
-        prompt=comparison.prompt,
-        options=comparison.options,
-        vectors=comparison.vectors,
-    )
 
+    def __init__(
+        self,
+        *,
+        store: Store,
+        parsers: Mapping[str, object],
+        models: Models | None = None,
+        embed_model: BaseEmbedding | str | None = None,
+        llm: LLM | str | None = None,
+        corpus: str = "default",
+        prompt: str | None = None,
+        options: QueryOptions | None = None,
+    ) -> None:
+        if not parsers:
+            raise ConfigurationError("nothing to compare: name at least one parser")
+        self.store = store
+        self.models = settled(models, embed_model, llm)
+        self.parsers: dict[str, SpanNodeParser] = {
+            name: as_parser(parser) for name, parser in parsers.items()
+        }
+        self.corpus = corpus
+        chosen = options or QueryOptions()
+        self.options = chosen if chosen.step_factor else replace(chosen, step_factor=1.0)
+        self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
+        self.prompt = prompt
+        self.statistics: dict[str, ParserOutcome] = {}
+        self.files: tuple[FileOutcome, ...] = ()
 
-def column_of(
-    comparison: Comparison,
-    name: str,
-    answer: Answer | None,
-    error: str | None,
-    seconds: dict[str, float],
-) -> Column:
-    """One parser's answer, or why there is none, with its configuration and statistics.
+    def collection(self, name: str) -> str:
+        """The collection that holds the chunks of the parser called `name`."""
+        return parser_collection(self.corpus, self.parsers[name], self.models.embedding_name)
 
-    Args:
-        comparison: the parser's.
-        name: of the parser.
-        answer: None when it failed.
-        error: None when it answered.
-        seconds: "embed" and "total", which the answer itself does not know.
-    """
-    return Column(
-        name=name,
-        title=_title(name),
-        parser=_configuration(comparison.parsers[name]),
-        statistics=_statistics_of(comparison, name),
-        answer=answer,
-        error=error,
-        seconds={**(answer.seconds if answer else {}), **seconds},
-    )
+    def question_vector(self, question: str) -> QuestionVector:
+        """The question's embedding for all parsers, remembered or fresh.
+
+        Raises:
+            ModelError: the embedding model failed.
+        """
+        return self.vectors.get(self.models, question, mode=self.options.mode)
+
+    def engine(
+        self, name: str, *, document_ids: Sequence[str] | None = None
+    ) -> RagNodesQueryEngine:
+        """The engine of one parser.
+
+        Args:
+            name: of the parser.
+            document_ids: search only these documents; None for all.
+
+        Raises:
+            StoreError: ingestion left the parser without a single chunk, and why.
+        """
+        known = self.statistics.get(name)
+        if known and not known.chunks and (why := known.error or self._nothing_read(name)):
+            raise StoreError(why)
+        return RagNodesQueryEngine(
+            store=self.store,
+            collection=self.collection(name),
+            models=self.models,
+            parser_name=name,
+            document_ids=document_ids,
+            prompt=self.prompt,
+            options=self.options,
+            vectors=self.vectors,
+        )
+
+    def column(
+        self, name: str, answer: Answer | None, error: str | None, seconds: dict[str, float]
+    ) -> Column:
+        """One parser's answer, or why there is none, with its configuration and statistics.
+
+        Args:
+            name: of the parser.
+            answer: None when it failed.
+            error: None when it answered.
+            seconds: "embed" and "total", which the answer itself does not know.
+        """
+        preset = PRESETS.get(name)
+        return Column(
+            name=name,
+            title=preset.title if preset else name,
+            parser=_configuration(self.parsers[name]),
+            statistics=self._statistics_of(name),
+            answer=answer,
+            error=error,
+            seconds={**(answer.seconds if answer else {}), **seconds},
+        )
+
+    def report(
+        self, question: str, columns: tuple[Column, ...], seconds: float
+    ) -> ComparisonReport:
+        """One question's columns with what is known about all of them."""
+        return ComparisonReport(
+            question=question,
+            corpus=self.corpus,
+            models=self.models.describe(),
+            files=self.files,
+            columns=columns,
+            seconds=seconds,
+        )
+
+    def _nothing_read(self, name: str) -> str | None:
+        """Why there is nothing to search; None where an earlier run has stored something."""
+        failed = [file for file in self.files if file.status == "failed"]
+        if not failed or self.store.count(self.collection(name)):
+            return None
+        return f"there is nothing to search, because nothing could be read: {failed[0].error}"
+
+    def _statistics_of(self, name: str) -> ParserOutcome:
+        """The chunks of this run; without one, at least how many are stored."""
+        known = self.statistics.get(name)
+        if known is not None:
+            return known
+        collection = self.collection(name)
+        try:
+            chunks = self.store.count(collection)
+        except RagNodesError as error:
+            return ParserOutcome(name, collection, error=str(error))
+        return ParserOutcome(name, collection, chunks=chunks, unchanged=chunks)
 
 
 def as_failure(name: str, error: Exception) -> RagNodesError:
@@ -80,32 +165,6 @@ def as_failure(name: str, error: Exception) -> RagNodesError:
     )
     logger.warning("%s: %s", name, failure)
     return failure
-
-
-def _nothing_read(comparison: Comparison, name: str) -> str | None:
-    """Why there is nothing to search; None where an earlier run has stored something."""
-    failed = [file for file in comparison.files if file.status == "failed"]
-    if not failed or comparison.store.count(comparison.collection(name)):
-        return None
-    return f"there is nothing to search, because nothing could be read: {failed[0].error}"
-
-
-def _statistics_of(comparison: Comparison, name: str) -> ParserOutcome:
-    """The chunks of this run; without one, at least how many are stored."""
-    known = comparison.statistics.get(name)
-    if known is not None:
-        return known
-    collection = comparison.collection(name)
-    try:
-        chunks = comparison.store.count(collection)
-    except RagNodesError as error:
-        return ParserOutcome(name, collection, error=str(error))
-    return ParserOutcome(name, collection, chunks=chunks, unchanged=chunks)
-
-
-def _title(name: str) -> str:
-    preset = PRESETS.get(name)
-    return preset.title if preset else name
 
 
 def _configuration(parser: SpanNodeParser) -> dict[str, Any]:

@@ -9,15 +9,16 @@ from queue import SimpleQueue
 from threading import Lock, RLock, Thread
 from typing import TYPE_CHECKING, Self
 
-from rag_nodes.compare.columns import as_failure, column_of, engine_of
+from rag_nodes.compare.columns import as_failure
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.query.events import Cancelled, Delta, Event, Failed, Finished, Last
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
-    from rag_nodes.compare.comparison import Comparison
+    from rag_nodes.compare.columns import Columns
     from rag_nodes.compare.report import Column, ComparisonReport
+    from rag_nodes.query import RagNodesQueryEngine
     from rag_nodes.query.question_vectors import QuestionVector
 
     Named = tuple[str, Event]
@@ -31,28 +32,35 @@ class ComparisonStream:
     block, or `close`, stops what still runs at its next event.
 
     Args:
-        comparison: what to ask.
+        compared: what to ask.
         question: not blank.
         document_ids: search only these documents; None for all.
+        whole: have every parser answer at once, so that the only events are the last ones.
     """
 
     def __init__(
-        self, comparison: Comparison, question: str, document_ids: Sequence[str] | None
+        self,
+        compared: Columns,
+        question: str,
+        document_ids: Sequence[str] | None,
+        *,
+        whole: bool = False,
     ) -> None:
-        self._comparison = comparison
+        self._compared = compared
+        self._whole = whole
         self._question = question
         self._document_ids = document_ids
         self._started = time.perf_counter()
         self._queue: SimpleQueue[Named | None] = SimpleQueue()
         self._lock = RLock()
-        self._texts: dict[str, list[str]] = {name: [] for name in comparison.parsers}
+        self._texts: dict[str, list[str]] = {name: [] for name in compared.parsers}
         self._ends: dict[str, tuple[Event, float]] = {}
-        self._waiting = set(comparison.parsers)
+        self._waiting = set(compared.parsers)
         self._closed = False
         self._embedding = Lock()
         self._embedded: tuple[QuestionVector, float] | None = None
         self._embedding_failed: Exception | None = None
-        for name in comparison.parsers:
+        for name in compared.parsers:
             Thread(target=self._run, args=(name,), name=f"ask {name}", daemon=True).start()
 
     def __enter__(self) -> Self:
@@ -116,7 +124,19 @@ class ComparisonStream:
             )
         columns = tuple(self._column(name) for name in self._texts)
         last = max(ended for _, ended in self._ends.values())
-        return self._comparison.report(self._question, columns, last - self._started)
+        return self._compared.report(self._question, columns, last - self._started)
+
+    def wait(self) -> ComparisonReport:
+        """Wait for all columns and report them.
+
+        Raises:
+            RagNodesError: the question could not be embedded, so no parser can answer.
+        """
+        while self.take():
+            pass
+        if self._embedding_failed:
+            raise self._embedding_failed
+        return self.report()
 
     def _column(self, name: str) -> Column:
         event, ended = self._ends[name]
@@ -127,13 +147,13 @@ class ComparisonStream:
         seconds = {"total": ended - self._started}
         if answer and self._embedded:
             seconds["embed"] = self._embedded[1]
-        return column_of(self._comparison, name, answer, error, seconds)
+        return self._compared.column(name, answer, error, seconds)
 
     def _run(self, name: str) -> None:
         """One parser's thread."""
         try:
-            engine = engine_of(self._comparison, name, self._document_ids)
-            with closing(engine.stream(self._question, question_vector=self._vector())) as events:
+            engine = self._compared.engine(name, document_ids=self._document_ids)
+            with closing(self._events(engine)) as events:
                 for event in events:
                     if isinstance(event, Failed):
                         as_failure(name, event.error)
@@ -141,6 +161,13 @@ class ComparisonStream:
                         return
         except Exception as error:  # noqa: BLE001 - one column must never take the others down
             self._put(name, Failed(as_failure(name, error), "".join(self._texts[name])))
+
+    def _events(self, engine: RagNodesQueryEngine) -> Generator[Event]:
+        vector = self._vector()
+        if self._whole:
+            yield Finished(engine.answer(self._question, question_vector=vector))
+        else:
+            yield from engine.stream(self._question, question_vector=vector)
 
     def _vector(self) -> QuestionVector:
         """The question's vector: embedded by the first thread, waited for by the others."""
@@ -150,7 +177,7 @@ class ComparisonStream:
             if self._embedded is None:
                 started = time.perf_counter()
                 try:
-                    vector = self._comparison.question_vector(self._question)
+                    vector = self._compared.question_vector(self._question)
                 except Exception as error:
                     self._embedding_failed = error
                     raise

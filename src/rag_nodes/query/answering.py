@@ -1,22 +1,34 @@
-"""Packed sources to an answer: written by an LLM, or made of the documents' own sentences."""
+"""A prepared question to its answer, as the events of its making.
+
+One path for all ways of asking: an LLM's answer that is whole is a stream of one piece, and one
+made of the documents' own sentences is there at once.
+"""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ModelResponseError, RagNodesError
 from rag_nodes.models import map_model_error
+from rag_nodes.models.prices import cost_of
+from rag_nodes.query import tracing
 from rag_nodes.query.citations import cite_quote, cite_sources, cited_numbers
-from rag_nodes.query.marks import Mark, marks_of
-from rag_nodes.query.usage import Usage
+from rag_nodes.query.events import CitationSeen, Delta, Failed, Finished, UnknownSource
+from rag_nodes.query.marks import Mark, MarkReader, marks_of
+from rag_nodes.query.types import Answer
+from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from llama_index.core.base.llms.types import ChatMessage
+    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 
     from rag_nodes.models import Models
+    from rag_nodes.query.events import Event
+    from rag_nodes.query.options import QueryOptions
     from rag_nodes.query.packing import Packed
+    from rag_nodes.query.preparing import Prepared
     from rag_nodes.query.types import Citation, Hit
 
 NOTHING_FOUND = "No passage was found for this question."
@@ -25,6 +37,15 @@ NOTHING_ANSWERS = "No sentence in the retrieved passages answers this question."
 """Offline answer where no sentence shares enough with the question."""
 BETWEEN_EXTRACTS = "\n\n"
 """Between the quoted sentences of an offline answer."""
+
+
+class Usage(NamedTuple):
+    """Tokens and money of one answer; fields as in `Answer`."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_estimated: bool = False
+    cost: float | None = 0.0
 
 
 class Written(NamedTuple):
@@ -48,13 +69,152 @@ class Written(NamedTuple):
         return "".join(self.pieces)
 
 
-def without_llm(question: str, packed: Packed, *, retrieval_only: bool) -> Written:
-    """The answer that needs no LLM: nothing found, nothing asked for, or extracts."""
-    if not packed.sources:
-        return Written((NOTHING_FOUND,), "nothing")
-    if retrieval_only:
-        return Written((), "retrieval")
-    return extracted(question, packed)
+class Answering:
+    """One answer in the making: pieces of an LLM's text in, events out.
+
+    Does no waiting of its own, so streams and whole answers, sync and async, share it.
+
+    Args:
+        prepared: the question, and what is read for it.
+        options: whether an answer is wanted, and prices.
+    """
+
+    def __init__(self, prepared: Prepared, options: QueryOptions) -> None:
+        self._prepared = prepared
+        self._options = options
+        self._reader = MarkReader()
+        self._named: set[int] = set()
+        self._pieces: list[str] = []
+        self._last: ChatResponse | None = None
+        self._started = time.perf_counter()
+
+    def without_llm(self) -> Written:
+        """The answer that needs no LLM: nothing found, nothing asked for, or extracts."""
+        packed = self._prepared.packed
+        with self._prepared.clock("answer"):
+            if not packed.sources:
+                return Written((NOTHING_FOUND,), "nothing")
+            if self._options.retrieval_only:
+                return Written((), "retrieval")
+            return extracted(self._prepared.question, packed)
+
+    def told(self, written: Written) -> Iterator[Event]:
+        """The events of an answer that is there at once: each sentence, then its citation."""
+        citations = iter(written.citations)
+        for piece in written.pieces:
+            yield Delta(piece)
+            for citation in citations:
+                yield CitationSeen(citation)
+                break
+        yield self._finished(written)
+
+    def grow(self, piece: ChatResponse) -> Iterator[Event]:
+        """The events of the next piece of an LLM's answer; none for a piece without new text."""
+        self._last = piece
+        text = piece.delta or ""
+        if not text:
+            return
+        if not self._pieces:
+            self._prepared.clock.seconds["first_token"] = time.perf_counter() - self._started
+        self._pieces.append(text)
+        yield Delta(text)
+        yield from self._cited(self._reader.read(text))
+
+    def end(self) -> Iterator[Event]:
+        """The events of the end: what the last bracket cites, and the answer or why there is none.
+
+        An LLM that was asked for all at once has said it in the message of its only piece.
+        """
+        yield from self._cited(self._reader.end())
+        self._prepared.clock.seconds["answer"] += time.perf_counter() - self._started
+        text = "".join(self._pieces) or (self._last and self._last.message.content) or ""
+        try:
+            yield self._finished(self._generated(text))
+        except RagNodesError as error:
+            yield self.failed(error)
+
+    def failed(self, error: Exception) -> Failed:
+        """The last event of an answer that broke off, with what had arrived."""
+        ours = translated(error, self._prepared.models)
+        if ours is not error:
+            ours.__cause__ = error
+        return Failed(ours, "".join(self._pieces))
+
+    def _generated(self, text: str) -> Written:
+        """An LLM's answer with its citations resolved (S4-17)."""
+        prepared, models = self._prepared, self._prepared.models
+        stripped = text.strip()
+        if not stripped:
+            raise ModelResponseError(
+                f"{models.answer_name}: the model answered with nothing; ask again, or raise the "
+                "limit of output tokens"
+            )
+        read = models.system_prompt + prepared.prompt
+        prices = self._options.prices
+        usage = usage_of(self._last, read, text, model=models.answer_name, prices=prices)
+        sources = prepared.packed.sources
+        marks = marks_of(stripped)
+        cited = cited_numbers(marks, (source.number for source in sources))
+        citations = cite_sources(cited.known, sources)
+        return Written((stripped,), "generated", citations, cited.unknown, usage, marks)
+
+    def _cited(self, marks: Iterable[Mark]) -> Iterator[Event]:
+        """What the marks name for the first time."""
+        sources = self._prepared.packed.sources
+        known = {source.number for source in sources}
+        for number in dict.fromkeys(number for mark in marks for number in mark.numbers):
+            if number in self._named:
+                continue
+            self._named.add(number)
+            if number in known:
+                yield from map(CitationSeen, cite_sources([number], sources))
+            else:
+                yield UnknownSource(number)
+
+    def _finished(self, written: Written) -> Finished:
+        answer = self._assembled(written)
+        tracing.ended(answer)
+        return Finished(answer)
+
+    def _assembled(self, written: Written) -> Answer:
+        prepared, packed, models = self._prepared, self._prepared.packed, self._prepared.models
+        asked, prices = prepared.embedded.tokens, self._options.prices
+        return Answer(
+            question=prepared.question,
+            text=written.text,
+            kind=written.kind,
+            citations=written.citations,
+            unknown_sources=written.unknown_sources,
+            hits=packed.hits,
+            sources=packed.sources,
+            left_out=packed.left_out,
+            left_out_tokens=packed.left_out_tokens,
+            cut=packed.cut is not None,
+            context_tokens=packed.tokens,
+            budget=prepared.budget,
+            seconds=dict(prepared.clock.seconds),
+            embedding_model=models.embedding_name,
+            answer_model=models.answer_name,
+            widening=prepared.widening,
+            cached=prepared.embedded.cached,
+            embedding_tokens=asked,
+            embedding_cost=cost_of(asked, 0, models.embedding_name, prices),
+            marks=written.marks,
+            **written.usage._asdict(),
+        )
+
+
+def answer_of(last: Event | None) -> Answer:
+    """The answer that the last event of a stream brings.
+
+    Raises:
+        RagNodesError: it says why there is none.
+    """
+    if isinstance(last, Failed):
+        raise last.error
+    if not isinstance(last, Finished):
+        raise RagNodesError("the answer ended without an end; please report this as a bug")
+    return last.answer
 
 
 def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
@@ -103,24 +263,6 @@ def messages(system: str, prompt: str) -> list[ChatMessage]:
     return [*told, ChatMessage(role=MessageRole.USER, content=prompt)]
 
 
-def generated(text: str, packed: Packed, models: Models, usage: Usage) -> Written:
-    """An LLM's answer with its citations resolved (S4-17).
-
-    Raises:
-        ModelResponseError: the answer is empty.
-    """
-    stripped = text.strip()
-    if not stripped:
-        raise ModelResponseError(
-            f"{models.answer_name}: the model answered with nothing; ask again, or raise the "
-            "limit of output tokens"
-        )
-    marks = marks_of(stripped)
-    cited = cited_numbers(marks, (source.number for source in packed.sources))
-    citations = cite_sources(cited.known, packed.sources)
-    return Written((stripped,), "generated", citations, cited.unknown, usage, marks)
-
-
 def translated(error: Exception, models: Models) -> RagNodesError:
     """An LLM's exception as one of ours."""
     if isinstance(error, RagNodesError):
@@ -139,3 +281,35 @@ def _passages(packed: Packed) -> Iterator[tuple[Hit, int, int]]:
         elif hit.read.node_id not in seen:
             seen.add(hit.read.node_id)
             yield hit, 0, len(hit.read.text)
+
+
+def usage_of(
+    response: ChatResponse | None,
+    prompt: str,
+    text: str,
+    *,
+    model: str,
+    prices: Mapping[str, tuple[float, float]],
+) -> Usage:
+    """What an LLM's answer took.
+
+    Args:
+        response: the answer, or the last piece of it; None where nothing came.
+        prompt: everything the model read.
+        text: everything it wrote.
+        model: its name in the price table.
+        prices: entries that win over `PRICES`.
+    """
+    billed = _billed(response)
+    tokens_in, tokens_out = billed or (count_tokens(prompt), count_tokens(text))
+    cost = cost_of(tokens_in, tokens_out, model, prices)
+    return Usage(tokens_in, tokens_out, billed is None, cost)
+
+
+def _billed(response: ChatResponse | None) -> tuple[int, int] | None:
+    """Tokens as the API counted them; LlamaIndex's models put them where ours does."""
+    if response is None:
+        return None
+    told = response.additional_kwargs
+    read, written = told.get("prompt_tokens"), told.get("completion_tokens")
+    return (read, written) if isinstance(read, int) and isinstance(written, int) else None

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from rag_nodes.models.offline.function_words import content_words
-from rag_nodes.query.answering import messages, translated
-from rag_nodes.query.checks import check_whole
+from rag_nodes.query.answering import Usage, messages, translated, usage_of
 from rag_nodes.query.events import Finished
+from rag_nodes.query.options import check_whole
 from rag_nodes.query.preparing import check_question
-from rag_nodes.query.usage import Usage, usage_of
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.words import words
 
@@ -67,7 +66,7 @@ class RagNodesChat:
     """
 
     def __init__(self, engine: RagNodesQueryEngine, *, memory_tokens: int = 2000) -> None:
-        check_whole("memory_tokens", memory_tokens, least=1)
+        check_whole("memory_tokens", memory_tokens, minimum=1)
         self.engine = engine
         self.memory_tokens = memory_tokens
         self._turns: list[tuple[str, str]] = []
@@ -109,28 +108,35 @@ class RagNodesChat:
             yield self._noted(question, event, condensed)
 
     def _condensed(self, question: str) -> _Condensed:
-        check_question(question)
-        llm = self.engine.models.llm
-        if not self._turns or llm is None:
+        if (sent := self._sent(question)) is None:
             return self._without_llm(question)
-        prompt = self._prompt(question)
         try:
-            response = llm.chat(messages(CONDENSE_RULES, prompt))
+            response = self._llm.chat(messages(CONDENSE_RULES, sent))
         except Exception as error:
             raise translated(error, self.engine.models) from error
-        return self._read(question, prompt, response)
+        return self._read(question, sent, response)
 
     async def _acondensed(self, question: str) -> _Condensed:
-        check_question(question)
-        llm = self.engine.models.llm
-        if not self._turns or llm is None:
+        if (sent := self._sent(question)) is None:
             return self._without_llm(question)
-        prompt = self._prompt(question)
         try:
-            response = await llm.achat(messages(CONDENSE_RULES, prompt))
+            response = await self._llm.achat(messages(CONDENSE_RULES, sent))
         except Exception as error:
             raise translated(error, self.engine.models) from error
-        return self._read(question, prompt, response)
+        return self._read(question, sent, response)
+
+    @property
+    def _llm(self) -> Any:
+        return self.engine.models.llm
+
+    def _sent(self, question: str) -> str | None:
+        """What the LLM reads to complete a question; None where none is asked for that."""
+        check_question(question)
+        if not self._turns or self._llm is None:
+            return None
+        turns = (f"Question: {asked}\nAnswer: {answer}" for asked, answer in self._turns)
+        history = "\n\n".join(turns).replace("CONVERSATION>>>", "CONVERSATION > > >")
+        return CONDENSE.format(history=history, question=question)
 
     def _without_llm(self, question: str) -> _Condensed:
         """The question behind those words of the one before that it does not hold itself."""
@@ -138,11 +144,6 @@ class RagNodesChat:
         asked = set(words(question))
         topic = [word for word in dict.fromkeys(content_words(before)) if word not in asked]
         return _Condensed(" ".join([*topic, question]))
-
-    def _prompt(self, question: str) -> str:
-        turns = (f"Question: {asked}\nAnswer: {answer}" for asked, answer in self._turns)
-        history = "\n\n".join(turns).replace("CONVERSATION>>>", "CONVERSATION > > >")
-        return CONDENSE.format(history=history, question=question)
 
     def _read(self, question: str, prompt: str, response: ChatResponse) -> _Condensed:
         """The LLM's version, unless it is no question."""

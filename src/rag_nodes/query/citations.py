@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.metadata import (
-    FILE_PATH,
-    HEADING_PATH,
-    HEADINGS_INSIDE,
-    PAGE_END,
-    PAGE_LABEL,
-    PAGE_START,
-    SOURCE,
-    display_name,
-)
+from rag_nodes.metadata import FILE_PATH, SOURCE, display_name
+from rag_nodes.query.places import headings_of, pages_of
 from rag_nodes.query.types import Citation
-from rag_nodes.text.pages import PageMap
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from llama_index.core.schema import TextNode
 
     from rag_nodes.query.marks import Mark
     from rag_nodes.query.types import Hit, Source
@@ -80,7 +69,7 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
         source=str(metadata.get(SOURCE) or metadata.get(FILE_PATH) or ""),
         page=pages[0],
         page_end=pages[1],
-        heading_path=_heading_path(node, start),
+        heading_path=headings_of(node, start),
         start=None if base is None else base + start,
         end=None if base is None else base + end,
         quote=node.text[start:end],
@@ -141,32 +130,3 @@ def _read_of(hit: Hit, source: Source) -> tuple[int, int] | None:
         return None
     first, last = min(span.start for span in read), max(span.end for span in read)
     return max(start, first) - base, min(end, last) - base
-
-
-def _heading_path(node: TextNode, start: int) -> tuple[str, ...]:
-    """Headings above an offset inside a node."""
-    path = node.metadata.get(HEADING_PATH) or ()
-    if start and node.start_char_idx is not None:
-        for offset, inner in node.metadata.get(HEADINGS_INSIDE) or ():
-            if offset <= node.start_char_idx + start:
-                path = inner
-    return tuple(path)
-
-
-def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | None]:
-    """First and last page of some characters of a node."""
-    pages = PageMap.of(node.metadata)
-    if pages is None:
-        page = _foreign_page(node.metadata.get(PAGE_LABEL))
-        return page, page
-    if node.start_char_idx is None:
-        first = int(node.metadata[PAGE_START])
-        return first, int(node.metadata.get(PAGE_END) or first)
-    found = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
-    return found[PAGE_START], found[PAGE_END]
-
-
-def _foreign_page(label: object) -> int | None:
-    """The page that a reader of LlamaIndex notes: documents are pages there, named as printed."""
-    text = str(label or "")
-    return int(text) if text.isascii() and text.isdecimal() and int(text) > 0 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, closing
+from contextlib import aclosing, closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,24 +11,21 @@ from llama_index.core import Settings
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
 from rag_nodes.models import settled
-from rag_nodes.models.prices import cost_of
 from rag_nodes.query import tracing
-from rag_nodes.query.answering import Written, generated, messages, translated, without_llm
-from rag_nodes.query.engine_prompts import MODULE, NAMES, EnginePrompts, check_names
-from rag_nodes.query.options import DEFAULT_TOP_K, QueryOptions
+from rag_nodes.query.answering import Answering, answer_of, messages
+from rag_nodes.query.events import Retrieved
+from rag_nodes.query.options import QueryOptions
 from rag_nodes.query.preparing import Preparation, Prepared, check_question
+from rag_nodes.query.prompts import MODULE, NAMES, EnginePrompts, check_names
 from rag_nodes.query.responses import astreaming_response, response_of, streaming_response
 from rag_nodes.query.retriever import RagNodesRetriever
-from rag_nodes.query.streaming import GrowingAnswer, retrieved, whole
-from rag_nodes.query.types import Answer
-from rag_nodes.query.usage import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
     from contextlib import AbstractContextManager
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
-    from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+    from llama_index.core.base.llms.types import ChatResponse
     from llama_index.core.base.response.schema import RESPONSE_TYPE
     from llama_index.core.callbacks import CallbackManager
     from llama_index.core.llms import LLM
@@ -38,11 +35,10 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.query.events import Event
     from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
-    from rag_nodes.store import SearchMode, Store
+    from rag_nodes.query.types import Answer
+    from rag_nodes.store import Store
 
     Vector = Sequence[float] | QuestionVector
-
-__all__ = ["DEFAULT_TOP_K", "RagNodesQueryEngine", "ask"]
 
 
 class RagNodesQueryEngine(BaseQueryEngine):
@@ -63,21 +59,16 @@ class RagNodesQueryEngine(BaseQueryEngine):
             LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
         llm: any LLM of LlamaIndex, likewise.
         parser_name: for display.
-        budget: context tokens, the same for every parser; None for no limit.
-        top_k: chunks per question; None for as many as fit the budget.
-        mode: "hybrid", "dense" or "sparse".
         document_ids: search only these documents; None for all.
         prompt: template with `{context}` and `{question}`; None for that of `models`.
-        similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all.
-        options: more to choose; wins over `budget`, `top_k`, `mode` and `similarity_cutoff`.
+        options: how much is retrieved, in which way, and what is read of it.
         vectors: embeddings of questions, where several engines share them; None for its own.
         streaming: `query` and `aquery` give LlamaIndex's streaming responses.
         callback_manager: hears of questions, searches, answers and the requests to the models;
             None for LlamaIndex's `Settings.callback_manager`.
 
     Raises:
-        ConfigurationError: budget or top_k is below 1, or `models` stands next to `embed_model`
-            or `llm`.
+        ConfigurationError: `models` stands next to `embed_model` or `llm`.
     """
 
     def __init__(  # noqa: PLR0913 - options of one engine, all but two with defaults
@@ -89,21 +80,15 @@ class RagNodesQueryEngine(BaseQueryEngine):
         embed_model: BaseEmbedding | str | None = None,
         llm: LLM | str | None = None,
         parser_name: str = "",
-        budget: int | None = 1500,
-        top_k: int | None = None,
-        mode: SearchMode = "hybrid",
         document_ids: Sequence[str] | None = None,
         prompt: str | None = None,
-        similarity_cutoff: float | None = None,
         options: QueryOptions | None = None,
         vectors: QuestionVectors | None = None,
         streaming: bool = False,
         callback_manager: CallbackManager | None = None,
     ) -> None:
         super().__init__(callback_manager=callback_manager or Settings.callback_manager)
-        self.options = options or QueryOptions(
-            budget=budget, top_k=top_k, mode=mode, similarity_cutoff=similarity_cutoff
-        )
+        self.options = options or QueryOptions()
         chosen = settled(models, embed_model, llm)
         self._prompts = EnginePrompts(replace(chosen, prompt=prompt or chosen.prompt))
         self.parser_name = parser_name
@@ -124,14 +109,9 @@ class RagNodesQueryEngine(BaseQueryEngine):
         """What embeds and answers, with the prompts of the next answer."""
         return self._prompts.models
 
-    @property
-    def budget(self) -> int | None:
-        """Context tokens; None for no limit."""
-        return self.options.budget
-
     @tracing.dispatcher.span
     def answer(self, question: str, *, question_vector: Vector | None = None) -> Answer:
-        """Answer a question.
+        """Answer a question: what the last event of `stream` brings, asked for at once.
 
         Args:
             question: in the user's words.
@@ -147,9 +127,8 @@ class RagNodesQueryEngine(BaseQueryEngine):
         with self.callback_manager.as_trace("query"):
             prepared = self._preparation.run(question, question_vector, self.models)
             with tracing.writing(self.callback_manager, question) as ended:
-                with prepared.clock("answer"):
-                    written = self._written(prepared)
-                answer = self._assembled(prepared, written)
+                *_, last = self._events(prepared, whole=True)
+                answer = answer_of(last)
                 ended(answer)
         return answer
 
@@ -160,9 +139,8 @@ class RagNodesQueryEngine(BaseQueryEngine):
         with self.callback_manager.as_trace("query"):
             prepared = await self._preparation.arun(question, question_vector, self.models)
             with tracing.writing(self.callback_manager, question) as ended:
-                with prepared.clock("answer"):
-                    written = await self._awritten(prepared)
-                answer = self._assembled(prepared, written)
+                *_, last = [event async for event in self._aevents(prepared, whole=True)]
+                answer = answer_of(last)
                 ended(answer)
         return answer
 
@@ -176,129 +154,75 @@ class RagNodesQueryEngine(BaseQueryEngine):
             RagNodesError: while iterating: as `answer`, for what fails before the LLM is asked.
         """
         check_question(question)
-        return self._events(question, question_vector)
+        return self._stream(question, question_vector)
 
     def astream(
         self, question: str, *, question_vector: Vector | None = None
     ) -> AsyncGenerator[Event]:
         """Like `stream`, without blocking the event loop."""
         check_question(question)
-        return self._aevents(question, question_vector)
+        return self._astream(question, question_vector)
 
-    def _events(self, question: str, vector: Vector | None) -> Generator[Event]:
-        prepared = self._preparation.run(question, vector, self.models)
-        yield retrieved(prepared)
-        tracing.begun(question)
+    def _stream(self, question: str, vector: Vector | None) -> Generator[Event]:
+        yield from self._events(self._preparation.run(question, vector, self.models))
+
+    async def _astream(self, question: str, vector: Vector | None) -> AsyncGenerator[Event]:
+        prepared = await self._preparation.arun(question, vector, self.models)
+        async with aclosing(self._aevents(prepared)) as events:
+            async for event in events:
+                yield event
+
+    def _events(self, prepared: Prepared, *, whole: bool = False) -> Generator[Event]:
+        """The events of one answer; `whole` has the LLM write all of it before any arrives."""
+        yield Retrieved(prepared.packed.hits, prepared.packed.sources)
+        tracing.begun(prepared.question)
+        answering = Answering(prepared, self.options)
         if not prepared.prompt:
-            with self._starting(prepared), prepared.clock("answer"):
-                written = self._without_llm(prepared)
-            yield from whole(prepared, written, self._finished)
+            with self._starting(prepared, whole=whole):
+                written = answering.without_llm()
+            yield from answering.told(written)
             return
-        growing = self._growing(prepared)
         try:
-            with self._starting(prepared):
-                begun = _llm(prepared).stream_chat(_messages(prepared))
+            with self._starting(prepared, whole=whole):
+                begun = _asked(prepared, whole=whole)
             with closing(begun) as pieces:
                 for piece in pieces:
-                    yield from growing.grow(piece)
+                    yield from answering.grow(piece)
         except Exception as error:  # noqa: BLE001 - any LlamaIndex LLM, each with its own errors
-            yield growing.failed(error)
+            yield answering.failed(error)
             return
-        yield from growing.end()
+        yield from answering.end()
 
-    async def _aevents(self, question: str, vector: Vector | None) -> AsyncGenerator[Event]:
-        prepared = await self._preparation.arun(question, vector, self.models)
-        yield retrieved(prepared)
-        tracing.begun(question)
+    async def _aevents(self, prepared: Prepared, *, whole: bool = False) -> AsyncGenerator[Event]:
+        """Like `_events`, without blocking the event loop."""
+        yield Retrieved(prepared.packed.hits, prepared.packed.sources)
+        tracing.begun(prepared.question)
+        answering = Answering(prepared, self.options)
         if not prepared.prompt:
-            with self._starting(prepared), prepared.clock("answer"):
-                written = await asyncio.to_thread(self._without_llm, prepared)
-            for event in whole(prepared, written, self._finished):
+            with self._starting(prepared, whole=whole):
+                written = await asyncio.to_thread(answering.without_llm)
+            for event in answering.told(written):
                 yield event
             return
-        growing = self._growing(prepared)
         try:
-            with self._starting(prepared):
-                begun = await _llm(prepared).astream_chat(_messages(prepared))
+            with self._starting(prepared, whole=whole):
+                begun = await _aasked(prepared, whole=whole)
             async with aclosing(begun) as pieces:
                 async for piece in pieces:
-                    for event in growing.grow(piece):
+                    for event in answering.grow(piece):
                         yield event
         except Exception as error:  # noqa: BLE001 - any LlamaIndex LLM, each with its own errors
-            yield growing.failed(error)
+            yield answering.failed(error)
             return
-        for event in growing.end():
+        for event in answering.end():
             yield event
 
-    def _starting(self, prepared: Prepared) -> AbstractContextManager[None]:
+    def _starting(self, prepared: Prepared, *, whole: bool) -> AbstractContextManager[None]:
+        """What callbacks see of a stream; `answer` tells them of a whole one itself."""
+        if whole:
+            return nullcontext()
         hits = prepared.packed.hits
         return tracing.starting(self.callback_manager, prepared.question, hits)
-
-    def _growing(self, prepared: Prepared) -> GrowingAnswer:
-        return GrowingAnswer(prepared, self.options.prices, self._finished)
-
-    def _finished(self, prepared: Prepared, written: Written) -> Answer:
-        """The answer at the end of a stream."""
-        answer = self._assembled(prepared, written)
-        tracing.ended(answer)
-        return answer
-
-    def _without_llm(self, prepared: Prepared) -> Written:
-        only = self.options.retrieval_only
-        return without_llm(prepared.question, prepared.packed, retrieval_only=only)
-
-    def _written(self, prepared: Prepared) -> Written:
-        if not prepared.prompt:
-            return self._without_llm(prepared)
-        try:
-            response = _llm(prepared).chat(_messages(prepared))
-        except Exception as error:
-            raise translated(error, prepared.models) from error
-        return self._generated(prepared, response)
-
-    async def _awritten(self, prepared: Prepared) -> Written:
-        if not prepared.prompt:
-            return await asyncio.to_thread(self._without_llm, prepared)
-        try:
-            response = await _llm(prepared).achat(_messages(prepared))
-        except Exception as error:
-            raise translated(error, prepared.models) from error
-        return self._generated(prepared, response)
-
-    def _generated(self, prepared: Prepared, response: ChatResponse) -> Written:
-        text, models = response.message.content or "", prepared.models
-        name, prices = models.answer_name, self.options.prices
-        read = models.system_prompt + prepared.prompt
-        usage = usage_of(response, read, text, model=name, prices=prices)
-        return generated(text, prepared.packed, models, usage)
-
-    def _assembled(self, prepared: Prepared, written: Written) -> Answer:
-        packed, models = prepared.packed, prepared.models
-        return Answer(
-            question=prepared.question,
-            text=written.text,
-            kind=written.kind,
-            citations=written.citations,
-            unknown_sources=written.unknown_sources,
-            hits=packed.hits,
-            sources=packed.sources,
-            left_out=packed.left_out,
-            left_out_tokens=packed.left_out_tokens,
-            cut=packed.cut is not None,
-            context_tokens=packed.tokens,
-            budget=prepared.budget,
-            seconds=dict(prepared.clock.seconds),
-            embedding_model=models.embedding_name,
-            answer_model=models.answer_name,
-            widening=prepared.widening,
-            cached=prepared.embedded.cached,
-            embedding_tokens=prepared.embedded.tokens,
-            embedding_cost=cost_of(
-                prepared.embedded.tokens, 0, models.embedding_name, self.options.prices
-            ),
-            marks=written.marks,
-            **written.usage._asdict(),
-        )
 
     def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         question, vector = query_bundle.query_str, query_bundle.embedding
@@ -334,15 +258,27 @@ class RagNodesQueryEngine(BaseQueryEngine):
         check_names(prompts_dict, NAMES)
 
 
-def _llm(prepared: Prepared) -> Any:
-    return prepared.models.llm
+def _asked(prepared: Prepared, *, whole: bool) -> Generator[ChatResponse]:
+    """What an LLM writes; a whole answer is one piece."""
+    llm: Any = prepared.models.llm
+    sent = messages(prepared.models.system_prompt, prepared.prompt)
+    return (piece for piece in [llm.chat(sent)]) if whole else llm.stream_chat(sent)
 
 
-def _messages(prepared: Prepared) -> list[ChatMessage]:
-    return messages(prepared.models.system_prompt, prepared.prompt)
+async def _aasked(prepared: Prepared, *, whole: bool) -> AsyncGenerator[ChatResponse]:
+    llm: Any = prepared.models.llm
+    sent = messages(prepared.models.system_prompt, prepared.prompt)
+    if whole:
+        return _only(await llm.achat(sent))
+    begun: AsyncGenerator[ChatResponse] = await llm.astream_chat(sent)
+    return begun
 
 
-def ask(question: str, *, store: Store, collection: str, **options: Any) -> Answer:
-    """Answer one question; `options` are those of `RagNodesQueryEngine`."""
-    engine = RagNodesQueryEngine(store=store, collection=collection, **options)
+async def _only(piece: ChatResponse) -> AsyncGenerator[ChatResponse]:
+    yield piece
+
+
+def ask(question: str, *, store: Store, collection: str, **arguments: Any) -> Answer:
+    """Answer one question; the other arguments are those of `RagNodesQueryEngine`."""
+    engine = RagNodesQueryEngine(store=store, collection=collection, **arguments)
     return engine.answer(question)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.query.checks import (
-    check_choice,
-    check_number,
-    check_prices,
-    check_texts,
-    check_type,
-    check_whole,
-)
 from rag_nodes.query.expansion import EXPANSIONS, Expand
 from rag_nodes.query.steps import STEP_WORDS
 from rag_nodes.store.filters import Filter
@@ -91,21 +85,17 @@ class QueryOptions:
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything is asked."""
         for name in ("budget", "top_k", "context_window"):
-            check_whole(name, getattr(self, name), least=1)
-        check_number("similarity_cutoff", self.similarity_cutoff, least=-1, most=1)
-        check_number("step_factor", self.step_factor, least=1)
-        check_number("cache_ttl_hours", self.cache_ttl_hours, least=0)
+            check_whole(name, getattr(self, name), minimum=1)
+        _check_number("similarity_cutoff", self.similarity_cutoff, minimum=-1, maximum=1)
+        _check_number("step_factor", self.step_factor, minimum=1)
+        _check_number("cache_ttl_hours", self.cache_ttl_hours, minimum=0)
         for name, choices in _CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
-        check_texts("step_words", self.step_words)
-        check_prices(self.prices)
-        check_type("filter", self.filter, Filter)
-        check_type("retrieval_only", self.retrieval_only, bool)
-        if not (self.rerank is None or callable(self.rerank) or _reranks(self.rerank)):
-            raise ConfigurationError(
-                f"rerank must be a function of question and hits, or a LlamaIndex postprocessor, "
-                f"not {self.rerank!r}"
-            )
+            _check_choice(name, getattr(self, name), choices)
+        _check_texts("step_words", self.step_words)
+        _check_prices(self.prices)
+        _check_type("filter", self.filter, Filter)
+        _check_type("retrieval_only", self.retrieval_only, bool)
+        _check_rerank(self.rerank)
 
     def chunks(self, *, widened: bool) -> int:
         """Chunks to retrieve at most; a budget alone takes as many candidates as may fit it."""
@@ -124,8 +114,77 @@ class QueryOptions:
         return round(self.budget * self.factor)
 
 
-def _reranks(value: object) -> bool:
-    return callable(getattr(value, "postprocess_nodes", None))
+def check_whole(name: str, value: object, *, minimum: int) -> None:
+    """A whole number from `minimum` up, or None.
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    if value is None:
+        return
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ConfigurationError(f"{name} must be a whole number, not {value!r}")
+    if int(value) < minimum:
+        raise ConfigurationError(f"{name} must be at least {minimum}, not {value}")
+
+
+def _check_number(
+    name: str, value: object, *, minimum: float, maximum: float | None = None
+) -> None:
+    """A finite number within bounds, or None."""
+    if value is None:
+        return
+    if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
+        raise ConfigurationError(f"{name} must be a number, not {value!r}")
+    if float(value) < minimum or (maximum is not None and float(value) > maximum):
+        bounds = f"at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
+        raise ConfigurationError(f"{name} must be {bounds}, not {value}")
+
+
+def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        listed = f"{', '.join(choices[:-1])} or {choices[-1]}"
+        raise ConfigurationError(f"unknown {name} {value!r}; choose {listed}")
+
+
+def _check_texts(name: str, value: object) -> None:
+    """Several texts; a single one would be taken for its letters."""
+    if not (
+        isinstance(value, Collection)
+        and not isinstance(value, str | bytes)
+        and all(isinstance(one, str) for one in value)
+    ):
+        raise ConfigurationError(f"{name} must be a list of texts, not {value!r}")
+
+
+def _check_prices(value: object) -> None:
+    """US dollars read and written by name of a model."""
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"prices must map names of models to two numbers, not {value!r}")
+    for model, pair in value.items():
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:  # noqa: PLR2004
+            raise ConfigurationError(
+                f"prices of {model!r} must be dollars per million tokens read and written, such "
+                f"as (0.15, 0.6), not {pair!r}"
+            )
+        for dollars in pair:
+            if dollars is None:
+                raise ConfigurationError(f"prices of {model!r} must be numbers, not {pair!r}")
+            _check_number(f"prices of {model!r}", dollars, minimum=0)
+
+
+def _check_type(name: str, value: object, wanted: type) -> None:
+    if value is not None and not isinstance(value, wanted):
+        raise ConfigurationError(f"{name} must be a {wanted.__name__}, not {value!r}")
+
+
+def _check_rerank(value: object) -> None:
+    known = callable(value) or callable(getattr(value, "postprocess_nodes", None))
+    if value is not None and not known:
+        raise ConfigurationError(
+            f"rerank must be a function of question and hits, or a LlamaIndex postprocessor, not "
+            f"{value!r}"
+        )
 
 
 QUERY_PRESETS: dict[str, QueryOptions] = {

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME, TITLE
-from rag_nodes.query.citations import pages_of
-from rag_nodes.query.places import document_of, span_of
+from rag_nodes.query.places import document_of, pages_of, span_of
 from rag_nodes.query.types import Excerpt, Hit, Source
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span
@@ -66,7 +65,7 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
     ranked = [passage_of(hit) for hit in hits]
     filled = fill(ranked, budget)
     read = [
-        _Read(hit, passage, parts)
+        _ReadHit(hit, passage, parts)
         for hit, passage, parts in zip(hits, ranked, filled.parts, strict=False)
     ]
     cut = hits[len(read) - 1] if filled.cut else None
@@ -84,7 +83,7 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
     )
 
 
-class _Read(NamedTuple):
+class _ReadHit(NamedTuple):
     """A hit and what is read because of it; no parts where hits before it hold its text."""
 
     hit: Hit
@@ -107,7 +106,7 @@ def passage_of(hit: Hit) -> Ranked:
     return Ranked(document_of(node), span, node.text, core)
 
 
-def _sources(read: Sequence[_Read]) -> tuple[Source, ...]:
+def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
     """Numbered sources: one per page of a file, or per section where there are no pages (S4-14).
 
     They are numbered by their best hit; the text inside one is in document order.

@@ -1,10 +1,18 @@
-"""Where nodes lie, for what joins those that overlap."""
+"""Where nodes lie in their documents: characters, pages, headings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.metadata import SOURCE
+from rag_nodes.metadata import (
+    HEADING_PATH,
+    HEADINGS_INSIDE,
+    PAGE_END,
+    PAGE_LABEL,
+    PAGE_START,
+    SOURCE,
+)
+from rag_nodes.text.pages import PageMap
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
@@ -22,3 +30,32 @@ def span_of(node: TextNode) -> Span | None:
     if start is None or end is None or end - start != len(node.text):
         return None
     return Span(start, end)
+
+
+def headings_of(node: TextNode, start: int) -> tuple[str, ...]:
+    """Headings above an offset inside a node, outermost first."""
+    path = node.metadata.get(HEADING_PATH) or ()
+    if start and node.start_char_idx is not None:
+        for offset, inner in node.metadata.get(HEADINGS_INSIDE) or ():
+            if offset <= node.start_char_idx + start:
+                path = inner
+    return tuple(path)
+
+
+def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | None]:
+    """First and last page of some characters of a node."""
+    pages = PageMap.of(node.metadata)
+    if pages is None:
+        page = _foreign_page(node.metadata.get(PAGE_LABEL))
+        return page, page
+    if node.start_char_idx is None:
+        first = int(node.metadata[PAGE_START])
+        return first, int(node.metadata.get(PAGE_END) or first)
+    found = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
+    return found[PAGE_START], found[PAGE_END]
+
+
+def _foreign_page(label: object) -> int | None:
+    """The page that a reader of LlamaIndex notes: documents are pages there, named as printed."""
+    text = str(label or "")
+    return int(text) if text.isascii() and text.isdecimal() and int(text) > 0 else None

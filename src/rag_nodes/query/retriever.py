@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
     from rag_nodes.models import Models
-    from rag_nodes.store import Hit, SearchMode, Store
+    from rag_nodes.store import Hit, Store
 
 
 class RagNodesRetriever(BaseRetriever):
@@ -43,27 +43,21 @@ class RagNodesRetriever(BaseRetriever):
         models: embeds the question; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
             LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
-        top_k: chunks per question.
-        mode: "hybrid", "dense" or "sparse".
         document_ids: search only these documents; None for all.
-        similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all (C9).
-        options: more to choose; wins over `top_k`, `mode` and `similarity_cutoff` where given.
+        options: how much is retrieved, and in which way.
         vectors: embeddings of questions, where several retrievers share them; None for its own.
         callback_manager: hears of searches, and of the requests to the embedding model; None for
             LlamaIndex's `Settings.callback_manager`.
     """
 
-    def __init__(  # noqa: PLR0913 - options of one retriever, all but two with defaults
+    def __init__(
         self,
         *,
         store: Store,
         collection: str,
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,
-        top_k: int = CANDIDATES,
-        mode: SearchMode = "hybrid",
         document_ids: Sequence[str] | None = None,
-        similarity_cutoff: float | None = None,
         options: QueryOptions | None = None,
         vectors: QuestionVectors | None = None,
         callback_manager: CallbackManager | None = None,
@@ -74,9 +68,7 @@ class RagNodesRetriever(BaseRetriever):
         self.models = settled(models, embed_model)
         connect(self.callback_manager, self.models)
         self.document_ids = document_ids
-        self.options = options or QueryOptions(
-            top_k=top_k, mode=mode, similarity_cutoff=similarity_cutoff
-        )
+        self.options = options or QueryOptions()
         self.vectors = vectors or QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
 
     @property

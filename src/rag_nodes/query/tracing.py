@@ -76,14 +76,12 @@ def retrieving(
 @contextmanager
 def writing(manager: CallbackManager, question: str) -> Generator[Callable[[Answer], None]]:
     """The making of an answer from what was found; call what it gives with the answer."""
-    begun(question)
     payload: dict[str, Any] = {EventPayload.QUERY_STR: question}
     with manager.as_trace("query"), manager.event(CBEventType.SYNTHESIZE, payload=payload) as event:
 
         def written(answer: Answer) -> None:
             if _heard(manager):
                 event.on_end(payload={EventPayload.RESPONSE: response_of(answer)})
-                ended(answer)
 
         yield written
 

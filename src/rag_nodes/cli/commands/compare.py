@@ -113,8 +113,8 @@ def _announce(session: Session, comparison: "Comparison", question: str) -> None
             header_view(
                 question,
                 comparison.models.describe(),
-                budget=comparison.budget,
-                top_k=comparison.top_k,
+                budget=comparison.options.budget,
+                top_k=comparison.options.top_k,
             )
         )
 
