@@ -10,7 +10,7 @@ from strategies import TEXTS
 
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.pages import PageMap
-from rag_nodes.text.spans import Span, merge, trimmed, trimmed_lines
+from rag_nodes.text.spans import Span, merge, trimmed
 
 
 def test_spans_know_length_overlap_and_union() -> None:
@@ -25,10 +25,9 @@ def test_merging_joins_what_touches() -> None:
     assert merge([Span(5, 7), Span(0, 2), Span(2, 4)]) == [Span(0, 4), Span(5, 7)]
 
 
-def test_trimming_keeps_the_indentation_of_a_first_line_only_when_asked() -> None:
+def test_trimming_leaves_no_blank_at_either_end() -> None:
     text = "\n\n    code\n  "
     assert trimmed(text, 0, len(text)) == Span(6, 10)
-    assert trimmed_lines(text, 0, len(text)) == Span(2, 10)
     assert trimmed("   ", 0, 3).length == 0
 
 
@@ -37,6 +36,16 @@ def test_pages_are_counted_from_one_and_empty_pages_count() -> None:
     assert [pages.page_of(offset) for offset in (0, 9, 10, 24, 25, 99)] == [1, 1, 3, 3, 4, 4]
     assert pages.breaks_within(5, 30) == [10, 10, 25]
     assert pages.breaks_within(10, 25) == []
+
+
+def test_the_text_of_a_page_ends_where_the_next_one_starts() -> None:
+    pages = PageMap([0, 10, 10, 25])
+    assert [pages.span(page, page, 40) for page in (1, 2, 3, 4)] == [
+        (0, 10), (10, 10), (10, 25), (25, 40),
+    ]  # fmt: skip
+    assert pages.span(2, 9, 40) == (10, 40)
+    assert pages.span(5, 9, 40) is None
+    assert pages.span(0, 1, 40) is None
 
 
 def test_unsorted_page_starts_are_refused() -> None:

@@ -209,7 +209,12 @@ class SpanNodeParser(NodeParser):
         return [text[cut.start : cut.end] for cut in self.spans(self._source(text))]
 
     def _source(
-        self, text: str, title: str = "", text_format: Format | None = None, address: str = ""
+        self,
+        text: str,
+        title: str = "",
+        text_format: Format | None = None,
+        address: str = "",
+        page_breaks: Sequence[int] = (),
     ) -> SourceText:
         return SourceText(
             text,
@@ -218,6 +223,7 @@ class SpanNodeParser(NodeParser):
             language=self.language,
             text_format=text_format,
             address=address,
+            page_breaks=page_breaks,
         )
 
     def _parse_nodes(
@@ -257,6 +263,7 @@ class SpanNodeParser(NodeParser):
             str(node.metadata.get(keys.TITLE) or ""),
             format_in(node.metadata, text),
             keys.web_address(node.metadata),
+            origin.breaks_within(0, len(text)),
         )
 
     def _build(self, origin: Origin, source: SourceText, cuts: Iterable[Cut]) -> list[TextNode]:

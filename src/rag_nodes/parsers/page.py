@@ -8,7 +8,6 @@ from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.origins import Origin
 from rag_nodes.parsers.sharing import table_header
 from rag_nodes.parsers.sizes import LEAST_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
@@ -41,33 +40,15 @@ class PageNodeParser(SpanNodeParser):
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Pages, and the parts of long ones."""
         packer = source.packer
-        breaks = source.breaks if isinstance(source, _PagedText) else ()
-        pages = list(_pages(source.text, breaks))
-        for page in pages:
+        for page in _pages(source.text, source.page_breaks):
             parts = list(packer.pieces(page, self.chunk_size))
             for number, span in enumerate(parts, 1):
                 facts = dict(table_header(packer, span.start))
                 if len(parts) > 1:
                     facts |= {keys.PART: number, keys.PARTS: len(parts)}
-                elif not breaks:
+                elif not source.page_breaks:
                     facts[keys.WHOLE_DOCUMENT] = True
                 yield Cut(*span, facts)
-
-    def _source_of(self, origin: Origin) -> SourceText:
-        source = super()._source_of(origin)
-        return _PagedText(source, origin.breaks_within(0, len(source.text)))
-
-
-class _PagedText(SourceText):
-    """A text that knows where its pages after the first one start.
-
-    Attributes:
-        breaks: sorted offsets.
-    """
-
-    def __init__(self, source: SourceText, breaks: Sequence[int]) -> None:
-        vars(self).update(vars(source))
-        self.breaks = breaks
 
 
 def _pages(text: str, breaks: Sequence[int]) -> Iterator[Span]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -40,6 +40,8 @@ class SourceText:
         language: ISO 639-1 code for sentence rules, or "auto".
         text_format: what marks its structure; None to judge by the text.
         address: URL of the page of a website that it is, "" for any other document.
+        page_breaks: sorted offsets at which its pages after the first start; none where it has
+            no pages.
     """
 
     def __init__(
@@ -51,11 +53,13 @@ class SourceText:
         language: str,
         text_format: Format | None = None,
         address: str = "",
+        page_breaks: Sequence[int] = (),
     ) -> None:
         self.text = text
         self.text_format = text_format or format_of(text)
         self.title = title
         self.address = address
+        self.page_breaks = page_breaks
         self.encoding = encoding
         self._language = language
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 from rag_nodes import metadata as keys
+from rag_nodes.text.spans import Span
 
 
 class PageMap:
@@ -47,6 +48,20 @@ class PageMap:
     def page_of(self, offset: int) -> int:
         """Page that holds the character at `offset`, counted from 1."""
         return max(1, self.before + bisect_right(self.starts, offset))
+
+    def span(self, first: int, last: int, length: int) -> Span | None:
+        """The text of pages `first` to `last`; None where there is no page `first`.
+
+        Args:
+            first: counted from 1.
+            last: not before `first`; the last page there is, where it is beyond.
+            length: of the text.
+        """
+        first, last = first - self.before, last - self.before
+        if not 0 < first <= len(self.starts):
+            return None
+        end = self.starts[last] if last < len(self.starts) else length
+        return Span(self.starts[first - 1], end)
 
     def breaks_within(self, start: int, end: int) -> list[int]:
         """Offsets inside `start:end`, the first character apart, at which another page starts.

@@ -38,16 +38,6 @@ def trimmed(text: str, start: int, end: int) -> Span:
     return Span(start + len(piece) - len(piece.lstrip()), start + len(stripped))
 
 
-def trimmed_lines(text: str, start: int, end: int) -> Span:
-    """Like `trimmed`, but keeps the indentation of the first line, which Markdown code needs."""
-    span = trimmed(text, start, end)
-    if span.end == span.start:
-        return span
-    line_start = max(text.rfind("\n", start, span.start), text.rfind("\r", start, span.start)) + 1
-    first = max(line_start, start)
-    return Span(first if text[first : span.start].strip(" \t") == "" else span.start, span.end)
-
-
 def with_indentation(text: str, low: int, start: int) -> int:
     """`start` moved back over the blanks its line begins with, but not below `low`.
 

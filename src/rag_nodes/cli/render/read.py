@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.cli.render.text import clean, counted, facts, one_line, plain, seconds
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
-    PAGE_STARTS,
     READ_WARNINGS,
     SOURCE,
     TEXT_FORMAT,
@@ -18,6 +17,7 @@ from rag_nodes.metadata import (
     TOTAL_PAGES,
     display_name,
 )
+from rag_nodes.text.pages import PageMap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,11 +78,9 @@ class Shown:
         """The part of a document that was asked for; None where it has no such page."""
         if wanted is None:
             return cls(path, document, 0, len(document.text), took)
-        starts = document.metadata.get(PAGE_STARTS) or ()
-        if wanted.first > len(starts):
-            return None
-        end = starts[wanted.last] if wanted.last < len(starts) else len(document.text)
-        return cls(path, document, starts[wanted.first - 1], end, took)
+        pages = PageMap.of(document.metadata)
+        span = pages and pages.span(wanted.first, wanted.last, len(document.text))
+        return cls(path, document, *span, took) if span else None
 
     @property
     def text(self) -> str:
@@ -91,8 +89,6 @@ class Shown:
 
     def page_of(self, offset: int) -> int | None:
         """Page of an offset of the document; None where the format has none."""
-        from rag_nodes.text.pages import PageMap
-
         pages = PageMap.of(self.document.metadata)
         return pages.page_of(offset) if pages else None
 
