@@ -97,7 +97,7 @@ def read_firecrawl(
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _CrawledPage:
     """A page that has all it needs."""
 
     where: str
@@ -124,7 +124,7 @@ def _further_urls(
     return further
 
 
-def _pages(path: Path, limits: Limits, about: dict[str, Any]) -> Iterator[_Page | ReadError]:
+def _pages(path: Path, limits: Limits, about: dict[str, Any]) -> Iterator[_CrawledPage | ReadError]:
     found = False
     try:
         for raw in raw_pages(path, about):
@@ -142,7 +142,7 @@ def _pages(path: Path, limits: Limits, about: dict[str, Any]) -> Iterator[_Page 
         )
 
 
-def _checked(path: Path, raw: RawPage, limits: Limits) -> _Page | ReadError:
+def _checked(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage | ReadError:
     """The page, or the first thing that is wrong with it."""
     try:
         return _page(path, raw, limits)
@@ -150,7 +150,7 @@ def _checked(path: Path, raw: RawPage, limits: Limits) -> _Page | ReadError:
         return error
 
 
-def _page(path: Path, raw: RawPage, limits: Limits) -> _Page:
+def _page(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage:
     where = raw.where
     if isinstance(raw.value, ValueError):
         raise CorruptFileError(path, f"{where}: {raw.value}", _CRAWL_AGAIN)
@@ -172,7 +172,7 @@ def _page(path: Path, raw: RawPage, limits: Limits) -> _Page:
         raise FileTooLargeError(path, f"{where}.{name}: {error.reason}") from None
     is_html = name != "markdown" and _HTML.match(text) is not None
     links = _texts(_first(page, _LINKS))
-    return _Page(where, url, text, is_html, metadata, links, _digest(text))
+    return _CrawledPage(where, url, text, is_html, metadata, links, _digest(text))
 
 
 def _is_address(url: object) -> bool:
@@ -221,7 +221,7 @@ def _wrong(path: Path, where: str, wanted: str, found: object) -> ReadError:
 
 
 def _reading(
-    path: Path, page: _Page, further: dict[str, None], about: dict[str, Any]
+    path: Path, page: _CrawledPage, further: dict[str, None], about: dict[str, Any]
 ) -> Reading | ReadError:
     try:
         read = _from_html(path, page) if page.is_html else _markdown(page)
@@ -237,11 +237,11 @@ def _reading(
     )
 
 
-def _markdown(page: _Page) -> Reading:
+def _markdown(page: _CrawledPage) -> Reading:
     return Reading(text=page.text, text_format=Format.MARKDOWN)
 
 
-def _facts(page: _Page, about: dict[str, Any]) -> dict[str, Any]:
+def _facts(page: _CrawledPage, about: dict[str, Any]) -> dict[str, Any]:
     """What page and crawl say beside the text (S1-02 to S1-04)."""
     language = _one_text(page.metadata.get("language")) or ""
     facts = {
@@ -255,7 +255,7 @@ def _facts(page: _Page, about: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value not in (None, "", [])}
 
 
-def _from_html(path: Path, page: _Page) -> Reading:
+def _from_html(path: Path, page: _CrawledPage) -> Reading:
     try:
         read = reading_of_html(page.text, base=page.url)
     except RecursionError:

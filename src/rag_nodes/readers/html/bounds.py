@@ -84,7 +84,7 @@ def bounded(html: str, deepest: int) -> tuple[str, tuple[str, ...]]:
     Returns:
         The page, and warnings where elements were too deep or the page breaks off.
     """
-    page = _Page(html, deepest)
+    page = _Simplifier(html, deepest)
     return "".join(page.pieces()), tuple(page.warnings())
 
 
@@ -93,7 +93,7 @@ def too_deep(levels: int) -> str:
     return f"elements nested over {levels} levels deep were read as plain text"
 
 
-class _Page:
+class _Simplifier:
     """One pass over a page."""
 
     def __init__(self, html: str, deepest: int) -> None:

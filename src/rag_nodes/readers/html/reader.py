@@ -89,7 +89,7 @@ def reading_of_html(html: str, *, main_content: bool = True, base: str | None = 
         raise MissingExtraError("markdownify", "html") from error
 
     simple, warnings = bounded(html.translate(_SEPARATORS), html_tree.DEEPEST)
-    soup = html_tree.Page(simple)
+    soup = html_tree.HtmlPage(simple)
     title, description = _head(soup)
     warnings = tuple(dict.fromkeys((*warnings, *html_tree.flatten(soup))))
     html_tree.drop_what_is_not_read(soup)

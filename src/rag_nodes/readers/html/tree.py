@@ -172,7 +172,7 @@ class _FindsInOrder(Tag):
         raise ValueError("not a child of this element")
 
 
-class Page(_FindsInOrder, BeautifulSoup):
+class HtmlPage(_FindsInOrder, BeautifulSoup):
     """A tree in which end tags may be missing, as HTML allows and Python's parser does not know.
 
     Without this every `<p>` or `<li>` of an old page would be nested in the one before.

@@ -20,7 +20,7 @@ from rag_nodes.errors import (
     ReadError,
     ReadMemoryError,
 )
-from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, Page
+from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
 from rag_nodes.readers.pdf.links import with_links
 from rag_nodes.readers.pdf.tables import find_grids, with_tables
 
@@ -87,7 +87,7 @@ def extract(path: Path, limits: Limits) -> Extracted:
 def _extract(pymupdf: ModuleType, document: Any, path: Path, limits: Limits) -> Extracted:
     # Images stay out: with them extraction is ten times slower. Ligatures are spelled out.
     flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
-    pages: list[Page] = []
+    pages: list[PdfPage] = []
     failures: dict[int, str] = {}
     silent: list[int] = []
     characters = 0
@@ -97,12 +97,12 @@ def _extract(pymupdf: ModuleType, document: Any, path: Path, limits: Limits) -> 
             lines = _with_structure(page, _page_lines(page.get_text("dict", flags=flags)), flags)
             if not lines and page.get_images():
                 silent.append(index + 1)
-            pages.append(Page(height=page.rect.height, lines=lines))
+            pages.append(PdfPage(height=page.rect.height, lines=lines))
         except Exception as error:  # MuPDF raises classes of its own per page
             if is_out_of_memory(error):
                 raise ReadMemoryError(path) from error
             failures[index + 1] = first_line(error)
-            pages.append(Page(height=0.0, lines=()))
+            pages.append(PdfPage(height=0.0, lines=()))
         characters += sum(len(line.text) for line in pages[-1].lines)
         limits.check_characters(path, characters)
     _check_text(document, path, characters, failures)
@@ -144,7 +144,7 @@ def _check_text(document: Any, path: Path, characters: int, failures: dict[int, 
 
 
 def _warnings(
-    document: Any, pages: list[Page], failures: dict[int, str], silent: list[int]
+    document: Any, pages: list[PdfPage], failures: dict[int, str], silent: list[int]
 ) -> Iterator[str]:
     if document.is_repaired:
         yield "the file was damaged and has been repaired; parts may be missing"

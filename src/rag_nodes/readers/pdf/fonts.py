@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_nodes.readers.pdf.layout import Heading, Line, Measures, Page, rounded
+from rag_nodes.readers.pdf.layout import Line, Measures, PageHeading, PdfPage, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,22 +37,22 @@ _DECIMAL = re.compile(r"\d+(?:\.\d+)*")
 _BULLET = re.compile("[•‣▪◦●○■□\u2013\u2014*·-]\\s")
 _LETTERS = re.compile(r"[^\W\d_]")
 
-Style = tuple[float, bool]
+FontStyle = tuple[float, bool]
 """Font size to half a point, and bold or not."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _HeadingCandidate:
     """Lines that look like a heading."""
 
     page: int
     start: int
     stop: int
-    style: Style
+    style: FontStyle
     depth: int
 
 
-def font_headings(pages: Sequence[Page], measures: Measures) -> list[tuple[Heading, ...]]:
+def font_headings(pages: Sequence[PdfPage], measures: Measures) -> list[tuple[PageHeading, ...]]:
     """Take large lines, and bold lines that stand alone or are numbered, for headings.
 
     The largest style is level 1, the next one level 2, and so on; within one style, numbers such
@@ -73,16 +73,18 @@ def font_headings(pages: Sequence[Page], measures: Measures) -> list[tuple[Headi
     rare = _rare_styles(pages)
     candidates = [candidate for candidate in candidates if candidate.style in rare]
     levels = _levels(candidates)
-    found: list[list[Heading]] = [[] for _ in pages]
+    found: list[list[PageHeading]] = [[] for _ in pages]
     for candidate in candidates:
         level = min(levels[candidate.style, candidate.depth], DEEPEST)
         found[candidate.page].append(
-            Heading(start=candidate.start, stop=candidate.stop, level=level)
+            PageHeading(start=candidate.start, stop=candidate.stop, level=level)
         )
     return [tuple(headings) for headings in found]
 
 
-def _candidates(number: int, lines: Sequence[Line], measures: Measures) -> Iterator[_Candidate]:
+def _candidates(
+    number: int, lines: Sequence[Line], measures: Measures
+) -> Iterator[_HeadingCandidate]:
     blocks = Counter(line.block for line in lines)
     start = 0
     while start < len(lines):
@@ -93,7 +95,7 @@ def _candidates(number: int, lines: Sequence[Line], measures: Measures) -> Itera
         alone = all(blocks[line.block] <= len(run) for line in run)
         if _is_heading(run, measures, alone=alone):
             text = run[0].text
-            yield _Candidate(number, start, stop, _style(run[0]), _depth(text))
+            yield _HeadingCandidate(number, start, stop, _style(run[0]), _depth(text))
         start = stop
 
 
@@ -129,15 +131,15 @@ def _share_of_letters(text: str) -> float:
     return len(_LETTERS.findall(body)) / max(1, len(body.replace(" ", "")))
 
 
-def _capped(candidates: list[_Candidate]) -> list[_Candidate]:
+def _capped(candidates: list[_HeadingCandidate]) -> list[_HeadingCandidate]:
     while len(candidates) > PER_PAGE:
         smallest = min(candidate.style for candidate in candidates)
         candidates = [candidate for candidate in candidates if candidate.style != smallest]
     return candidates
 
 
-def _rare_styles(pages: Sequence[Page]) -> set[Style]:
-    counts: Counter[Style] = Counter()
+def _rare_styles(pages: Sequence[PdfPage]) -> set[FontStyle]:
+    counts: Counter[FontStyle] = Counter()
     for page in pages:
         for line in page.lines:
             counts[_style(line)] += len(line.text)
@@ -146,12 +148,12 @@ def _rare_styles(pages: Sequence[Page]) -> set[Style]:
     return {style for style, count in counts.items() if few_lines or count <= most}
 
 
-def _levels(candidates: Sequence[_Candidate]) -> dict[tuple[Style, int], int]:
+def _levels(candidates: Sequence[_HeadingCandidate]) -> dict[tuple[FontStyle, int], int]:
     """Rank the styles by size, and the depths of their numbers within each style."""
-    depths: dict[Style, set[int]] = defaultdict(set)
+    depths: dict[FontStyle, set[int]] = defaultdict(set)
     for candidate in candidates:
         depths[candidate.style].add(candidate.depth)
-    levels: dict[tuple[Style, int], int] = {}
+    levels: dict[tuple[FontStyle, int], int] = {}
     level = 0
     for style in sorted(depths, reverse=True):
         base = min((depth for depth in depths[style] if depth), default=0)
@@ -161,7 +163,7 @@ def _levels(candidates: Sequence[_Candidate]) -> dict[tuple[Style, int], int]:
     return levels
 
 
-def _style(line: Line) -> Style:
+def _style(line: Line) -> FontStyle:
     return rounded(line.size), line.bold
 
 

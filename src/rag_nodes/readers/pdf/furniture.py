@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.readers.pdf.layout import Entry, Line, Page, measure, rounded
+from rag_nodes.readers.pdf.layout import Entry, Line, PdfPage, measure, rounded
 from rag_nodes.readers.pdf.outline import title_keys
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ Slot = tuple[int, float]
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _EdgeLine:
     """A line near the edge of a page.
 
     Attributes:
@@ -68,7 +68,9 @@ class _Mark:
         return round(2 * self.height / BAND), rounded(self.line.size)
 
 
-def without_furniture(pages: Sequence[Page], outline: Sequence[Entry] = ()) -> tuple[Page, ...]:
+def without_furniture(
+    pages: Sequence[PdfPage], outline: Sequence[Entry] = ()
+) -> tuple[PdfPage, ...]:
     """Remove what repeats at the edges of the pages.
 
     Args:
@@ -94,20 +96,20 @@ def without_furniture(pages: Sequence[Page], outline: Sequence[Entry] = ()) -> t
     )
 
 
-def _edge_lines(number: int, page: Page) -> Iterator[_Mark]:
+def _edge_lines(number: int, page: PdfPage) -> Iterator[_EdgeLine]:
     for index, line in enumerate(page.lines):
         if line.baseline < ZONE * page.height or not line.upright:
-            yield _Mark(number, index, line, line.baseline)
+            yield _EdgeLine(number, index, line, line.baseline)
         elif line.baseline > (1 - ZONE) * page.height:
-            yield _Mark(number, index, line, line.baseline - page.height)
+            yield _EdgeLine(number, index, line, line.baseline - page.height)
 
 
-def _repeated(marks: Sequence[_Mark], pages: int, largest: float) -> set[_Mark]:
-    places: dict[Spot, list[_Mark]] = defaultdict(list)
+def _repeated(marks: Sequence[_EdgeLine], pages: int, largest: float) -> set[_EdgeLine]:
+    places: dict[Spot, list[_EdgeLine]] = defaultdict(list)
     for mark in marks:
         for spot in _spots(mark, counting=mark.line.size < largest):
             places[spot].append(mark)
-    found: set[_Mark] = set()
+    found: set[_EdgeLine] = set()
     for (text, _), group in places.items():
         needed = _needed(text, pages)
         numbers = {mark.page for mark in group}
@@ -124,7 +126,7 @@ def _needed(text: str, pages: int) -> float:
     return max(2 * OCCURRENCES, WORDLESS_SHARE * pages) if wordless else OCCURRENCES
 
 
-def _spots(mark: _Mark, *, counting: bool) -> Iterator[Spot]:
+def _spots(mark: _EdgeLine, *, counting: bool) -> Iterator[Spot]:
     """Name the places a line belongs to: two grids of bands, so that no edge parts a pair."""
     for text in _readings(mark.line.text.casefold(), mark.page, counting=counting):
         band = int(mark.height // BAND)
@@ -155,7 +157,7 @@ def _has_neighbour(page: int, numbers: set[int]) -> bool:
     return any(page + step in numbers for step in range(-REACH, REACH + 1) if step)
 
 
-def _slots(repeated: set[_Mark], pages: int) -> set[Slot]:
+def _slots(repeated: set[_EdgeLine], pages: int) -> set[Slot]:
     """Find the places where most pages have furniture."""
     taken: dict[Slot, set[int]] = defaultdict(set)
     for mark in repeated:
@@ -164,7 +166,7 @@ def _slots(repeated: set[_Mark], pages: int) -> set[Slot]:
     return {slot for slot, numbers in taken.items() if len(numbers) >= needed}
 
 
-def _body(page: Page, candidates: set[int]) -> tuple[Line, ...]:
+def _body(page: PdfPage, candidates: set[int]) -> tuple[Line, ...]:
     """Drop the candidates that lie outside everything else on the page."""
     if not candidates:
         return page.lines

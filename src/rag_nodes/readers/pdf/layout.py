@@ -56,7 +56,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PdfPage:
     """One page.
 
     Attributes:
@@ -95,14 +95,14 @@ class Extracted:
         warnings: what could not be taken over.
     """
 
-    pages: tuple[Page, ...]
+    pages: tuple[PdfPage, ...]
     outline: tuple[Entry, ...] = ()
     title: str = ""
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heading:
+class PageHeading:
     """Consecutive lines of one page that are one heading.
 
     Attributes:
@@ -131,7 +131,7 @@ class Measures:
     mono: bool
 
 
-def measure(pages: Sequence[Page]) -> Measures:
+def measure(pages: Sequence[PdfPage]) -> Measures:
     """Measure font size, line pitch and fixed width over all pages."""
     sizes: Counter[float] = Counter()
     mono = 0
@@ -151,11 +151,11 @@ def rounded(size: float) -> float:
     return round(2 * size) / 2
 
 
-def _lines(pages: Iterable[Page]) -> Iterator[Line]:
+def _lines(pages: Iterable[PdfPage]) -> Iterator[Line]:
     return (line for page in pages for line in page.lines)
 
 
-def _pitches(pages: Iterable[Page]) -> Iterator[float]:
+def _pitches(pages: Iterable[PdfPage]) -> Iterator[float]:
     for page in pages:
         for above, below in zip(page.lines, page.lines[1:], strict=False):
             step = below.baseline - above.baseline

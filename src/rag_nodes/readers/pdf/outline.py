@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_nodes.readers.pdf.layout import Entry, Heading, Page
+from rag_nodes.readers.pdf.layout import Entry, PageHeading, PdfPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,8 +43,8 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 
 
 def outline_headings(
-    pages: Sequence[Page], outline: Sequence[Entry]
-) -> list[tuple[Heading, ...]] | None:
+    pages: Sequence[PdfPage], outline: Sequence[Entry]
+) -> list[tuple[PageHeading, ...]] | None:
     """Find the titles of the outline on the pages they lead to.
 
     Args:
@@ -58,7 +58,7 @@ def outline_headings(
     entries = [entry for entry in outline if 0 <= entry.page < len(pages) and _key(entry.title)]
     levels = _levels(entries)
     indexes: dict[int, _PageIndex] = {}
-    found: list[list[Heading]] = [[] for _ in pages]
+    found: list[list[PageHeading]] = [[] for _ in pages]
     for entry, level in zip(entries, levels, strict=True):
         for number in (entry.page, entry.page + 1, entry.page - 1):
             if not 0 <= number < len(pages):
@@ -66,7 +66,7 @@ def outline_headings(
             if number not in indexes:
                 indexes[number] = _PageIndex(pages[number].lines)
             if run := indexes[number].take(entry.title):
-                found[number].append(Heading(start=run[0], stop=run[1], level=level))
+                found[number].append(PageHeading(start=run[0], stop=run[1], level=level))
                 break
     total = sum(map(len, found))
     if not total or total < max(FOUND_SHARE * len(entries), len(pages) / PAGES_PER_TITLE):

@@ -16,10 +16,10 @@ from rag_nodes.readers.pdf.links import linked, without_seam
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rag_nodes.readers.pdf.layout import Heading, Line, Measures
+    from rag_nodes.readers.pdf.layout import Line, Measures, PageHeading
 
-Kind = Literal["heading", "text", "item", "rows", "table"]
-Relation = Literal["join", "newline", "break"]
+PageBlockKind = Literal["heading", "text", "item", "rows", "table"]
+LineRelation = Literal["join", "newline", "break"]
 
 LOOSE = 1.45
 """Multiple of the usual line pitch above which a gap parts two paragraphs."""
@@ -46,7 +46,7 @@ _CJK_START = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff、。]")
 
 
 @dataclass(slots=True, kw_only=True)
-class Block:
+class PageBlock:
     """Text between two blank lines, or one list item.
 
     Attributes:
@@ -58,7 +58,7 @@ class Block:
         full: the last line runs to the right edge of its block, so that it may continue.
     """
 
-    kind: Kind
+    kind: PageBlockKind
     text: str
     left: float
     last: Line
@@ -71,7 +71,7 @@ def ends_sentence(text: str) -> bool:
     return _SENTENCE_END.search(text[-8:]) is not None
 
 
-def may_follow(block: Block, text: str) -> bool:
+def may_follow(block: PageBlock, text: str) -> bool:
     """True where `text`, first on its page, column or block, clearly continues `block`."""
     if block.kind not in {"text", "item"} or ends_sentence(block.text):
         return False
@@ -92,7 +92,7 @@ class Composer:
     _ordinal: int = field(default=0, init=False)
     _edges: dict[int, tuple[float, float]] = field(default_factory=dict, init=False)
 
-    def compose(self, lines: Sequence[Line], headings: Sequence[Heading]) -> list[Block]:
+    def compose(self, lines: Sequence[Line], headings: Sequence[PageHeading]) -> list[PageBlock]:
         """Make the blocks of one page.
 
         Args:
@@ -101,7 +101,7 @@ class Composer:
         """
         self._edges = _block_edges(lines)
         starts = {heading.start: heading for heading in headings}
-        blocks: list[Block] = []
+        blocks: list[PageBlock] = []
         index = 0
         while index < len(lines):
             if heading := starts.get(index):
@@ -112,15 +112,15 @@ class Composer:
                 index += 1
         return blocks
 
-    def _heading(self, lines: Sequence[Line], level: int) -> Block:
+    def _heading(self, lines: Sequence[Line], level: int) -> PageBlock:
         text = lines[0].text
         for above, line in pairwise(lines):
             # "Chapter 1" above a larger title is no line that runs on, whatever the script.
             runs_on = abs(above.size - line.size) < above.size / 10
             text = self._glued(text, line.text) if runs_on else f"{text} {line.text}"
-        return Block(kind="heading", text=text, level=level, left=lines[0].left, last=lines[-1])
+        return PageBlock(kind="heading", text=text, level=level, left=lines[0].left, last=lines[-1])
 
-    def _add(self, blocks: list[Block], line: Line) -> None:
+    def _add(self, blocks: list[PageBlock], line: Line) -> None:
         if line.cells:
             blocks.append(self._block("table", self._table(line), line))
             return
@@ -132,7 +132,7 @@ class Composer:
             return
         relation = self._relation(previous, line)
         if previous is None or relation == "break":
-            kind: Kind = "rows" if self._keeps_lines(line) else "text"
+            kind: PageBlockKind = "rows" if self._keeps_lines(line) else "text"
             blocks.append(self._block(kind, text, line))
             return
         if relation == "newline":
@@ -141,8 +141,8 @@ class Composer:
             previous.text = self._glued(previous.text, text)
         previous.last, previous.full = line, self._is_full(line)
 
-    def _block(self, kind: Kind, text: str, line: Line) -> Block:
-        return Block(kind=kind, text=text, left=line.left, last=line, full=self._is_full(line))
+    def _block(self, kind: PageBlockKind, text: str, line: Line) -> PageBlock:
+        return PageBlock(kind=kind, text=text, left=line.left, last=line, full=self._is_full(line))
 
     def _glued(self, before: str, after: str) -> str:
         before, after = without_seam(before, after)
@@ -155,7 +155,7 @@ class Composer:
         cells = [[table_cell(cell) for cell in row] for row in rows]
         return markdown_table(cells, part=line.part)
 
-    def _item_text(self, line: Line, text: str, previous: Block | None) -> str | None:
+    def _item_text(self, line: Line, text: str, previous: PageBlock | None) -> str | None:
         """Give the text of a list item with a Markdown bullet; None where it is no item."""
         if match := _BULLET.match(text):
             return "- " + text[match.end() :]
@@ -175,7 +175,7 @@ class Composer:
                 return text
         return text if starts_anew and _LETTERED.match(line.text) else None
 
-    def _relation(self, previous: Block | None, line: Line) -> Relation:
+    def _relation(self, previous: PageBlock | None, line: Line) -> LineRelation:
         if previous is None or previous.kind in {"heading", "table"}:
             return "break"
         above = previous.last
@@ -186,7 +186,7 @@ class Composer:
             return "join" if self._flows_on(previous, line) else "break"
         return self._within_block(previous, line)
 
-    def _within_block(self, previous: Block, line: Line) -> Relation:
+    def _within_block(self, previous: PageBlock, line: Line) -> LineRelation:
         above = previous.last
         if line.baseline > above.baseline and not self._is_near(above, line):
             return "break"
@@ -199,13 +199,13 @@ class Composer:
             return "join"
         return "break" if ended else "newline"
 
-    def _flows_on(self, previous: Block, line: Line) -> bool:
+    def _flows_on(self, previous: PageBlock, line: Line) -> bool:
         above = previous.last
         if abs(above.size - line.size) > above.size / 10 or above.bold != line.bold:
             return False
         return may_follow(previous, line.text) or self._runs_on_below(previous, line)
 
-    def _runs_on_below(self, previous: Block, line: Line) -> bool:
+    def _runs_on_below(self, previous: PageBlock, line: Line) -> bool:
         """True for lines of one paragraph that the PDF library put into two blocks."""
         above = previous.last
         reaches_edge = above.right > self._edges[line.block][1] - SPARE * line.size
@@ -262,7 +262,7 @@ _MARKUP = re.compile(
 
 
 def assemble(
-    pages: Iterable[Sequence[Block]], vocabulary: Vocabulary
+    pages: Iterable[Sequence[PageBlock]], vocabulary: Vocabulary
 ) -> tuple[str, tuple[int, ...]]:
     """Join the pages into one text.
 
@@ -283,7 +283,7 @@ def assemble(
     length = 0
     starts: list[int] = []
     waiting = 0
-    previous: Block | None = None
+    previous: PageBlock | None = None
     for blocks in pages:
         waiting += 1
         for index, block in enumerate(blocks):
@@ -302,7 +302,7 @@ def assemble(
 
 
 def _attach(
-    previous: Block | None, block: Block, vocabulary: Vocabulary, *, first: bool
+    previous: PageBlock | None, block: PageBlock, vocabulary: Vocabulary, *, first: bool
 ) -> tuple[Joint, str]:
     """Give what goes between two blocks, and the text of the second."""
     if previous is None:
@@ -314,7 +314,7 @@ def _attach(
     return Joint(0, "\n" if goes_on else "\n\n"), _rendered(block)
 
 
-def _rendered(block: Block) -> str:
+def _rendered(block: PageBlock) -> str:
     if block.kind == "heading":
         return f"{'#' * block.level} {block.text}"
     return block.text if block.kind == "table" else _escaped(block.text)

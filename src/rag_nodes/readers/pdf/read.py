@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.readers.pdf.layout import Extracted, Line, Measures
-    from rag_nodes.readers.pdf.paragraphs import Block
+    from rag_nodes.readers.pdf.paragraphs import PageBlock
 
 Layout = Literal["onnx"]
 """Ways to find out how a page is laid out, other than our own."""
@@ -125,7 +125,7 @@ def _check_header(path: Path) -> None:
 
 
 def _title(
-    stated: str, pages: Sequence[Sequence[Block]], cover: Sequence[Line], measures: Measures
+    stated: str, pages: Sequence[Sequence[PageBlock]], cover: Sequence[Line], measures: Measures
 ) -> str | None:
     """Believe the file's own title where it reads like one.
 

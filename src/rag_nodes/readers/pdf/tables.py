@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rag_nodes.readers.pdf.layout import Line, Page
+    from rag_nodes.readers.pdf.layout import Line, PdfPage
 
 Word = tuple[float, float, float, float, str, int, int]
 """Left, top, right, bottom, text, block, line."""
@@ -274,7 +274,7 @@ LOW = 0.6
 """Share of the page's height that a table must reach down to, to go on on the next page."""
 
 
-def with_continued_tables(pages: Sequence[Page]) -> tuple[Page, ...]:
+def with_continued_tables(pages: Sequence[PdfPage]) -> tuple[PdfPage, ...]:
     """Mark the tables that go on from the end of the page before, and drop their repeated header.
 
     A table goes on where nothing but furniture stands between the two parts, both have the same
@@ -302,7 +302,7 @@ def with_continued_tables(pages: Sequence[Page]) -> tuple[Page, ...]:
     return tuple(done)
 
 
-def _goes_on(before: Page, page: Page) -> bool:
+def _goes_on(before: PdfPage, page: PdfPage) -> bool:
     if not before.lines or not page.lines:
         return False
     above, below = before.lines[-1], page.lines[0]
@@ -312,7 +312,7 @@ def _goes_on(before: Page, page: Page) -> bool:
     return edges and above.bottom >= LOW * before.height
 
 
-def _align(pages: list[Page], chain: Sequence[int]) -> None:
+def _align(pages: list[PdfPage], chain: Sequence[int]) -> None:
     """Give all parts of a table the same columns, and its header to the first alone."""
     if len(chain) < 2:  # noqa: PLR2004 - a table on one page
         return
@@ -328,5 +328,5 @@ def _align(pages: list[Page], chain: Sequence[int]) -> None:
         pages[number] = _with_line(pages[number], at, replace(part, cells=cells, part=count))
 
 
-def _with_line(page: Page, at: int, line: Line) -> Page:
+def _with_line(page: PdfPage, at: int, line: Line) -> PdfPage:
     return replace(page, lines=(*page.lines[:at], line, *page.lines[at + 1 :]))

@@ -29,7 +29,7 @@ _ORDERED_MARK = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BodyBlock:
     """Some lines of Markdown; items of one list follow each other without a blank line."""
 
     text: str
@@ -37,7 +37,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _ParagraphKind:
     """What a paragraph is: its heading level, or its list and level in it, or neither."""
 
     style: str | None
@@ -56,7 +56,7 @@ class BodyReader:
         self._inline = inline
         self._open_items: list[tuple[int, int]] = []
 
-    def blocks(self, container: Element) -> Iterator[Block]:
+    def blocks(self, container: Element) -> Iterator[BodyBlock]:
         """Yield the blocks of the body, a cell, a text box or whatever wraps paragraphs."""
         for child in container:
             if child.tag == PARAGRAPH:
@@ -90,7 +90,7 @@ class BodyReader:
             label = self._numbering.label(kind.list_id, kind.list_level) or "-"
         return [f"{label} {text}" if label else text, *map(self.flat_text, boxes)]
 
-    def _paragraph(self, paragraph: Element) -> Iterator[Block]:
+    def _paragraph(self, paragraph: Element) -> Iterator[BodyBlock]:
         kind = self._kind(paragraph)
         if self._styles.is_contents(kind.style):
             return
@@ -100,22 +100,22 @@ class BodyReader:
         for box in boxes:
             yield from self.blocks(box)
 
-    def _block(self, kind: _Kind, text: str) -> Block:
+    def _block(self, kind: _ParagraphKind, text: str) -> BodyBlock:
         label = ""
         if kind.list_id is not None:
             label = self._numbering.label(kind.list_id, kind.list_level)
         if kind.level is not None:
             self._open_items.clear()
-            return Block(f"{'#' * min(kind.level, DEEPEST)} {_on_one_line(f'{label} {text}')}")
+            return BodyBlock(f"{'#' * min(kind.level, DEEPEST)} {_on_one_line(f'{label} {text}')}")
         if self._styles.is_title(kind.style):
             self._open_items.clear()
             self.title = self.title or _on_one_line(text)
-            return Block(f"# {_on_one_line(text)}")
+            return BodyBlock(f"# {_on_one_line(text)}")
         lines = [line for line in map(plain_line, text.splitlines()) if line]
         if kind.list_id is None:
             self._open_items.clear()
-            return Block("\n".join(lines))
-        return Block(self._item(kind.list_level, label, lines), item=True)
+            return BodyBlock("\n".join(lines))
+        return BodyBlock(self._item(kind.list_level, label, lines), item=True)
 
     def _item(self, level: int, label: str, lines: list[str]) -> str:
         """A list item, indented to where the text of the item above it starts."""
@@ -132,14 +132,14 @@ class BodyReader:
             [f"{' ' * indent}{mark} {first}", *(f"{' ' * inner}{line}" for line in rest)]
         )
 
-    def _table(self, table: Element) -> Iterator[Block]:
+    def _table(self, table: Element) -> Iterator[BodyBlock]:
         frame = only_cell(table)
         if frame is not None:
             yield from self.blocks(frame)
         elif text := markdown_table(table_rows(table, self.flat_text)):
-            yield Block(text)
+            yield BodyBlock(text)
 
-    def _kind(self, paragraph: Element) -> _Kind:
+    def _kind(self, paragraph: Element) -> _ParagraphKind:
         properties = paragraph.find(W + "pPr")
         style = value_of(properties, "pStyle")
         own = number_of(properties, "outlineLvl")
@@ -147,7 +147,7 @@ class BodyReader:
         if own is not None:
             level = own + 1 if own < BODY_LEVEL else None
         list_id, list_level = self._list(properties, style)
-        return _Kind(style, level, list_id, list_level)
+        return _ParagraphKind(style, level, list_id, list_level)
 
     def _list(self, properties: Element | None, style: str | None) -> tuple[int | None, int]:
         list_id, at = self._styles.list_of(style)

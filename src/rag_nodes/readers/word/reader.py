@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rag_nodes.errors import CorruptFileError, EmptyFileError
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.word.body import Block, BodyReader
+from rag_nodes.readers.word.body import BodyBlock, BodyReader
 from rag_nodes.readers.word.inline import InlineReader, Notes
 from rag_nodes.readers.word.names import W
 from rag_nodes.readers.word.numbering import Numbering
@@ -62,7 +62,7 @@ def _reading(package: Package, limits: Limits) -> Reading:
     document = _Document(package)
     text = io.StringIO()
     size = 0
-    before: Block | None = None
+    before: BodyBlock | None = None
     for block in document.blocks():
         gap = "" if before is None else "\n" if before.item and block.item else "\n\n"
         size += text.write(gap + block.text)
@@ -92,7 +92,7 @@ class _Document:
         self._inline = InlineReader(package.relations(package.main), self._notes)
         self.body = BodyReader(styles, Numbering(self._part("numbering"), styles), self._inline)
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[BodyBlock]:
         root = self._package.part(self._package.main)
         body = None if root is None else root.find(W + "body")
         if body is None:
@@ -110,7 +110,7 @@ class _Document:
     def _part(self, kind: str) -> Element | None:
         return self._package.part(self._parts.get(kind))
 
-    def _note_blocks(self) -> Iterator[Block]:
+    def _note_blocks(self) -> Iterator[BodyBlock]:
         parts = (self._part("footnotes"), self._part("endnotes"))
         texts = {
             (note.tag, note.get(W + "id", "")): note
@@ -121,4 +121,4 @@ class _Document:
         for key, number in self._notes.order.items():
             if key in texts:
                 text = " ".join(self.body.flat_text(texts[key]).split())
-                yield Block(f"[^{number}]: {text}")
+                yield BodyBlock(f"[^{number}]: {text}")

@@ -256,7 +256,7 @@ def _first(line: str, column: int) -> int:
     return spaces.end() if spaces else column
 
 
-class _Mark(NamedTuple):
+class _ContainerMark(NamedTuple):
     """What opens a container: its kind, its width with the space around it, the column after it."""
 
     kind: str
@@ -264,10 +264,10 @@ class _Mark(NamedTuple):
     after: int
 
 
-def _mark(line: str, column: int, first: int, *, in_paragraph: bool) -> _Mark | None:
+def _mark(line: str, column: int, first: int, *, in_paragraph: bool) -> _ContainerMark | None:
     """The mark of a quote or item at `first`, in a container whose content starts at `column`."""
     if line[first] == ">":
-        return _Mark(">", _QUOTE, first + 1 + line.startswith(" ", first + 1))
+        return _ContainerMark(">", _QUOTE, first + 1 + line.startswith(" ", first + 1))
     if line[first] == line[-1] and RULE.match(line, first):
         return None
     item = ITEM.match(line, first)
@@ -275,4 +275,4 @@ def _mark(line: str, column: int, first: int, *, in_paragraph: bool) -> _Mark | 
         return None
     kind, gap = item.group("kind", "gap")
     after = item.end("kind") + (len(gap) if gap and len(gap) <= CODE_INDENT else 1)
-    return _Mark(kind, after - column, min(after, len(line)))
+    return _ContainerMark(kind, after - column, min(after, len(line)))
