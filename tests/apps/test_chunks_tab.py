@@ -77,7 +77,7 @@ def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
 
 @pytest.fixture
 def cuts(sessions: Sessions) -> Cuts:
-    found = AllCuts(sessions).of(sessions.of("visitor"))
+    found = sessions.of("visitor").cuts
     assert found is not None
     return found
 
@@ -247,12 +247,11 @@ def test_a_visitor_who_left_leaves_no_chunks_behind(settings: Settings, tmp_path
     path = tmp_path / "a.md"
     path.write_text(LONG, encoding="utf-8")
     sessions = Sessions(settings)
-    cuts = AllCuts(sessions)
-    sessions.of("a").load([path], TWO, _ignore)
-    assert cuts.of(sessions.of("a")) is not None
+    left = sessions.of("a")
+    left.load([path], TWO, _ignore)
+    assert left.cuts is not None
     sessions.end("a")
-    assert len(cuts._cuts) == 0
-    sessions.close()
+    assert (left.cuts, left._cuts) == (None, None)
 
 
 def test_two_visitors_see_their_own_document_only(

@@ -65,7 +65,7 @@ def test_a_chunk_opens_at_its_number_in_the_drawing_of_its_parser(
     tabs, *view = events.open(Request(), Click(act="open", turn=1, column=1, rank=hit.rank))
     assert tabs.selected == "chunks"
     number = int(_chosen(view[-1]).rsplit(">", 1)[1])
-    stored = events._cuts.of(session)
+    stored = session.cuts
     assert stored is not None
     [document] = stored.documents
     assert stored.nodes("fixed", document)[number - 1].node_id == hit.node.node_id

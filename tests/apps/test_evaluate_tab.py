@@ -151,7 +151,7 @@ def test_a_chunk_that_does_not_exist_opens_the_document_without_it(
 def test_a_parser_whose_chunks_cannot_be_read_says_so_and_the_others_are_measured(
     events: EvaluateEvents, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cuts = events._cuts.of(sessions.of("visitor"))
+    cuts = sessions.of("visitor").cuts
     assert cuts is not None
     measured = cuts.measured
 

@@ -11,7 +11,6 @@ import pytest
 from llama_index.core.schema import TextNode
 
 from rag_nodes.apps.tabs.chunks.files import as_csv, as_json, neutral
-from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.metadata import HEADING_PATH, TOKEN_COUNT
 from rag_nodes.workspace.cuts import Cuts
 from rag_nodes.workspace.options import Choice
@@ -33,7 +32,7 @@ def cuts(settings: Settings, tmp_path: Path) -> Iterator[Cuts]:
     path = tmp_path / "water.md"
     path.write_text(LONG, encoding="utf-8")
     sessions.of("visitor").load([path], CHOICE, lambda _: None)
-    found = AllCuts(sessions).of(sessions.of("visitor"))
+    found = sessions.of("visitor").cuts
     assert found is not None
     yield found
     sessions.close()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
-from rag_nodes.workspace.scores import Scale, scale_for
+from rag_nodes.workspace.scores import SimilarityScale, scale_for
 from rag_nodes.workspace.turns import Asking, Growing, Turn
 
 if TYPE_CHECKING:
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rag_nodes.compare import Column, ComparisonReport
     from rag_nodes.settings import Settings
 
-SCALE = Scale(0.85, 0.75, relative=False, model="text-embedding-ada-002")
+SCALE = SimilarityScale(0.85, 0.75, relative=False, model="text-embedding-ada-002")
 
 
-def _page(report: ComparisonReport, scale: Scale = SCALE) -> str:
+def _page(report: ComparisonReport, scale: SimilarityScale = SCALE) -> str:
     return history([Turn(1, report.question, report, None, scale)], ready=True)
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.parsers import PRESETS
 from rag_nodes.workspace.options import Choice
 from rag_nodes.workspace.sessions import Sessions
@@ -32,7 +31,7 @@ def cut(settings: Settings, tmp_path: Path) -> Callable[[str], Cuts]:
         path.write_text(TEXT, encoding="utf-8")
         session = sessions.of("visitor")
         session.load([path], Choice((preset,)), lambda _: None)
-        found = AllCuts(sessions).of(session)
+        found = session.cuts
         assert found is not None
         return found
 

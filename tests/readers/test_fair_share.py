@@ -12,7 +12,7 @@ from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.readers import Limits, Reading, isolation
 from rag_nodes.readers.base import SLOWEST
 from rag_nodes.readers.isolation import ReaderPool
-from rag_nodes.workspace import loading
+from rag_nodes.workspace.workspace import FAIR_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,4 +71,4 @@ def test_large_files_get_a_larger_share_and_without_one_a_file_never_gives_way()
 
 
 def test_the_app_reads_with_a_share_of_seconds_and_not_of_minutes() -> None:
-    assert loading.FAIR_SHARE <= 20
+    assert FAIR_SHARE <= 20

@@ -15,11 +15,11 @@ from openai_server import Fault
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from rag_nodes.server import clients as api_clients
-from rag_nodes.server.clients import Asking, Clients
+from rag_nodes.server.clients import Clients, HeldStream
 from rag_nodes.server.failures import ApiError
 from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
 from rag_nodes.server.rest.application import make_api
+from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def test_a_client_that_left_ends_the_process_that_cuts_its_document(
 ) -> None:
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(api_clients, "make_parsers", lambda *_: {"fixed": parser})
+    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
     bodies = {"/chunk": {"text": "Hello."}, "/ask": QUESTION, "/compare": QUESTION}
     with _client(address) as client:
         with hanging_up(f"{address}{path}", bodies[path], client.headers):
@@ -114,7 +114,7 @@ def test_clearing_ends_the_process_that_cuts_for_a_question(
 ) -> None:
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(api_clients, "make_parsers", lambda *_: {"fixed": parser})
+    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
     with _client(address) as client, ThreadPoolExecutor(1) as threads:
         asking = threads.submit(_status, client, QUESTION)
         process = wait_for(note)
@@ -156,7 +156,7 @@ def test_whoever_reads_on_while_a_session_ends_hears_that_it_has_ended() -> None
 
     held = threading.Lock()
     held.acquire()
-    asking = Asking(cast("ComparisonStream", Stream()), held)
+    asking = HeldStream(cast("ComparisonStream", Stream()), held)
     asking.close()
     assert not held.locked()
 

@@ -19,6 +19,7 @@ from rag_nodes.server import clients
 from rag_nodes.server.clients import Clients
 from rag_nodes.server.gate.limits import ServerLimits, Workers
 from rag_nodes.server.rest.application import make_api
+from rag_nodes.workspace import workspace as workspace_module
 from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int
     """Every parser of the server hangs; gives its process once it does."""
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(clients, "make_parsers", lambda *_: {"fixed": parser})
+    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
     return lambda: wait_for(note)
 
 
@@ -174,7 +175,7 @@ def test_the_state_of_a_busy_server_can_still_be_asked(settings: Settings) -> No
 def test_cutting_that_takes_too_long_is_refused_with_a_remedy_and_its_process_ends(
     settings: Settings, hanging: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "CUT_SECONDS", 0.5)
+    monkeypatch.setattr(workspace_module, "CUT_SECONDS", 0.5)
     with _served(settings, ServerLimits()) as server:
         reply = server.post("/chunk", json={"text": "Hello."})
         assert reply.status_code == 422

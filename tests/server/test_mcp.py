@@ -19,12 +19,12 @@ from starlette.applications import Starlette
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
-from rag_nodes.server import clients
 from rag_nodes.server.gate.access import Access, Gate
 from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
 from rag_nodes.server.mcp import PATH, make_mcp
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
+from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -177,7 +177,7 @@ def test_an_agent_that_left_ends_the_process_that_cuts_for_it(
 ) -> None:
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(clients, "make_parsers", lambda *_: {"fixed": parser})
+    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
     arguments = {"text": TEXT} if tool == "chunk" else {"text": TEXT, "question": "What colour?"}
     call = {
         "jsonrpc": "2.0",

@@ -21,6 +21,7 @@ from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
 from rag_nodes.workspace import loading as loading_module
 from rag_nodes.workspace import session as session_module
+from rag_nodes.workspace import workspace as workspace_module
 from rag_nodes.workspace.options import Choice
 from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.sessions import Sessions
@@ -61,11 +62,11 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
     """Every store a session has opened."""
     opened: list[Store] = []
 
-    def open_and_note(place: str) -> Store:
-        opened.append(open_store(place))
+    def open_and_note(place: str, key: str | None) -> Store:
+        opened.append(open_store(place, key))
         return opened[-1]
 
-    monkeypatch.setattr(session_module, "open_store", open_and_note)
+    monkeypatch.setattr(workspace_module, "open_store", open_and_note)
     return opened
 
 
@@ -284,7 +285,7 @@ def test_cancelling_ends_the_process_that_cuts(
 ) -> None:
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
-    monkeypatch.setattr(session_module, "make_parsers", lambda *_: {"fixed": parser})
+    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
     with ThreadPoolExecutor(1) as threads:
         loading = threads.submit(session.load, [red], Choice(("fixed",)), _ignore)
         process = wait_for(note)
@@ -300,8 +301,8 @@ def test_a_document_that_cannot_be_cut_in_time_costs_its_column_and_no_other(
     session: Session, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsers = {"slow": HangingNodeParser(), "fixed": get_parser("fixed")}
-    monkeypatch.setattr(session_module, "make_parsers", lambda *_: parsers)
-    monkeypatch.setattr(session_module, "CUT_SECONDS", 5.0)
+    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: parsers)
+    monkeypatch.setattr(workspace_module, "CUT_SECONDS", 5.0)
     report = session.load([red], Choice(("slow", "fixed")), _ignore)
     slow, fixed = report.columns
     assert "longer than 5 s; choose another parser" in (slow.error or "")

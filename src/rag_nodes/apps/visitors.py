@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import gradio as gr
 
 from rag_nodes.errors import BusyError, ConfigurationError
-from rag_nodes.workspace.cuts import Cuts
 
 if TYPE_CHECKING:
+    from rag_nodes.workspace.cuts import Cuts
     from rag_nodes.workspace.session import Session
     from rag_nodes.workspace.sessions import Sessions
 
@@ -29,7 +27,7 @@ def session_of(sessions: Sessions, request: gr.Request) -> Session:
 
 
 class AllCuts:
-    """The cuts of every session, gone with the session.
+    """The cuts of every session.
 
     Args:
         sessions: of the visitors.
@@ -37,23 +35,7 @@ class AllCuts:
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
-        self._lock = threading.Lock()
-        self._cuts: WeakKeyDictionary[Session, Cuts] = WeakKeyDictionary()
 
     def of_request(self, request: gr.Request) -> Cuts | None:
         """What the visitor behind a request has loaded; None while that is nothing."""
-        return self.of(session_of(self._sessions, request))
-
-    def of(self, session: Session) -> Cuts | None:
-        """What the session holds now; None while nothing is loaded."""
-        # Without the session's lock, which a slow answer may hold: both are replaced as a whole.
-        # In this order: a comparison is set after its documents.
-        comparison, documents = session.comparison, session.documents
-        with self._lock:
-            known = self._cuts.get(session)
-            if comparison is None:
-                self._cuts.pop(session, None)
-                return None
-            if known is None or known.comparison is not comparison:
-                known = self._cuts[session] = Cuts(comparison, documents)
-            return known
+        return session_of(self._sessions, request).cuts

@@ -1,4 +1,4 @@
-"""One REST client's documents and questions: a session without a page."""
+"""One REST client's documents and questions: a workspace that answers one at a time."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ import tempfile
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import NAMESPACE_OID, uuid5
 
-from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError, ReadError
 from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
-from rag_nodes.parsers.isolation.parent import cutting
 from rag_nodes.processes import current_interrupt, interruptible
-from rag_nodes.query import QueryOptions
 from rag_nodes.server.failures import ApiError, too_large, without_paths
 from rag_nodes.server.rest.uploads import check_content, save
-from rag_nodes.workspace.loading import FAIR_SHARE
-from rag_nodes.workspace.options import Choice, make_parsers
-from rag_nodes.workspace.session import CUT_SECONDS, Session
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace.sessions import Visitors
+from rag_nodes.workspace.workspace import Workspace, parsers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llama_index.core.schema import BaseNode, Document
+    from llama_index.core.schema import Document
 
-    from rag_nodes.compare import ComparisonReport, ComparisonStream
+    from rag_nodes.compare import Comparison, ComparisonReport, ComparisonStream
     from rag_nodes.processes import Interrupt
+    from rag_nodes.query import QueryOptions
     from rag_nodes.query.events import Event
+    from rag_nodes.settings import Settings
+    from rag_nodes.workspace.options import Choice
 
 TEXT_NAME = "text"
 """File name of a text that is in no file."""
@@ -53,21 +52,16 @@ class Received:
     remedy: str | None = None
 
 
-class Client(Session):
+class Client(Workspace):
     """One client's documents in a store of their own, cut and embedded when a question needs it.
 
     Nothing of an upload stays on the disk: its text is kept in memory, like that of the page.
     """
 
     _choice: Choice | None = None
-    _answering: Asking | None = None
+    _answering: HeldStream | None = None
     _preparing: Interrupt | None = None
     _over = False
-
-    @property
-    def documents(self) -> tuple[Document, ...]:
-        """What was uploaded and could be read."""
-        return tuple(self._documents)
 
     def add(self, files: Sequence[tuple[str | None, BinaryIO]], *, most: int) -> list[Received]:
         """Read files into the session; a bad one is a row with its reason.
@@ -116,7 +110,7 @@ class Client(Session):
         finally:
             asking.close()
 
-    def answering(self, question: str, choice: Choice, options: QueryOptions) -> Asking:
+    def answering(self, question: str, choice: Choice, options: QueryOptions) -> HeldStream:
         """Like `answers`, event by event; the session is held until the result is closed.
 
         Raises:
@@ -133,7 +127,7 @@ class Client(Session):
             self._lock.release()
             self._check_open()  # what was cancelled by its end should say so
             raise
-        asking = self._answering = Asking(stream, self._lock)
+        asking = self._answering = HeldStream(stream, self._lock)
         try:
             self._check_open()
         except ApiError:
@@ -153,28 +147,18 @@ class Client(Session):
             self._answering.close()
         super().close()
 
-    def __enter__(self) -> Self:
-        """The client itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Free everything."""
-        self.close()
-
     def _check_open(self) -> None:
         if self._over:
             raise ended()
 
     def _read_upload(self, path: Path) -> Iterator[Received]:
         """The documents of one file; a crawl has many."""
-        from rag_nodes.readers import Limits, read_all
-
         try:
             check_content(path)
         except ReadError as error:
             yield _failed(path.name, error)
             return
-        for result in read_all([path], limits=Limits(**self._settings.reading(), share=FAIR_SHARE)):
+        for result in self._read(path):
             if result.error is not None:
                 yield _failed(path.name, result.error)
             elif result.document is not None:
@@ -193,25 +177,20 @@ class Client(Session):
         if not self._documents:
             raise ConfigurationError("no document yet; upload one first")
         before = self._comparison if choice == self._choice else None
-        models = before.models if before else self._models(choice)[0]
-        embedding = None if models.offline else models.embedding
-        parsers = before.parsers if before else make_parsers(choice, embedding)
-        made = Comparison(store=self._opened(), models=models, parsers=parsers, options=options)
+        models = before.models if before else self.models(choice)
+        parsers = before.parsers if before else parsers_of(choice, models)
+        made = self.compared(parsers, models, options)
         if before:
             made.statistics, made.vectors = before.statistics, before.vectors
         else:
             check = current_interrupt().check
-            made.ingest_documents(
-                self._documents,
-                progress=lambda _: check("loading the documents"),
-                parse=cutting.within(CUT_SECONDS),
-            )
+            self._ingest(made, self._documents, lambda _: check("loading the documents"))
             self._drop_unused(made)
         self._comparison, self._choice = made, choice
         return made
 
 
-class Asking:
+class HeldStream:
     """A question being answered, and the session that is held for it.
 
     Args:
@@ -254,8 +233,17 @@ class Asking:
             held.release()
 
 
-class Clients(Sessions):
-    """Every client's session, by the id it was given."""
+class Clients(Visitors[Client]):
+    """Every client's workspace, by the id of the session it was given.
+
+    Args:
+        settings: handed to each client.
+        local_models: handed to each client.
+        **options: of `Visitors`.
+    """
+
+    def __init__(self, settings: Settings, *, local_models: bool = False, **options: Any) -> None:
+        super().__init__(partial(Client, settings, local_models=local_models), **options)
 
     @contextmanager
     def opened(self, key: str | None, *, new: bool = False) -> Iterator[Client]:
@@ -272,10 +260,7 @@ class Clients(Sessions):
         if key is None or (not new and key not in self):
             raise ended()
         with self.holding(key) as session:
-            yield cast("Client", session)
-
-    def _new(self) -> Session:
-        return Client(self._settings, local_models=self._local_models)
+            yield session
 
 
 def ended() -> ApiError:
@@ -288,18 +273,6 @@ def text_document(text: str) -> Document:
     from llama_index.core.schema import Document
 
     return Document(text=text, id_=str(uuid5(NAMESPACE_OID, text)), metadata={FILE_NAME: TEXT_NAME})
-
-
-def cut(document: Document, choice: Choice) -> list[BaseNode]:
-    """The chunks of a document by the one chosen parser, without embedding them.
-
-    Raises:
-        ConfigurationError: options contradict each other or cost too much.
-        ParseError: cutting takes too long, or fails.
-        CancelledError: the client has left; see `interruptible`.
-    """
-    (parser,) = make_parsers(choice, None).values()
-    return cutting.cut(parser, document, CUT_SECONDS)
 
 
 def _failed(name: str, error: ReadError) -> Received:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from mcp.server.fastmcp import Context, FastMCP
@@ -18,11 +17,10 @@ from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 from starlette.requests import Request
 
-from rag_nodes.compare import Comparison, ComparisonReport
 from rag_nodes.errors import CollectionMissingError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.processes import current_interrupt
-from rag_nodes.server.clients import Client, cut, text_document
+from rag_nodes.server.clients import Client, text_document
 from rag_nodes.server.failures import ApiError, public
 from rag_nodes.server.gate.leaving import ended_by_leaving
 from rag_nodes.server.rest.models import (
@@ -38,12 +36,13 @@ from rag_nodes.server.rest.models import (
     Size,
 )
 from rag_nodes.server.rest.replies import AnswerReply, Chunk, Chunks, Compared
-from rag_nodes.store import open_store
-from rag_nodes.workspace.options import MOST_QUESTION, make_parsers
+from rag_nodes.workspace.options import MOST_QUESTION
+from rag_nodes.workspace.workspace import Workspace, cut, is_stored, parsers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rag_nodes.compare import ComparisonReport
     from rag_nodes.server.gate.limits import ServerLimits, Workers
     from rag_nodes.settings import Settings
 
@@ -188,18 +187,14 @@ class _Tools:
                 client.add_text(text)
                 return client.answers(body.question, body.choice(), options)
         settings = self._settings
-        _check_stored(settings.store)
+        if not is_stored(settings.store):
+            raise CollectionMissingError(
+                "no documents are stored on this server; send a text, or have them ingested"
+            )
         models = choose_models(settings)
-        parsers = make_parsers(body.choice(), None if models.offline else models.embedding)
-        key = settings.store_api_key.get_secret_value() if settings.store_api_key else None
-        with open_store(settings.store, key) as store:
-            stream = Comparison(
-                store=store,
-                models=models,
-                parsers=parsers,
-                corpus=settings.corpus,
-                options=options,
-            ).stream(body.question)
+        parsers = parsers_of(body.choice(), models)
+        with Workspace(settings, store=settings.store) as workspace:
+            stream = workspace.compared(parsers, models, options).stream(body.question)
             with stream, current_interrupt().killing(stream.close):
                 for _ in stream:
                     pass
@@ -240,15 +235,3 @@ def _logging_kept() -> Iterator[None]:
     finally:
         root.handlers[:] = handlers
         root.setLevel(level)
-
-
-def _check_stored(location: str) -> None:
-    """Opening a folder that is not there would make it.
-
-    Raises:
-        CollectionMissingError: nothing was stored there.
-    """
-    if "://" not in location and location != ":memory:" and not Path(location).is_dir():
-        raise CollectionMissingError(
-            "no documents are stored on this server; send a text, or have them ingested"
-        )

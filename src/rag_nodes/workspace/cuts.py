@@ -1,4 +1,4 @@
-"""What the strategies of a session made of the documents: read once, shown by tabs."""
+"""What the parsers of a workspace made of the documents: read once, shown by tabs."""
 
 from __future__ import annotations
 
@@ -115,6 +115,21 @@ class Cuts:
             self._tallies[strategy] = total(tallies, duplicates_of(chunks))
         return self._tallies[strategy]
 
+    def edges(self, report: ComparisonReport) -> dict[str, Edges]:
+        """What the chunks of some answers cut in two, by node id; of those cut out of the text."""
+        finders: dict[str, EdgeFinder] = {}
+        found = {}
+        for column in report.columns:
+            for hit in column.answer.hits if column.answer else ():
+                document, span = self.documents.get(hit.node.ref_doc_id or ""), span_of(hit.node)
+                if document is None or span.of(document.text) != hit.node.text:
+                    continue
+                if document.id_ not in finders:
+                    text_format = format_in(document.metadata, document.text)
+                    finders[document.id_] = EdgeFinder(document.text, text_format)
+                found[hit.node.node_id] = finders[document.id_].of(span)
+        return found
+
     def _with_cohesion(self, document: str) -> TextFacts:
         if document not in self._compared:
             self._compared[document] = compare_sentences(self.facts(document))
@@ -126,23 +141,6 @@ class Cuts:
 
     def _chunks(self, strategy: str, document: str) -> list[Chunk]:
         return [_chunk(node) for node in self.nodes(strategy, document)]
-
-
-def edges_found(report: ComparisonReport | None, documents: Sequence[Document]) -> dict[str, Edges]:
-    """What the chunks of some answers cut in two, by node id; of those cut out of the documents."""
-    by_id = {document.id_: document for document in documents}
-    finders: dict[str, EdgeFinder] = {}
-    found = {}
-    for column in report.columns if report else ():
-        for hit in column.answer.hits if column.answer else ():
-            document, span = by_id.get(hit.node.ref_doc_id or ""), span_of(hit.node)
-            if document is None or span.of(document.text) != hit.node.text:
-                continue
-            if document.id_ not in finders:
-                text_format = format_in(document.metadata, document.text)
-                finders[document.id_] = EdgeFinder(document.text, text_format)
-            found[hit.node.node_id] = finders[document.id_].of(span)
-    return found
 
 
 def span_of(node: TextNode) -> Span:

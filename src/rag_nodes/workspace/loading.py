@@ -17,7 +17,7 @@ from rag_nodes.pipeline import FileOutcome, Progress
 from rag_nodes.processes import Interrupt, interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.report import FileStatus
     from rag_nodes.readers import ReadResult
-    from rag_nodes.workspace.scores import Scale
-
-FAIR_SHARE = 20.0
-"""Seconds after which a file gives way to those of other visitors; large ones get more."""
+    from rag_nodes.workspace.scores import SimilarityScale
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class Loaded:
     files: Mapping[str, FileOutcome]
     comparison: Comparison
     report: IngestReport
-    scale: Scale
+    scale: SimilarityScale
 
 
 class Loading:
@@ -157,25 +154,25 @@ class _BeforeRequest(QuietHandler):
 
 
 def read_documents(
-    paths: Sequence[Path], limits: Mapping[str, Any], progress: Callable[[Progress], None]
+    paths: Sequence[Path],
+    read: Callable[[Path], Iterable[ReadResult]],
+    progress: Callable[[Progress], None],
 ) -> tuple[list[Document], dict[str, FileOutcome]]:
     """Read every file once; a bad one becomes a row and stops nothing.
 
     Args:
         paths: the files.
-        limits: fields of `Limits`.
+        read: gives the documents of one.
         progress: called before every file.
 
     Returns:
         The documents, and how each file ended, by the name its document goes by.
     """
-    from rag_nodes.readers import Limits, read_all
-
     documents: list[Document] = []
     files: dict[str, FileOutcome] = {}
     for position, path in enumerate(paths):
         progress(Progress("read", path.name, position, len(paths)))
-        for result in read_all([path], limits=Limits(**limits, share=FAIR_SHARE)):
+        for result in read(path):
             if result.document is not None:
                 documents.append(result.document)
             source, outcome = _outcome(result)

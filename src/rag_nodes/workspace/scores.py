@@ -26,7 +26,7 @@ _CONFIGURABLE = frozenset({"high_similarity", "medium_similarity"})
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class SimilarityScale:
     """From which similarity on a chunk is a strong or a fair match.
 
     Attributes:
@@ -72,7 +72,7 @@ class Scale:
         )
 
 
-def scale_for(embedding_name: str, settings: Settings) -> Scale:
+def scale_for(embedding_name: str, settings: Settings) -> SimilarityScale:
     """The scale of an embedding model; one the user configured wins (C9).
 
     Args:
@@ -82,9 +82,9 @@ def scale_for(embedding_name: str, settings: Settings) -> Scale:
     name = embedding_name.partition("@")[0]
     if settings.model_fields_set & _CONFIGURABLE:
         high, medium = settings.high_similarity, settings.medium_similarity
-        return Scale(high, medium, relative=False, model=name)
+        return SimilarityScale(high, medium, relative=False, model=name)
     if name.startswith("lexical"):
-        return Scale(*_LEXICAL, relative=False, model=name)
+        return SimilarityScale(*_LEXICAL, relative=False, model=name)
     if name in _MEASURED:
-        return Scale(*_MEASURED[name], relative=False, model=name)
-    return Scale(*_SHARES, relative=True, model=name)
+        return SimilarityScale(*_MEASURED[name], relative=False, model=name)
+    return SimilarityScale(*_SHARES, relative=True, model=name)

@@ -1,47 +1,33 @@
-"""One visitor's work: documents, chunks, questions and answers, freed when the visitor leaves."""
+"""One visitor's work: a workspace with questions and answers, freed when the visitor leaves."""
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rag_nodes.compare import Comparison
-from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError, StoreError
-from rag_nodes.models import check_models, choose_models
-from rag_nodes.parsers.isolation.parent import cutting
-from rag_nodes.store import open_store
-from rag_nodes.workspace.addresses import must_be_public
-from rag_nodes.workspace.cuts import edges_found
+from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
 from rag_nodes.workspace.loading import Loaded, Loading, outcomes, read_documents
-from rag_nodes.workspace.options import effective_settings, make_parsers, query_options
-from rag_nodes.workspace.scores import Scale, scale_for
+from rag_nodes.workspace.options import query_options
+from rag_nodes.workspace.scores import scale_for
 from rag_nodes.workspace.turns import AT_FIRST, Asking, Growing, Turn, Turns, mixed, only_one
+from rag_nodes.workspace.workspace import Workspace, parsers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from llama_index.core.schema import Document
-
     from rag_nodes.compare import ComparisonStream
-    from rag_nodes.models import Models
     from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
     from rag_nodes.settings import Settings
-    from rag_nodes.store import Store
     from rag_nodes.workspace.options import Choice
-
-logger = logging.getLogger(__name__)
-
-CUT_SECONDS = 60.0
-"""Seconds that one parser may take for a document of up to a million characters; see `cutting`."""
+    from rag_nodes.workspace.scores import SimilarityScale
 
 
-class Session:
-    """One visitor's documents in a store of their own.
+class Session(Workspace):
+    """One visitor's documents in a store of their own, and what the visitor asked of them.
 
     Args:
         settings: the server's; what the visitor types in comes on top.
@@ -56,17 +42,11 @@ class Session:
     """
 
     def __init__(self, settings: Settings, *, local_models: bool = False) -> None:
-        self._settings = settings
-        self._local_models = local_models
-        self._lock = threading.Lock()
+        super().__init__(settings, local_models=local_models)
         self._one_question = threading.Lock()
-        self._store: Store | None = None
-        self._comparison: Comparison | None = None
-        self._scale: Scale | None = None
-        self._documents: list[Document] = []
+        self._scale: SimilarityScale | None = None
         self._files: Mapping[str, FileOutcome] = {}
         self._loading: Loading | None = None
-        self._checked: Settings | None = None
         self._asked = 0
         self._running: ComparisonStream | None = None
         self.history = Turns()
@@ -81,11 +61,6 @@ class Session:
         return list(self.history.all)
 
     @property
-    def ready(self) -> bool:
-        """True when there is something to ask."""
-        return self._comparison is not None
-
-    @property
     def loading(self) -> bool:
         """True while documents are loaded."""
         return self._loading is not None
@@ -98,22 +73,7 @@ class Session:
     @property
     def in_use(self) -> bool:
         """True with documents, or while they are loaded."""
-        return bool(self._documents) or self.loading
-
-    @property
-    def documents(self) -> tuple[Document, ...]:
-        """What was read, in the order it was loaded."""
-        return tuple(self._documents)
-
-    @property
-    def comparison(self) -> Comparison | None:
-        """The parsers over it; None while nothing is loaded."""
-        return self._comparison
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The parsers that would answer now."""
-        return tuple(self._comparison.parsers) if self._comparison else ()
+        return super().in_use or self.loading
 
     def load(
         self,
@@ -185,11 +145,12 @@ class Session:
             try:
                 if self._comparison is None:
                     raise ConfigurationError("no document yet: upload one first")
-                order = mixed(self.columns) if blind else ()
-                columns = tuple(Growing(name) for name in order or self.columns)
+                columns = tuple(self._comparison.parsers)
+                order = mixed(columns) if blind else ()
+                growing = tuple(Growing(name) for name in order or columns)
                 quoted = self._comparison.models.llm is None
-                self.asking = Asking(self._asked, question, columns, bool(order), quoted)
-                yield columns
+                self.asking = Asking(self._asked, question, growing, bool(order), quoted)
+                yield growing
                 with self._comparison.stream(question) as self._running:
                     for name, event in self._running:
                         self.asking = self.asking.after(name, event)
@@ -201,7 +162,9 @@ class Session:
             finally:
                 self._running, self.asking = None, None
             turn = Turn(self._asked, question, report, error, self._scale, order, stopped)
-            self.history.add(replace(turn, edges=edges_found(report, self._documents)))
+            cuts = self.cuts
+            edges = cuts.edges(report) if cuts and report else {}
+            self.history.add(replace(turn, edges=edges))
 
     def stop(self) -> None:
         """End the answers that are being written; what has ended stays."""
@@ -230,51 +193,28 @@ class Session:
         """Free everything; what runs is ended first."""
         self.cancel()
         self.stop()
-        with self._lock:
-            self._start_over(())
+        super().close()
 
-    def _models(self, choice: Choice) -> tuple[Models, Scale]:
-        """The models, known to answer; a choice that was checked is not checked again."""
-        settings = effective_settings(self._settings, choice, local_models=self._local_models)
-        public_only = must_be_public(
-            settings.api_base, configured=self._settings.api_base, local=self._local_models
-        )
-        models = choose_models(settings, public_only=public_only)
-        if settings != self._checked:
-            check_models(models)
-            self._checked = settings
-        return models, scale_for(models.embedding_name, settings)
-
-    def _start_over(self, paths: tuple[Path, ...]) -> None:
-        if self._store is not None:
-            self._store.close()
-        self._store, self._comparison, self.report = None, None, None
-        self._documents, self._files = [], {}
+    def _forget(self) -> None:
+        super()._forget()
         self.history.clear()
-        self.paths, self.choice = paths, None
-
-    def _opened(self) -> Store:
-        if self._store is None:
-            self._store = open_store(":memory:")
-        return self._store
+        self._files, self.report, self.paths, self.choice = {}, None, (), None
 
     def _load(self, wanted: tuple[Path, ...], choice: Choice, loading: Loading) -> Loaded:
         """Read, cut, embed and store; changes nothing but collections that nobody looks at."""
         started = time.perf_counter()
-        models, scale = self._models(choice)
+        models = self.models(choice)
         loading.watch(models.embedding)
-        parsers = make_parsers(choice, None if models.offline else models.embedding)
+        parsers = parsers_of(choice, models)
         known = wanted == self.paths and bool(self._documents)
         documents, files = self._documents, self._files
         if not known:
-            documents, files = read_documents(wanted, self._settings.reading(), loading.step)
-        store = self._opened() if known else open_store(":memory:")
+            documents, files = read_documents(wanted, self._read, loading.step)
+        store = self.store if known else self._opened()
+        options = query_options(self._settings, choice)
         try:
-            options = query_options(self._settings, choice)
-            comparison = Comparison(store=store, models=models, parsers=parsers, options=options)
-            report = comparison.ingest_documents(
-                documents, progress=loading.step, parse=cutting.within(CUT_SECONDS)
-            )
+            comparison = self.compared(parsers, models, options, store=store)
+            report = self._ingest(comparison, documents, loading.step)
         except BaseException:
             if not known:
                 store.close()
@@ -282,15 +222,16 @@ class Session:
         report = replace(
             report, files=outcomes(files, report), seconds=time.perf_counter() - started
         )
+        scale = scale_for(models.embedding_name, self._settings)
         return Loaded(wanted, documents, files, comparison, report, scale)
 
     def _take_over(self, loaded: Loaded) -> None:
         """Answer from what was loaded from now on."""
         if loaded.comparison.store is not self._store:
-            self._start_over(loaded.paths)
+            self._forget()
         self._store = loaded.comparison.store
         self._documents, self._files = loaded.documents, loaded.files
-        self.report, self._scale = loaded.report, loaded.scale
+        self.paths, self.report, self._scale = loaded.paths, loaded.report, loaded.scale
         self._comparison = loaded.comparison if loaded.documents else None
         self._loading = None
         self._drop_unused(loaded.comparison)
@@ -299,14 +240,3 @@ class Session:
         """Free what nobody waits for any longer."""
         if loaded.comparison.store is not self._store:
             loaded.comparison.store.close()
-
-    def _drop_unused(self, comparison: Comparison) -> None:
-        """Options that were left behind leave no chunks."""
-        current = {comparison.collection(name) for name in comparison.parsers}
-        try:
-            for info in comparison.store.collections():
-                if info.name not in current:
-                    comparison.store.drop(info.name)
-        except StoreError:
-            # Only memory is at stake; the answers do not depend on it.
-            logger.warning("unused collections could not be dropped", exc_info=True)

@@ -7,12 +7,14 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakMethod
 
 from rag_nodes.errors import BusyError, ConfigurationError
 from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.votes import Votes
+from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,42 +27,34 @@ _SHORTEST = 0.05
 """Seconds between two looks for what is idle, at least."""
 
 
-class Sessions:
-    """Every visitor's session, by the id of their browser tab.
+Mine = TypeVar("Mine", bound=Workspace)
 
-    A tab that closes ends its session; one that never said goodbye ends after a while.
 
-    Gradio's own per-session state is not used for this: it cannot be reached when a tab closes.
+class Visitors(Generic[Mine]):
+    """One workspace per visitor, none of which outlives its visitor for long.
 
     Args:
-        settings: handed to each session.
-        local_models: handed to each session.
-        idle_seconds: seconds without a request after which a session ends.
-        most: sessions at a time; beyond that the one idle longest ends, those without a document
+        make: makes the workspace of a new visitor.
+        idle_seconds: seconds without a request after which a workspace ends.
+        most: workspaces at a time; beyond that the one idle longest ends, those without a document
             first, and none that is working.
         clock: seconds that only grow.
-
-    Attributes:
-        votes: what all of them thought of the answers.
     """
 
     def __init__(
         self,
-        settings: Settings,
+        make: Callable[[], Mine],
         *,
-        local_models: bool = False,
         idle_seconds: float = 2 * 3600,
         most: int = 100,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.votes = Votes(settings.votes)
-        self._settings = settings
-        self._local_models = local_models
+        self._make = make
         self._idle_seconds = idle_seconds
         self._most = most
         self._clock = clock
         self._lock = threading.Lock()
-        self._sessions: dict[str, tuple[float, Session]] = {}
+        self._sessions: dict[str, tuple[float, Mine]] = {}
         self._held: Counter[str] = Counter()
         self._timer: threading.Timer | None = None
 
@@ -72,11 +66,11 @@ class Sessions:
         """How many there are."""
         return len(self._sessions)
 
-    def of(self, key: str | None) -> Session:
-        """The session of a tab, made on first use.
+    def of(self, key: str | None) -> Mine:
+        """The workspace of a visitor, made on first use.
 
         Args:
-            key: Gradio's session id.
+            key: the visitor's; on the page Gradio's id of the browser tab.
 
         Raises:
             ConfigurationError: the request has no id, so its answers could reach others.
@@ -88,8 +82,8 @@ class Sessions:
             return self._used(key)
 
     @contextmanager
-    def holding(self, key: str) -> Iterator[Session]:
-        """The session of a tab, made on first use; meanwhile it makes room for nobody.
+    def holding(self, key: str) -> Iterator[Mine]:
+        """The workspace of a visitor, made on first use; meanwhile it makes room for nobody.
 
         Raises:
             BusyError: every other session is working, so that none can make room.
@@ -105,10 +99,10 @@ class Sessions:
                 if key in self._sessions:
                     self._used(key)  # it has been in use up to now
 
-    def _used(self, key: str) -> Session:
+    def _used(self, key: str) -> Mine:
         """The session, which has just been used; under the lock."""
         now = self._clock()
-        session = self._sessions.pop(key, (now, None))[1] or self._new()
+        session = self._sessions.pop(key, (now, None))[1] or self._make()
         self._sessions[key] = (now, session)
         ended = self._expired(now) + self._surplus(key)
         self._watch(now)
@@ -131,9 +125,6 @@ class Sessions:
             self._unwatched()
         _close_all([session for _, session in entries])
 
-    def _new(self) -> Session:
-        return Session(self._settings, local_models=self._local_models)
-
     def sweep(self) -> None:
         """Free what is idle for too long; happens by itself, also when nobody comes any more."""
         now = self._clock()
@@ -143,14 +134,14 @@ class Sessions:
             self._watch(now)
         _close_all(ended)
 
-    def _expired(self, now: float) -> list[Session]:
+    def _expired(self, now: float) -> list[Mine]:
         """Take out what is idle for too long."""
         for key in [one for one in self._sessions if self._working(one)]:
             self._sessions[key] = (now, self._sessions.pop(key)[1])
         old = [one for one, (used, _) in self._sessions.items() if now - used > self._idle_seconds]
         return [self._sessions.pop(one)[1] for one in old]
 
-    def _surplus(self, newest: str) -> list[Session]:
+    def _surplus(self, newest: str) -> list[Mine]:
         """Take out what is too many; the oldest come first, and the one just used never goes."""
         surplus = len(self._sessions) - self._most
         if surplus <= 0:
@@ -184,6 +175,27 @@ class Sessions:
             self._timer = None
 
 
+class Sessions(Visitors[Session]):
+    """Every visitor's session of the page, by the id of their browser tab.
+
+    A tab that closes ends its session; one that never said goodbye ends after a while.
+
+    Gradio's own per-session state is not used for this: it cannot be reached when a tab closes.
+
+    Args:
+        settings: handed to each session.
+        local_models: handed to each session.
+        **options: of `Visitors`.
+
+    Attributes:
+        votes: what all of them thought of the answers.
+    """
+
+    def __init__(self, settings: Settings, *, local_models: bool = False, **options: Any) -> None:
+        super().__init__(partial(Session, settings, local_models=local_models), **options)
+        self.votes = Votes(settings.votes)
+
+
 def _sweep(method: WeakMethod[Callable[[], None]]) -> None:
     """Call it, unless its object is gone."""
     sweep = method()
@@ -191,7 +203,7 @@ def _sweep(method: WeakMethod[Callable[[], None]]) -> None:
         sweep()
 
 
-def _close_all(sessions: Sequence[Session]) -> None:
+def _close_all(sessions: Sequence[Workspace]) -> None:
     """Close each, whatever becomes of the others."""
     for session in sessions:
         try:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rag_nodes.compare import Column, ComparisonReport
     from rag_nodes.query.events import Event
     from rag_nodes.text.edges import Edges
-    from rag_nodes.workspace.scores import Scale
+    from rag_nodes.workspace.scores import SimilarityScale
 
 MOST_TURNS = 200
 """Questions that are kept; older ones are dropped."""
@@ -55,7 +55,7 @@ class Turn:
     question: str
     report: ComparisonReport | None
     error: str | None
-    scale: Scale | None
+    scale: SimilarityScale | None
     order: tuple[str, ...] = ()
     stopped: Mapping[str, str] = field(default_factory=dict)
     edges: Mapping[str, Edges] = field(default_factory=dict)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from rag_nodes.server.clients import Asking
+    from rag_nodes.server.clients import HeldStream
     from rag_nodes.server.gate.limits import Workers
 
 MEDIA_TYPE = "text/event-stream"
@@ -42,7 +42,7 @@ class EventStream(StreamingResponse):
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, asking: Asking, workers: Workers, release: Callable[[], None]) -> None:
+    def __init__(self, asking: HeldStream, workers: Workers, release: Callable[[], None]) -> None:
         self._asking = asking
         self._workers = workers
         self._release = release

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from rag_nodes.metadata import display_name
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import PRESETS
-from rag_nodes.server.clients import Clients, Received, cut, facts_of, text_document
+from rag_nodes.server.clients import Clients, Received, facts_of, text_document
 from rag_nodes.server.failures import ApiError, halves, too_large
 from rag_nodes.server.gate.leaving import ended_by_leaving
 from rag_nodes.server.rest.events import MEDIA_TYPE, EventStream
@@ -33,6 +33,7 @@ from rag_nodes.server.rest.replies import (
     Uploaded,
     UploadedFile,
 )
+from rag_nodes.workspace.workspace import cut
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document

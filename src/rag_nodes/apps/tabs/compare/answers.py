@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rag_nodes.compare import Column
     from rag_nodes.query import Answer, Mark
     from rag_nodes.text.edges import Edges
-    from rag_nodes.workspace.scores import Scale
+    from rag_nodes.workspace.scores import SimilarityScale
 
 _MARK = re.compile("\x02(\\d+)\x03")
 """Stands for a mark of the answer while the text around it is taken apart."""
@@ -65,7 +65,7 @@ class Shown(NamedTuple):
     edges: Mapping[str, Edges] = MappingProxyType({})
 
 
-def column(one: Column, scale: Scale | None, shown: Shown) -> Html:
+def column(one: Column, scale: SimilarityScale | None, shown: Shown) -> Html:
     """A parser's reply.
 
     Args:
@@ -143,7 +143,7 @@ def _header(one: Column, shown: Shown) -> Html:
     )
 
 
-def _reply(one: Column, scale: Scale | None, shown: Shown) -> tuple[Html | None, ...]:
+def _reply(one: Column, scale: SimilarityScale | None, shown: Shown) -> tuple[Html | None, ...]:
     """Answer, citations, effort and feedback, chunks."""
     answer = one.answer
     if answer is None:

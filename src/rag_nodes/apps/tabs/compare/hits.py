@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.query import Answer, Citation, Hit
     from rag_nodes.text.edges import Inside
-    from rag_nodes.workspace.scores import Scale
+    from rag_nodes.workspace.scores import SimilarityScale
 
 _HEADING_MARK = re.compile(r"^#{1,6}\s+", re.MULTILINE)
 _PREVIEW = 150
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 def chunks(
     answer: Answer,
-    scale: Scale | None,
+    scale: SimilarityScale | None,
     best: float | None,
     where: Place,
     evidence: Mapping[str, Sequence[str]],
@@ -156,7 +156,7 @@ _RANKED = {False: "the rank uses both", True: "it decides the rank"}
 _NO_ROOM = "Retrieved, but it did not fit the token budget of the context"
 
 
-def _score(hit: Hit, scale: Scale | None, best: float | None) -> Html:
+def _score(hit: Hit, scale: SimilarityScale | None, best: float | None) -> Html:
     level = scale.level(hit.similarity, best) if scale else "unknown"
     cosine = _rounded(hit.similarity)
     shown = "no score" if cosine is None else f"{level} {cosine:.2f}"

@@ -1,0 +1,245 @@
+"""One user's documents, store and comparison: what page, REST, MCP and command line share."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from rag_nodes.compare import Comparison
+from rag_nodes.errors import StoreError
+from rag_nodes.models import check_models, choose_models
+from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.readers import Limits, read_all
+from rag_nodes.store import open_store
+from rag_nodes.workspace.addresses import must_be_public
+from rag_nodes.workspace.cuts import Cuts
+from rag_nodes.workspace.options import effective_settings, make_parsers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from llama_index.core.schema import BaseNode, Document
+
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline import IngestReport, Progress
+    from rag_nodes.query import QueryOptions
+    from rag_nodes.readers import ReadResult
+    from rag_nodes.settings import Settings
+    from rag_nodes.store import Store
+    from rag_nodes.workspace.options import Choice
+
+MEMORY = ":memory:"
+"""The store of whoever leaves nothing behind."""
+CUT_SECONDS = 60.0
+"""Seconds that one parser may take for a document of up to a million characters; see `cutting`."""
+FAIR_SHARE = 20.0
+"""Seconds after which a file gives way to those of other users; large ones get more."""
+
+logger = logging.getLogger(__name__)
+
+
+class Workspace:
+    """One user's documents in a store, and the comparison that answers from them.
+
+    Args:
+        settings: models, limits and corpus; what the user chooses comes on top.
+        store: folder or URL of the store, opened when it is first needed.
+        local_models: the user may type in addresses behind the server's firewall.
+    """
+
+    def __init__(
+        self, settings: Settings, *, store: str = MEMORY, local_models: bool = False
+    ) -> None:
+        self._settings = settings
+        self._location = store
+        self._local_models = local_models
+        self._lock = threading.Lock()
+        self._cutting = threading.Lock()
+        self._store: Store | None = None
+        self._documents: list[Document] = []
+        self._comparison: Comparison | None = None
+        self._cuts: Cuts | None = None
+        self._checked: Settings | None = None
+
+    def __enter__(self) -> Self:
+        """The workspace itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Free everything."""
+        self.close()
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """What was read, in the order it was loaded."""
+        return tuple(self._documents)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The parsers over it; None while nothing is loaded."""
+        return self._comparison
+
+    @property
+    def ready(self) -> bool:
+        """True when there is something to ask."""
+        return self._comparison is not None
+
+    @property
+    def in_use(self) -> bool:
+        """True with documents, or while they are loaded."""
+        return bool(self._documents)
+
+    @property
+    def working(self) -> bool:
+        """True while something runs that must not be ended for the sake of other users."""
+        return False
+
+    @property
+    def cuts(self) -> Cuts | None:
+        """What the parsers made of the documents; None while nothing is loaded."""
+        # Without the other lock, which a slow answer may hold: all are replaced as a whole.
+        # In this order: a comparison is set after its documents.
+        comparison, documents = self._comparison, self._documents
+        with self._cutting:
+            if comparison is None:
+                self._cuts = None
+            elif self._cuts is None or self._cuts.comparison is not comparison:
+                self._cuts = Cuts(comparison, documents)
+            return self._cuts
+
+    @property
+    def store(self) -> Store:
+        """The store, open.
+
+        Raises:
+            MissingExtraError: Qdrant is not installed.
+            StoreError: it cannot be opened or does not answer.
+        """
+        if self._store is None:
+            self._store = self._opened()
+        return self._store
+
+    def models(self, choice: Choice | None = None, *, answers: bool = True) -> Models:
+        """The models that will run, known to answer; what was tried out is not tried again.
+
+        Args:
+            choice: what the user typed in; None for the models of the settings.
+            answers: whether the LLM will be asked anything.
+
+        Raises:
+            ConfigurationError: an address that was typed in is not public, or is none.
+            CredentialsError: a key is missing or was refused.
+            MissingExtraError: the client of the model's server is not installed.
+            ModelError: the server does not answer, or not as it should.
+        """
+        settings, given = self._settings, self._settings.api_base
+        if choice is not None:
+            settings = effective_settings(settings, choice, local_models=self._local_models)
+        public_only = must_be_public(settings.api_base, configured=given, local=self._local_models)
+        models = choose_models(settings, public_only=public_only)
+        if settings != self._checked:
+            check_models(models, answers=answers)
+            self._checked = settings
+        return models
+
+    def limits(self, share: float | None = None) -> Limits:
+        """What reading one file may cost.
+
+        Args:
+            share: seconds after which it gives way to files of others; None for never.
+        """
+        return Limits(**self._settings.reading(), share=share)
+
+    def compared(
+        self,
+        parsers: Mapping[str, SpanNodeParser],
+        models: Models,
+        options: QueryOptions,
+        *,
+        store: Store | None = None,
+    ) -> Comparison:
+        """Parsers over the corpus of the settings.
+
+        Args:
+            parsers: by label.
+            models: for all of them.
+            options: how questions are answered.
+            store: None for that of the workspace, which is opened.
+        """
+        return Comparison(
+            store=store or self.store,
+            models=models,
+            parsers=parsers,
+            corpus=self._settings.corpus,
+            options=options,
+        )
+
+    def close(self) -> None:
+        """Free everything; what is being answered is waited for."""
+        with self._lock:
+            self._forget()
+
+    def _read(self, path: Path) -> Iterator[ReadResult]:
+        """The documents of one file, giving way to those of other users; a crawl has many."""
+        return read_all([path], limits=self.limits(FAIR_SHARE))
+
+    @staticmethod
+    def _ingest(
+        comparison: Comparison,
+        documents: Sequence[Document],
+        progress: Callable[[Progress], None],
+    ) -> IngestReport:
+        """Cut documents in time and store the chunks; what is stored already stays."""
+        return comparison.ingest_documents(
+            documents, progress=progress, parse=cutting.within(CUT_SECONDS)
+        )
+
+    def _opened(self) -> Store:
+        key = self._settings.store_api_key if self._location != MEMORY else None
+        return open_store(self._location, key.get_secret_value() if key else None)
+
+    def _forget(self) -> None:
+        """Close the store and be as new; under the lock."""
+        if self._store is not None:
+            self._store.close()
+        self._store, self._comparison, self._cuts, self._documents = None, None, None, []
+
+    def _drop_unused(self, comparison: Comparison) -> None:
+        """Options that were left behind leave no chunks."""
+        current = {comparison.collection(name) for name in comparison.parsers}
+        try:
+            for info in comparison.store.collections():
+                if info.name not in current:
+                    comparison.store.drop(info.name)
+        except StoreError:
+            # Only memory is at stake; the answers do not depend on it.
+            logger.warning("unused collections could not be dropped", exc_info=True)
+
+
+def parsers_of(choice: Choice, models: Models) -> dict[str, SpanNodeParser]:
+    """The chosen parsers, by name; those that compare sentences do so with the models' embedding.
+
+    Raises:
+        ConfigurationError: see `make_parsers`.
+    """
+    return make_parsers(choice, None if models.offline else models.embedding)
+
+
+def is_stored(location: str) -> bool:
+    """Whether there may be documents at a store's location; opening a folder would make it."""
+    return "://" in location or (location != MEMORY and Path(location).is_dir())
+
+
+def cut(document: Document, choice: Choice) -> list[BaseNode]:
+    """The chunks of a document by the one chosen parser, without embedding them.
+
+    Raises:
+        ConfigurationError: options contradict each other or cost too much.
+        ParseError: cutting takes too long, or fails.
+        CancelledError: the user has left; see `interruptible`.
+    """
+    (parser,) = make_parsers(choice, None).values()
+    return cutting.cut(parser, document, CUT_SECONDS)
