@@ -65,14 +65,14 @@ def test_what_never_ends_is_looked_through_once_and_kept_from_the_parser(
     unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched: list[int] = []
-    behind = html_bounds._Page._behind
+    behind = html_bounds._Simplifier._behind
 
-    def noted(page: html_bounds._Page, mark: Any, at: int) -> int:
+    def noted(page: html_bounds._Simplifier, mark: Any, at: int) -> int:
         end = behind(page, mark, at)
         searched.append(end - at)
         return end
 
-    monkeypatch.setattr(html_bounds._Page, "_behind", noted)
+    monkeypatch.setattr(html_bounds._Simplifier, "_behind", noted)
     page = HELLO + unit * 10_000
     simple, warnings = bounded(page, DEEPEST)
     assert simple == HELLO
