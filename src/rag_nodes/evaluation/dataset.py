@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -121,6 +121,11 @@ class Dataset:
             plain = _plain(question, order)
             digest.update(json.dumps(plain, sort_keys=True, ensure_ascii=True).encode())
         return digest.hexdigest()[:16]
+
+    def narrowed(self) -> Dataset:
+        """The same questions, each asked of the document with its gold alone."""
+        own = tuple(replace(one, within=(one.document,)) for one in self.questions)
+        return replace(self, questions=own)
 
     def quote(self, passage: Passage) -> str:
         """The characters of a passage."""

@@ -1,0 +1,130 @@
+"""What is wrong with a set of questions, before anything is measured with it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rag_nodes.models.offline.function_words import content_words
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rag_nodes.evaluation.dataset import Dataset, Question
+
+Problem = Literal["not placed", "found nearly", "duplicate", "leakage", "too long", "no words"]
+LEAKED = 0.8
+"""Share of a question's content words in its gold from which a search by words finds it unaided."""
+LARGEST = 2_000
+"""Tokens of gold that no chunk of a size people use can hold."""
+_SURE = 0.999
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """Something about a question that somebody should look at.
+
+    Attributes:
+        question: its id.
+        problem: what it is.
+        detail: in words, with what to do.
+    """
+
+    question: str
+    problem: Problem
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What came of looking at a dataset.
+
+    Attributes:
+        questions: that can be measured with.
+        documents: in the dataset.
+        drafts: of the questions, those nobody has accepted.
+        leakage: mean share of a question's content words in its gold. Questions that share most
+            of their words with the answer flatter search by words.
+        concerns: one per thing to look at, in the order of the questions.
+    """
+
+    questions: int
+    documents: int
+    drafts: int
+    leakage: float
+    concerns: tuple[Concern, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Nothing is lost or counted twice; leakage and long answers are only worth knowing."""
+        return not any(one.problem in ("not placed", "duplicate") for one in self.concerns)
+
+
+def check_dataset(dataset: Dataset) -> Check:
+    """Look for questions that cannot be placed, are asked twice, leak or are too long."""
+    shares = [leakage(question, dataset) for question in dataset.questions]
+    known = [share for share in shares if share is not None]
+    concerns = [
+        *(
+            Concern(one.id, "not placed", f"{one.reason}: {one.quote!r}")
+            for one in dataset.unplaced
+        ),
+        *_duplicates(dataset.questions),
+    ]
+    for question, share in zip(dataset.questions, shares, strict=True):
+        concerns += _of_one(question, share, dataset)
+    return Check(
+        questions=len(dataset.questions),
+        documents=len(dataset.documents),
+        drafts=sum(question.draft for question in dataset.questions),
+        leakage=sum(known) / len(known) if known else 0.0,
+        concerns=tuple(concerns),
+    )
+
+
+def leakage(question: Question, dataset: Dataset) -> float | None:
+    """Share of the question's content words that its gold has too; None without such words."""
+    asked = set(content_words(question.text))
+    if not asked:
+        return None
+    gold = " ".join(dataset.quote(passage) for passage in question.gold[0])
+    return len(asked & set(content_words(gold))) / len(asked)
+
+
+def _duplicates(questions: Sequence[Question]) -> Iterator[Concern]:
+    """Questions in the same words; those after the first are named."""
+    asked: dict[tuple[str, tuple[str, ...] | None], list[str]] = defaultdict(list)
+    for question in questions:
+        asked[" ".join(question.text.casefold().split()), question.within].append(question.id)
+    for first, *others in asked.values():
+        for other in others:
+            yield Concern(other, "duplicate", f"asks what {first!r} asks; keep one of them")
+
+
+def _of_one(question: Question, share: float | None, dataset: Dataset) -> Iterator[Concern]:
+    if question.confidence < _SURE:
+        quote = dataset.quote(question.gold[0][0])
+        yield Concern(
+            question.id,
+            "found nearly",
+            f"{question.confidence:.0%} like what was quoted; is this what is meant? {quote!r}",
+        )
+    if share is None:
+        yield Concern(question.id, "no words", "has no content words to search for; ask in full")
+    elif share >= LEAKED:
+        yield Concern(
+            question.id,
+            "leakage",
+            f"{share:.0%} of its words are in the answer; ask as one who has not read it",
+        )
+    longest = max(
+        count_tokens(dataset.quote(passage)) for answer in question.gold for passage in answer
+    )
+    if longest > LARGEST:
+        yield Concern(
+            question.id,
+            "too long",
+            f"an answer of {longest} tokens fits no chunk; quote less of it",
+        )

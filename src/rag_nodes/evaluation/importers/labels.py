@@ -1,0 +1,120 @@
+"""Questions as files have them: quotes and offsets that were not yet looked up in a document."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A passage of a document as somebody wrote it down.
+
+    Attributes:
+        text: its characters; "" where only offsets are given.
+        document: what the file calls its document; None where it does not say.
+        start: first character; None where only the text is given.
+        end: behind the last character; None where only the text is given.
+    """
+
+    text: str
+    document: str | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A question of a file.
+
+    Attributes:
+        id: of the question, unique in its file.
+        text: the question.
+        gold: answers, each of which is enough; each one or more quotes that are all wanted.
+        kind: what sort of question it is; "" where the file does not say.
+        within: the documents that are searched, as the file calls them; None for all.
+        draft: nobody has accepted it yet.
+    """
+
+    id: str
+    text: str
+    gold: tuple[tuple[Quote, ...], ...]
+    kind: str = ""
+    within: tuple[str, ...] | None = None
+    draft: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The questions of a file, and its documents where it holds them.
+
+    Attributes:
+        form: name of the format, for people.
+        questions: in the order of the file.
+        texts: text by name of the documents that come with the questions; empty where the
+            questions are about files of their own.
+    """
+
+    form: str
+    questions: tuple[Labelled, ...]
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of labels.
+
+    Raises:
+        DatasetError: it cannot be read, or is no text in UTF-8.
+    """
+    try:
+        return path.read_text("utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise DatasetError(
+            f"{path} cannot be read ({error}); name a file of questions in UTF-8"
+        ) from error
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file, or of one of JSON lines as a list.
+
+    Raises:
+        DatasetError: it cannot be read or is no JSON.
+    """
+    text = read_text(path)
+    if path.suffix.lower() == ".jsonl":
+        return list(read_lines(path, text))
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise DatasetError(f"{path} is not valid JSON: {error}") from error
+
+
+def read_lines(path: Path, text: str) -> Iterable[Any]:
+    """The objects of a file of JSON lines; blank lines are passed over.
+
+    Raises:
+        DatasetError: a line is no JSON.
+    """
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise DatasetError(f"{path}, line {number} is not valid JSON: {error}") from error
+
+
+def text_of(value: object) -> str:
+    """A value that should be a text, without blank space around it; "" where it is none."""
+    return value.strip() if isinstance(value, str) else ""
+
+
+def number_of(value: object) -> int | None:
+    """A value that should be a whole number; None where it is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

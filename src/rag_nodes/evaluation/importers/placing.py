@@ -1,0 +1,272 @@
+"""Quotes to characters: where they were said to be, else word for word, else something like it.
+
+What is found only nearly says how surely; what is found nowhere, or in too many places, is listed
+and never guessed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import MissingExtraError
+from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, trimmed_passage
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name
+from rag_nodes.parsers.foreign.placing import Visible
+from rag_nodes.text.spans import Span, trimmed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from llama_index.core.schema import Document
+
+    from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote
+
+MOST_PLACES = 5
+"""Places of one quote that count as alternatives; in more it is a phrase and no answer."""
+LIKE = 0.85
+"""Share of a quote's characters that must be in the text, in order, for it to be found nearly."""
+_FEWEST = 20
+"""Visible characters of a quote that is looked for in other ways than word for word."""
+_SHOWN = 80
+"""Characters of a quote in a list of what could not be placed."""
+_SAME = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―\u00a0", '\'\'\'\'""""""------ ')  # noqa: RUF001 -- what is told apart by nobody
+"""Marks that programs replace as they like."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage, and how surely it is the one that was meant, from 0 to 1."""
+
+    passage: Passage
+    confidence: float
+
+
+class Unknown(Exception):  # noqa: N818 -- a reason that is passed up, never shown as an error
+    """Why a quote has no place."""
+
+
+def place(labels: Labels, documents: Sequence[Document], name: str) -> Dataset:
+    """The questions of a file as a dataset over documents.
+
+    Args:
+        labels: what the file says.
+        documents: whose characters are gold.
+        name: of the dataset.
+
+    Raises:
+        DatasetError: two questions or documents have one id.
+        MissingExtraError: a quote is not there word for word, and rapidfuzz is not installed.
+    """
+    library = _Library(documents)
+    questions, unplaced = [], []
+    for one in labels.questions:
+        try:
+            questions.append(_placed(one, library))
+        except Unknown as reason:
+            quote = next((quote.text for answer in one.gold for quote in answer), "")
+            unplaced.append(Unplaced(one.id, one.text, _shown(quote), str(reason)))
+    return Dataset(name, tuple(documents), tuple(questions), tuple(unplaced))
+
+
+def _placed(one: Labelled, library: _Library) -> Question:
+    if not one.text:
+        raise Unknown("there is no question; write one")
+    if not one.gold or not any(one.gold):
+        raise Unknown("no answer is quoted; quote the words that answer it")
+    within = one.within and tuple(library.named(name).id_ for name in one.within)
+    answers: list[list[Found]] = []
+    reasons: list[str] = []
+    for answer in one.gold:
+        try:
+            answers += _answers(answer, library)
+        except Unknown as reason:
+            reasons.append(str(reason))
+    if not answers:
+        raise Unknown(reasons[0])
+    gold = [tuple(found.passage for found in answer) for answer in answers]
+    surest = max(min(found.confidence for found in answer) for answer in answers)
+    return Question(
+        id=one.id,
+        text=one.text,
+        gold=tuple(dict.fromkeys(gold)),
+        kind=one.kind,
+        within=within,
+        draft=one.draft,
+        confidence=surest,
+    )
+
+
+def _answers(quotes: Sequence[Quote], library: _Library) -> list[list[Found]]:
+    """The answers that some quotes stand for: each place of a single quote is one of its own."""
+    places = [library.places(quote) for quote in quotes]
+    if len(places) == 1:
+        return [[found] for found in places[0]]
+    return [[found[0] for found in places]]
+
+
+class _Library:
+    """The documents by all they may be called, and what was made of their texts."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._books = {document.id_: _Book(document) for document in documents}
+        self._names: dict[str, set[str]] = defaultdict(set)
+        for document in documents:
+            for name in _names_of(document):
+                self._names[name].add(document.id_)
+
+    def named(self, name: str) -> Document:
+        """The document that is called so.
+
+        Raises:
+            Unknown: there is none, or more than one.
+        """
+        found = self._names.get(name) or self._names.get(PurePosixPath(name).name) or set()
+        if len(found) != 1:
+            which = f"{len(found)} documents are" if found else "no document is"
+            raise Unknown(f"{which} called {name!r}; name the file as it is")
+        return self._books[next(iter(found))].document
+
+    def places(self, quote: Quote) -> list[Found]:
+        """Where a quote stands, best first.
+
+        Raises:
+            Unknown: nowhere, or in too many places.
+        """
+        books = [*self._books.values()]
+        if quote.document is not None:
+            books = [self._books[self.named(quote.document).id_]]
+        if quote.start is not None and quote.end is not None and len(books) == 1:
+            claimed = books[0].claimed(quote)
+            if claimed:
+                return [claimed]
+        if not quote.text.strip():
+            raise Unknown("offsets alone say nothing outside the document; quote the words")
+        found = list(islice(self._found(quote, books), MOST_PLACES + 1))
+        if len(found) > MOST_PLACES:
+            raise Unknown(
+                f"it stands in more than {MOST_PLACES} places; quote more words or name the file"
+            )
+        if not found:
+            raise Unknown("it is not in the documents, nor anything like it; was the text changed?")
+        if quote.start is not None:
+            start = quote.start
+            return [min(found, key=lambda one: abs(one.passage.span.start - start))]
+        return found
+
+    def _found(self, quote: Quote, books: Sequence[_Book]) -> Iterator[Found]:
+        """Every place word for word; where there is none, those nearly so, the likeliest first."""
+        for way in (_Book.exact, _Book.loosely):
+            found = [one for book in books for one in way(book, quote.text)]
+            if found:
+                yield from found
+                return
+        nearly = [one for book in books if (one := book.nearly(quote.text))]
+        yield from sorted(nearly, key=lambda one: -one.confidence)[:1]
+
+
+class _Book:
+    """One document and its text in other spellings, each made when it is first needed."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    def claimed(self, quote: Quote) -> Found | None:
+        """The place a quote says it has, if it is there."""
+        text = self.document.text
+        span = Span(quote.start or 0, quote.end or 0)
+        if not 0 <= span.start < span.end <= len(text) or not span.of(text).strip():
+            return None
+        if quote.text and quote.text.strip() != span.of(text).strip():
+            return None
+        return self._at(span, 1.0)
+
+    def exact(self, words: str) -> Iterator[Found]:
+        """Every place word for word."""
+        text, words = self.document.text, words.strip()
+        start = text.find(words)
+        while start >= 0:
+            yield self._at(Span(start, start + len(words)), 1.0)
+            start = text.find(words, start + len(words))
+
+    def loosely(self, words: str) -> Iterator[Found]:
+        """Every place with other blank space, quotation marks, dashes or case."""
+        wanted = _folded("".join(words.split()))
+        if len(wanted) < _FEWEST:
+            return
+        letters = self._letters
+        start = letters.find(wanted)
+        while start >= 0:
+            span = self._visible.span(Span(start, start + len(wanted)), words)
+            yield self._at(span, 1.0)
+            start = letters.find(wanted, start + len(wanted))
+
+    def nearly(self, words: str) -> Found | None:
+        """The place with the most of the characters in order, if there are enough of them."""
+        wanted = _folded("".join(words.split()))
+        if len(wanted) < _FEWEST:
+            return None
+        try:
+            from rapidfuzz import fuzz
+        except ImportError as error:
+            raise MissingExtraError("rapidfuzz", "evaluate") from error
+        found = fuzz.partial_ratio_alignment(wanted, self._letters, score_cutoff=LIKE * 100)
+        # What is shorter than the quote would be looked for in the quote.
+        if found is None or found.dest_end <= found.dest_start or len(self._letters) < len(wanted):
+            return None
+        span = self._visible.span(Span(found.dest_start, found.dest_end), "")
+        return self._at(_whole_words(self.document.text, span), found.score / 100)
+
+    def _at(self, span: Span, confidence: float) -> Found:
+        passage = Passage(self.document.id_, span)
+        return Found(trimmed_passage(passage, self.document.text), confidence)
+
+    @cached_property
+    def _visible(self) -> Visible:
+        return Visible(self.document.text)
+
+    @cached_property
+    def _letters(self) -> str:
+        return _folded(self._visible.letters)
+
+
+def _folded(text: str) -> str:
+    """The text without case and without marks that nobody tells apart; as long as it was."""
+    plain = text.translate(_SAME)
+    lower = plain.lower()
+    return lower if len(lower) == len(plain) else plain
+
+
+def _whole_words(text: str, span: Span) -> Span:
+    """The span with the rest of the words it begins and ends in."""
+    start, end = span
+    while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
+        end += 1
+    return trimmed(text, start, end)
+
+
+def _names_of(document: Document) -> Iterable[str]:
+    """All that a document may be called: its id, title, URL, name, and ends of its path."""
+    metadata = document.metadata
+    source = str(metadata.get(SOURCE) or "")
+    whole = [document.id_, source, display_name(metadata), *map(str, _named(document))]
+    parts = PurePosixPath(source.replace("\\", "/")).parts if source else ()
+    ends = ["/".join(parts[first:]) for first in range(len(parts))]
+    names = [name for name in (*whole, *ends) if name]
+    return {*names, *(str(PurePosixPath(name).with_suffix("")) for name in names if "." in name)}
+
+
+def _named(document: Document) -> Iterator[object]:
+    return (document.metadata[key] for key in (FILE_NAME, TITLE) if document.metadata.get(key))
+
+
+def _shown(quote: str) -> str:
+    line = " ".join(quote.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…"
