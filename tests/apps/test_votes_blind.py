@@ -6,13 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from kept_votes import kept_votes
 from openai_server import Fault
 from pydantic import SecretStr
 from visits import Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.compare.events import CompareEvents
 from rag_nodes.apps.tabs.compare.history import history
-from rag_nodes.apps.votes.events import NOT_KEPT, TOO_MANY
+from rag_nodes.apps.votes.casting import NOT_KEPT, TOO_MANY
+from rag_nodes.apps.votes.store import Votes
 from rag_nodes.parsers import PRESETS
 from rag_nodes.workspace.options import Choice
 from rag_nodes.workspace.session import Session
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from kept_votes import KeptVote
     from openai_server import OpenAIServer
 
     from rag_nodes.compare import Column, ComparisonReport
@@ -47,8 +50,14 @@ def session(sessions: Sessions) -> Session:
 
 
 @pytest.fixture
-def events(sessions: Sessions) -> CompareEvents:
-    return CompareEvents(sessions)
+def events(sessions: Sessions, settings: Settings) -> CompareEvents:
+    return CompareEvents(sessions, Votes(settings.votes))
+
+
+@pytest.fixture
+def kept(settings: Settings) -> Callable[[], list[KeptVote]]:
+    """What stands in the file."""
+    return lambda: kept_votes(settings.votes)
 
 
 def _asked(events: CompareEvents, *, blind: bool) -> list[str]:
@@ -118,7 +127,7 @@ def test_the_order_of_columns_changes_from_question_to_question(session: Session
 
 
 def test_a_blind_vote_shows_names_and_numbers_and_is_kept(
-    events: CompareEvents, session: Session, sessions: Sessions
+    events: CompareEvents, session: Session, kept: Callable[[], list[KeptVote]]
 ) -> None:
     _asked(events, blind=True)
     order = session.turns[-1].order
@@ -130,37 +139,37 @@ def test_a_blind_vote_shows_names_and_numbers_and_is_kept(
     assert "context token" in page
     assert "rn-choice" not in page
     assert "1 of 1" in panel
-    [vote] = sessions.votes.read().votes
+    [vote] = kept()
     assert (vote.kind, vote.blind, vote.winners) == ("best", True, (order[1],))
-    assert [one.name for one in vote.parsers] == list(order)
-    assert all(one.fingerprint for one in vote.parsers)
+    assert vote.parsers == order
+    assert all(vote.fingerprints)
 
 
 @pytest.mark.parametrize(
     ("verdict", "said", "winners"), [("tie", "a tie", 3), ("poor", "all answers are poor", 0)]
 )
 def test_a_tie_and_poor_answers_are_votes_too(
-    events: CompareEvents, sessions: Sessions, verdict: str, said: str, winners: int
+    events: CompareEvents, kept: Callable[[], list[KeptVote]], verdict: str, said: str, winners: int
 ) -> None:
     _asked(events, blind=True)
     page, _ = events.pick(Request(), Click(act="best", turn=1, verdict=verdict, voter=SECRET))
     assert said in page
-    [vote] = sessions.votes.read().votes
-    assert len(vote.winners or ()) == winners
+    [vote] = kept()
+    assert len(vote.winners) == winners
 
 
 def test_a_second_vote_on_known_names_does_not_count(
-    events: CompareEvents, sessions: Sessions
+    events: CompareEvents, kept: Callable[[], list[KeptVote]]
 ) -> None:
     _asked(events, blind=True)
     events.pick(Request(), Click(act="best", turn=1, verdict=1, voter=SECRET))
-    before = sessions.votes.read()
+    before = kept()
     _Skipped.assert_of(events.pick(Request(), Click(act="best", turn=1, verdict=2, voter=SECRET)))
-    assert sessions.votes.read() == before
+    assert kept() == before
 
 
 def test_an_answer_is_marked_marked_otherwise_and_taken_back(
-    events: CompareEvents, sessions: Sessions
+    events: CompareEvents, kept: Callable[[], list[KeptVote]]
 ) -> None:
     assert 'aria-pressed="true"' not in _asked(events, blind=False)[-1]
     said = []
@@ -168,7 +177,7 @@ def test_an_answer_is_marked_marked_otherwise_and_taken_back(
         page, _ = events.pick(
             Request(), Click(act="helpful", turn=1, column=2, verdict=verdict, voter=SECRET)
         )
-        said.append((page.count('aria-pressed="true"'), sessions.votes.read().votes))
+        said.append((page.count('aria-pressed="true"'), kept()))
     assert [count for count, _ in said] == [1, 1, 0]
     assert [[vote.winners for vote in votes] for _, votes in said] == [[("heading",)], [()], []]
 
@@ -193,14 +202,17 @@ def test_an_answer_is_marked_marked_otherwise_and_taken_back(
     ],
 )
 def test_what_the_page_never_offers_is_ignored(
-    events: CompareEvents, session: Session, sessions: Sessions, data: dict[str, Any]
+    events: CompareEvents,
+    session: Session,
+    kept: Callable[[], list[KeptVote]],
+    data: dict[str, Any],
 ) -> None:
     _asked(events, blind=True)
     _asked(events, blind=False)
     before = session.turns
     _Skipped.assert_of(events.pick(Request(), Click(**data)))
     assert session.turns == before
-    assert sessions.votes.read().votes == ()
+    assert kept() == []
 
 
 @pytest.mark.parametrize("data", [None, [], "best", {"act": ["best"], "turn": {"a": 1}}, 7])
@@ -231,7 +243,7 @@ def test_a_vote_that_cannot_be_kept_is_said_and_counts_on_the_page(
 
 
 def test_one_visitor_cannot_fill_the_file(
-    events: CompareEvents, sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+    events: CompareEvents, kept: Callable[[], list[KeptVote]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_nodes.workspace.turns.MOST_VOTES", 2)
     said: list[str] = []
@@ -243,15 +255,15 @@ def test_one_visitor_cannot_fill_the_file(
         pages.append(events.pick(Request(), vote)[0])
     assert said == [TOO_MANY]
     assert [page.count("Your vote:") for page in pages] == [1, 2, 3]
-    assert len(sessions.votes.read().votes) == 2
+    assert len(kept()) == 2
     events.clear(Request())
     _asked(events, blind=True)
     events.pick(Request(), Click(act="best", turn=4, verdict=1, voter=SECRET))
-    assert len(sessions.votes.read().votes) == 2
+    assert len(kept()) == 2
 
 
 def test_only_ones_own_votes_are_deleted_and_only_after_asking(
-    events: CompareEvents, session: Session, sessions: Sessions
+    events: CompareEvents, session: Session, kept: Callable[[], list[KeptVote]]
 ) -> None:
     _asked(events, blind=False)
     for voter in (SECRET, SECRET[::-1]):
@@ -260,20 +272,22 @@ def test_only_ones_own_votes_are_deleted_and_only_after_asking(
         events.pick(Request(), sent)
     _, panel = events.change_votes(Request(), Click(act="delete", voter=SECRET))
     assert 'data-act="deleted"' in panel
-    assert len(sessions.votes.read().votes) == 2
+    assert len(kept()) == 2
     _, panel = events.change_votes(Request(), Click(act="keep", voter=SECRET))
     assert 'data-act="deleted"' not in panel
     page, _ = events.change_votes(Request(), Click(act="deleted", voter=SECRET))
-    assert [one.winners for one in sessions.votes.read().votes] == [("heading",)]
+    assert [one.winners for one in kept()] == [("heading",)]
     assert 'aria-pressed="true"' not in page
     assert session.turns[-1].marks == {}
 
 
-def test_cleared_questions_take_no_vote(events: CompareEvents, sessions: Sessions) -> None:
+def test_cleared_questions_take_no_vote(
+    events: CompareEvents, kept: Callable[[], list[KeptVote]]
+) -> None:
     _asked(events, blind=True)
     events.clear(Request())
     _Skipped.assert_of(events.pick(Request(), Click(act="best", turn=1, verdict=1)))
-    assert sessions.votes.read().votes == ()
+    assert kept() == []
 
 
 def test_one_column_alone_is_never_hidden(

@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from kept_votes import kept_votes
 from openai_server import Fault
 
+from rag_nodes.apps.votes.store import Vote, Votes
+from rag_nodes.apps.votes.sums import Contender
 from rag_nodes.settings import Settings
-from rag_nodes.workspace.votes import Votes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     import gradio as gr
+    from kept_votes import KeptVote
     from openai_server import OpenAIServer
     from playwright.sync_api import Browser, Page
 
@@ -51,8 +54,8 @@ def _opened(browser: Browser, address: str) -> Iterator[Page]:
     assert errors == []
 
 
-def _kept() -> Votes:
-    return Votes(Settings().votes)
+def _kept() -> list[KeptVote]:
+    return kept_votes(Settings().votes)
 
 
 def _load(page: Page, document: Path) -> None:
@@ -86,10 +89,10 @@ def test_names_appear_after_a_blind_vote_given_by_keyboard(page: Page) -> None:
     page.wait_for_function("document.activeElement.id === 'rn-1-vote'", timeout=PATIENCE)
     html = page.locator("#rn-history-box").inner_html()
     assert [title for title in TITLES if title not in html] == []
-    [kept] = _kept().read().votes
-    [winner] = kept.winners or ()
+    [kept] = _kept()
+    [winner] = kept.winners
     assert page.locator(".rn-column h3").nth(1).inner_text().startswith("B · ")
-    assert [one.name for one in kept.parsers].index(winner) == 1
+    assert kept.parsers.index(winner) == 1
     assert kept.blind
 
     _ask(page, "How long do new plants stay in quarantine?")  # the choice holds
@@ -100,7 +103,7 @@ def test_names_appear_after_a_blind_vote_given_by_keyboard(page: Page) -> None:
     page.get_by_role("button", name="Delete my votes").click()
     page.get_by_role("button", name="Delete my votes for good").click()
     page.wait_for_selector("#rn-votes :text('None yet')", timeout=PATIENCE)
-    assert _kept().read().votes == ()
+    assert _kept() == []
 
 
 def test_feedback_is_given_and_taken_back_while_opened_chunks_stay_open(page: Page) -> None:
@@ -111,11 +114,11 @@ def test_feedback_is_given_and_taken_back_while_opened_chunks_stay_open(page: Pa
     button = page.get_by_role("button", name="Helpful: Fixed size", exact=True)
     button.click()
     page.wait_for_selector(".rn-rate[aria-pressed=true]", timeout=PATIENCE)
-    assert [one.winners for one in _kept().read().votes] == [("fixed",)]
+    assert [one.winners for one in _kept()] == [("fixed",)]
     page.wait_for_selector(".rn-shown .rn-chunk[open] mark", timeout=PATIENCE)
     button.click()
     page.wait_for_selector(".rn-rate[aria-pressed=true]", state="detached", timeout=PATIENCE)
-    assert _kept().read().votes == ()
+    assert _kept() == []
 
 
 def test_one_answer_is_stopped_while_the_others_are_written(
@@ -158,11 +161,13 @@ def test_votes_in_a_hostile_file_and_on_hostile_answers_run_nothing(
     _ask(page, f"What colour is the machine {HOSTILE}?")
     page.get_by_role("button", name="All are equally good").click()
     page.wait_for_selector(".rn-chosen-vote", timeout=PATIENCE)
-    votes = _kept()
-    [vote] = votes.read().votes
-    assert "broken" not in vote.model_dump_json()
-    hostile = vote.parsers[0].model_copy(update={"name": HOSTILE, "settings": HOSTILE})
-    votes.add(vote.model_copy(update={"parsers": (hostile,), "winners": (), "ballot": "x"}))
+    [vote] = _kept()
+    assert b"broken" not in Path(Settings().votes).read_bytes()
+    hostile = Contender(HOSTILE, "1", HOSTILE)
+    known = {"kind": "best", "ballot": "x", "voter": vote.voter, "question": vote.question}
+    Votes(Settings().votes).add(
+        Vote(**known, parsers=(hostile,), models="", winners=(), blind=True)
+    )
     page.get_by_role("button", name="Votes").click()
     # The table of the vote before stands there until the file is read again.
     page.wait_for_selector("#rn-votes table:has-text('window.broken')", timeout=PATIENCE)

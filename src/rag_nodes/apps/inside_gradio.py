@@ -43,8 +43,8 @@ class GuardedBlocks(gr.Blocks):
         Raises:
             gr.Error: there was one.
         """
-        sent = more.get("event_data")
-        if sent is not None and any(_paths([sent._data])):  # noqa: SLF001 - Gradio's only way
+        event = more.get("event_data")
+        if event is not None and any(_paths([data_of(event)])):
             raise _refused(DOES_NOT_FIT)
         return await super().process_api(block_fn, inputs, *rest, **more)
 
@@ -67,6 +67,11 @@ class GuardedBlocks(gr.Blocks):
             logger.log(level, "inputs of an event were refused", exc_info=True)
             raise _refused(DOES_NOT_FIT) from error
         return processed
+
+
+def data_of(event: gr.EventData) -> Any:
+    """What the page sent along with an event."""
+    return event._data  # noqa: SLF001 - Gradio's only way
 
 
 def _is_of_the_server(error: Exception) -> bool:

@@ -12,6 +12,7 @@ from rag_nodes.apps.example import example_document
 from rag_nodes.apps.inside_gradio import GuardedBlocks
 from rag_nodes.apps.tabs.page import build_tabs
 from rag_nodes.apps.theme import add_style
+from rag_nodes.apps.votes.store import Votes
 from rag_nodes.parsers.isolation.parent import cutting
 from rag_nodes.workspace.sessions import Sessions
 
@@ -58,6 +59,7 @@ def build_app(
             app,
             settings,
             sessions,
+            Votes(settings.votes),
             documents=[Path(document) for document in documents],
             example=example_document(),
         )

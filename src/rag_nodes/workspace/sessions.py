@@ -13,7 +13,6 @@ from weakref import WeakMethod
 
 from rag_nodes.errors import BusyError, ConfigurationError
 from rag_nodes.workspace.session import Session
-from rag_nodes.workspace.votes import Votes
 from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -186,14 +185,10 @@ class Sessions(Visitors[Session]):
         settings: handed to each session.
         local_models: handed to each session.
         **options: of `Visitors`.
-
-    Attributes:
-        votes: what all of them thought of the answers.
     """
 
     def __init__(self, settings: Settings, *, local_models: bool = False, **options: Any) -> None:
         super().__init__(partial(Session, settings, local_models=local_models), **options)
-        self.votes = Votes(settings.votes)
 
 
 def _sweep(method: WeakMethod[Callable[[], None]]) -> None:

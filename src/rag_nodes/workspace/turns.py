@@ -71,6 +71,10 @@ class Turn:
             return columns
         return tuple(sorted(columns, key=lambda one: self.order.index(one.name)))
 
+    def column_at(self, position: int) -> Column | None:
+        """The column at a place on the page, counted from 1; None where there is none."""
+        return self.columns[position - 1] if 1 <= position <= len(self.columns) else None
+
     @property
     def hidden(self) -> bool:
         """True while the parsers' names wait for the vote; never without a choice."""

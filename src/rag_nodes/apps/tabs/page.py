@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from gradio.events import Dependency
 
+    from rag_nodes.apps.votes.store import Votes
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.sessions import Sessions
 
@@ -41,6 +42,7 @@ def build_tabs(
     app: gr.Blocks,
     settings: Settings,
     sessions: Sessions,
+    votes: Votes,
     *,
     documents: Sequence[Path] = (),
     example: Path | None = None,
@@ -51,6 +53,7 @@ def build_tabs(
         app: the blocks that are open.
         settings: defaults of the controls.
         sessions: where each visitor's work is.
+        votes: what all of them thought of the answers.
         documents: loaded as soon as a visitor opens the page.
         example: offered to visitors who have no document at hand; None for no offer.
     """
@@ -59,7 +62,7 @@ def build_tabs(
     loading = LoadingEvents(sessions, sidebar.controls, example)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:
-            compare = build_compare_tab(sessions, sidebar, loading)
+            compare = build_compare_tab(sessions, votes, sidebar, loading)
         with gr.Tab("Chunks", id="chunks") as drawing:
             chunks = build_chunks_tab(cuts)
         with gr.Tab("Evaluate", id="evaluate") as judging:

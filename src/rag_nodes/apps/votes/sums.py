@@ -3,15 +3,57 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from pydantic import Field
 
 from rag_nodes.evaluation import wilson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from sqlite3 import Connection
 
-    from rag_nodes.workspace.votes import Compared, Vote
+_PER_PARSER = """
+SELECT name, fingerprint, settings,
+    sum(kind = 'best' AND blind),
+    sum(kind = 'best' AND blind AND won AND winners = 1),
+    sum(kind = 'best' AND blind AND won AND winners > 1),
+    sum(kind = 'helpful'),
+    sum(kind = 'helpful' AND won),
+    max(contenders.rowid)
+FROM votes JOIN contenders ON vote = id
+GROUP BY fingerprint ORDER BY min(contenders.rowid)
+"""
+"""With `max`, SQLite takes the columns outside of sums from the row that has it: the latest."""
+_PER_PAIR = """
+SELECT one.name, one.fingerprint, one.settings, two.name, two.fingerprint, two.settings,
+    sum(winners = 1 AND one.won),
+    sum(winners = 1 AND two.won),
+    sum(winners > 1),
+    max(one.rowid)
+FROM votes JOIN contenders AS one ON one.vote = id JOIN contenders AS two ON two.vote = id
+WHERE kind = 'best' AND blind
+    AND (one.fingerprint, one.rowid) < (two.fingerprint, two.rowid)
+GROUP BY one.fingerprint, two.fingerprint ORDER BY min(one.rowid)
+"""
+"""Columns come in any order; a pair has one."""
+
+
+Name = Annotated[str, Field(max_length=200)]
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A parser that took part.
+
+    Attributes:
+        name: what the comparison called it.
+        fingerprint: of its configuration; the same settings have the same one.
+        settings: the configuration in a few words, for people.
+    """
+
+    name: Name
+    fingerprint: Name
+    settings: Name = ""
 
 
 class Share(NamedTuple):
@@ -35,8 +77,7 @@ class Share(NamedTuple):
         return self.part / self.whole
 
 
-@dataclass(slots=True)
-class ParserVotes:
+class ParserVotes(NamedTuple):
     """The votes on one parser with one configuration.
 
     Attributes:
@@ -48,12 +89,12 @@ class ParserVotes:
         helpful: of these, helpful.
     """
 
-    parser: Compared
-    compared: int = 0
-    wins: int = 0
-    ties: int = 0
-    rated: int = 0
-    helpful: int = 0
+    parser: Contender
+    compared: int
+    wins: int
+    ties: int
+    rated: int
+    helpful: int
 
     @property
     def win_share(self) -> Share | None:
@@ -66,8 +107,7 @@ class ParserVotes:
         return _share(self.helpful, self.rated)
 
 
-@dataclass(slots=True)
-class Pair:
+class Pair(NamedTuple):
     """Two parsers in the same blind comparisons.
 
     Attributes:
@@ -78,11 +118,11 @@ class Pair:
         ties: comparisons in which all were equally good.
     """
 
-    first: Compared
-    second: Compared
-    wins: int = 0
-    losses: int = 0
-    ties: int = 0
+    first: Contender
+    second: Contender
+    wins: int
+    losses: int
+    ties: int
 
 
 class Summary(NamedTuple):
@@ -99,49 +139,23 @@ class Summary(NamedTuple):
     pairs: tuple[Pair, ...]
 
 
-def sum_votes(votes: Iterable[Vote]) -> Summary:
+def sum_votes(database: Connection) -> Summary:
     """Add up votes; parsers are told apart by their configuration, not by their name.
 
     A comparison in which all answers were poor counts as one without a winner.
+
+    Args:
+        database: see `store`.
     """
-    total, parsers, pairs = 0, dict[str, ParserVotes](), dict[tuple[str, str], Pair]()
-    for vote in votes:
-        total += 1
-        for one in vote.parsers:
-            sums = parsers.setdefault(one.fingerprint, ParserVotes(one))
-            sums.parser = one
-            _count(sums, vote)
-        if vote.kind == "best" and vote.blind:
-            _count_pairs(pairs, vote)
-    ranked = sorted(parsers.values(), key=_rank, reverse=True)
-    return Summary(total, tuple(ranked), tuple(pairs.values()))
-
-
-def _count(sums: ParserVotes, vote: Vote) -> None:
-    chosen = sums.parser.name in (vote.winners or ())
-    if vote.kind == "helpful":
-        sums.rated += 1
-        sums.helpful += chosen
-    elif vote.blind:
-        sums.compared += 1
-        sums.wins += chosen and not _is_tie(vote)
-        sums.ties += chosen and _is_tie(vote)
-
-
-def _count_pairs(pairs: dict[tuple[str, str], Pair], vote: Vote) -> None:
-    # Columns come in any order; a pair has one.
-    ordered = sorted(vote.parsers, key=lambda one: one.fingerprint)
-    for first, second in combinations(ordered, 2):
-        pair = pairs.setdefault((first.fingerprint, second.fingerprint), Pair(first, second))
-        if _is_tie(vote):
-            pair.ties += 1
-            continue
-        pair.wins += first.name in (vote.winners or ())
-        pair.losses += second.name in (vote.winners or ())
-
-
-def _is_tie(vote: Vote) -> bool:
-    return len(vote.winners or ()) > 1
+    [total] = database.execute("SELECT count(*) FROM votes").fetchone()
+    parsers = [
+        ParserVotes(Contender(*row[:3]), *row[3:-1]) for row in database.execute(_PER_PARSER)
+    ]
+    pairs = [
+        Pair(Contender(*row[:3]), Contender(*row[3:6]), *row[6:-1])
+        for row in database.execute(_PER_PAIR)
+    ]
+    return Summary(total, tuple(sorted(parsers, key=_rank, reverse=True)), tuple(pairs))
 
 
 def _rank(sums: ParserVotes) -> tuple[float, float]:

@@ -10,29 +10,24 @@ from rag_nodes.apps.view.parts import button, colour_of, count, notice, title_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.apps.votes.sums import Pair, ParserVotes, Share, Summary
-    from rag_nodes.workspace.votes import Compared
+    from rag_nodes.apps.votes.sums import Contender, Pair, ParserVotes, Share, Summary
 
 _FEW = 30
 """Comparisons below which intervals are said to be wide."""
 _DASH = "\N{EN DASH}"
 
 
-def votes(summary: Summary, damaged: int = 0, *, asking: bool = False) -> Html:
+def votes(summary: Summary, *, asking: bool = False) -> Html:
     """The panel.
 
     Args:
         summary: of all votes.
-        damaged: lines of the file that could not be understood.
         asking: the visitor was asked whether to delete their votes.
     """
-    left_out = f"{count(damaged, 'line')} of the file could not be read and were left out."
-    skipped = notice("warning", left_out) if damaged else None
     if not summary.votes:
-        return tag("div", skipped, tag("p", _EMPTY, cls="rn-quiet"), cls="rn-votes")
+        return tag("div", tag("p", _EMPTY, cls="rn-quiet"), cls="rn-votes")
     return tag(
         "div",
-        skipped,
         tag("p", f"{count(summary.votes, 'vote')} kept on this computer. {_trust(summary)}"),
         _parsers(summary.parsers),
         _pairs(summary.pairs),
@@ -121,7 +116,7 @@ def _table(caption: str, names: Sequence[str], body: Sequence[Html]) -> Html:
     )
 
 
-def _named(one: Compared, *, settings: bool = True) -> tuple[Html | None, ...]:
+def _named(one: Contender, *, settings: bool = True) -> tuple[Html | None, ...]:
     """Colour, name and settings; two rows of one name differ in these."""
     # Names come from a file that anyone on this computer may write to.
     return (
@@ -131,7 +126,7 @@ def _named(one: Compared, *, settings: bool = True) -> tuple[Html | None, ...]:
     )
 
 
-def _interval(share: Share | None, parser: Compared) -> Html:
+def _interval(share: Share | None, parser: Contender) -> Html:
     """The share in words, and its interval as a line on a scale from 0 to 100 %."""
     if share is None:
         return join([_DASH])

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.sent import Sent
 from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.visitors import session_of
-from rag_nodes.apps.votes.events import VoteEvents
-from rag_nodes.apps.votes.verdicts import Sent
+from rag_nodes.apps.votes.casting import Voting
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.workspace.options import MOST_QUESTION
 from rag_nodes.workspace.turns import AT_FIRST
@@ -23,6 +23,7 @@ from rag_nodes.workspace.turns import AT_FIRST
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rag_nodes.apps.votes.store import Votes
     from rag_nodes.workspace.session import Session
     from rag_nodes.workspace.sessions import Sessions
     from rag_nodes.workspace.turns import Growing
@@ -45,11 +46,12 @@ class CompareEvents:
 
     Args:
         sessions: where each visitor's work is.
+        votes: what all visitors thought of the answers.
     """
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: Sessions, votes: Votes) -> None:
         self._sessions = sessions
-        self._votes = VoteEvents(sessions.votes)
+        self._voting = Voting(votes)
 
     def ask(self, question: str, blind: bool, request: gr.Request) -> Iterator[tuple[Any, ...]]:  # noqa: FBT001 - the value of a checkbox
         """Answer a question: first the empty columns, then the answers as they grow."""
@@ -76,7 +78,7 @@ class CompareEvents:
 
     def stop_one(self, request: gr.Request, event: gr.EventData) -> None:
         """End one of them."""
-        sent = _sent(event)
+        sent = Sent.of(event)
         session_of(self._sessions, request).stop_one(sent.turn, sent.column)
 
     def clear(self, request: gr.Request) -> str:
@@ -91,17 +93,17 @@ class CompareEvents:
         Returns:
             What is above the question box, and the votes.
         """
-        session, sent = session_of(self._sessions, request), _sent(event)
+        session, sent = session_of(self._sessions, request), Sent.of(event)
         if sent.act == "earlier":
             session.history.shown += AT_FIRST
             return _page(session), gr.skip()
-        if sent.act in {"best", "helpful"} and self._votes.cast(session.history, sent):
-            return _page(session), self._votes.panel()
+        if sent.act in {"best", "helpful"} and self._voting.cast(session.history, sent):
+            return _page(session), self._voting.panel()
         return gr.skip(), gr.skip()
 
     def show_votes(self) -> str:
         """All votes, as they are now."""
-        return self._votes.panel()
+        return self._voting.panel()
 
     def change_votes(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
         """Delete the visitor's votes, after asking.
@@ -109,11 +111,11 @@ class CompareEvents:
         Returns:
             What is above the question box, and the votes.
         """
-        session, sent = session_of(self._sessions, request), _sent(event)
+        session, sent = session_of(self._sessions, request), Sent.of(event)
         if sent.act == "deleted":
-            self._votes.delete(session.history, sent.voter)
-            return _page(session), self._votes.panel()
-        return gr.skip(), self._votes.panel(asking=sent.act == "delete")
+            self._voting.delete(session.history, sent)
+            return _page(session), self._voting.panel()
+        return gr.skip(), self._voting.panel(asking=sent.act == "delete")
 
 
 def _pictures(
@@ -150,10 +152,6 @@ class _Frames:
             return False
         self._shown, self._ended = now, ended
         return True
-
-
-def _sent(event: gr.EventData) -> Sent:
-    return Sent.of(event._data)  # noqa: SLF001 - Gradio's only way
 
 
 def _page(session: Session) -> str:

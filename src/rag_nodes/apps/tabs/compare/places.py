@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.sent import Sent
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, Place
 from rag_nodes.apps.visitors import session_of
-from rag_nodes.apps.votes.verdicts import Sent, column_at
 from rag_nodes.errors import RagNodesError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class PlaceEvents:
         Returns:
             The tabs, and what every event of that tab returns.
         """
-        sent = Sent.of(event._data)  # noqa: SLF001 - Gradio's only way
+        sent = Sent.of(event)
         found = _hit(session_of(self._sessions, request), sent)
         if found is None:
             return (gr.skip(),) * (OUTPUTS + 1)
@@ -56,7 +56,7 @@ class PlaceEvents:
 def _hit(session: Session, sent: Sent) -> tuple[str, str, Hit] | None:
     """The chunk with the parser's name and fingerprint; None where there is none to show."""
     turn = next((one for one in session.turns if one.number == sent.turn), None)
-    one = column_at(turn, sent.column) if turn and not turn.hidden else None
+    one = turn.column_at(sent.column) if turn and not turn.hidden else None
     if one is None or one.answer is None:
         return None
     hit = next((hit for hit in one.answer.hits if hit.rank == sent.rank), None)

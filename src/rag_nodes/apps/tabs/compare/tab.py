@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rag_nodes.apps.sidebar.panel import Sidebar
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
     from rag_nodes.apps.visitors import AllCuts
+    from rag_nodes.apps.votes.store import Votes
     from rag_nodes.workspace.sessions import Sessions
 
 AT_ONCE = 8
@@ -141,16 +142,19 @@ class CompareTab:
         opened.then(None, js=chunks.to_chosen, api_visibility="private")
 
 
-def build_compare_tab(sessions: Sessions, sidebar: Sidebar, loading: LoadingEvents) -> CompareTab:
+def build_compare_tab(
+    sessions: Sessions, votes: Votes, sidebar: Sidebar, loading: LoadingEvents
+) -> CompareTab:
     """Build and wire the comparison inside the blocks that are open.
 
     Args:
         sessions: where each visitor's work is.
+        votes: what all visitors thought of the answers.
         sidebar: what is chosen there is what answers.
         loading: applies it.
     """
     page = _layout(sessions)
-    work = CompareEvents(sessions)
+    work = CompareEvents(sessions, votes)
     _wire_asking(page, work, sidebar, loading)
     _wire_votes(page, work)
     return page

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.sent import number_in, texts_of
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, Place
 from rag_nodes.apps.tabs.evaluate.findings import findings
 from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, measuring
@@ -29,7 +28,6 @@ EMPTY = tag(
     tag("p", "Sizes, boundaries, overlap, cohesion and cost appear here once a document is cut."),
     cls="rn-empty",
 )
-_NUMBER = re.compile(r"[0-9]{1,9}")
 HINT = tag("p", "Choose an underlined number to see the chunks behind it.", cls="rn-quiet")
 
 
@@ -64,7 +62,7 @@ class EvaluateEvents:
 
     def drill(self, request: gr.Request, event: gr.EventData) -> Html:
         """The chunks behind the number that was chosen."""
-        cuts, asked = self._cuts.of_request(request), _sent(event)
+        cuts, asked = self._cuts.of_request(request), texts_of(event)
         measure, strategy = asked.get("measure", ""), asked.get("strategy", "")
         if cuts is None or strategy not in cuts.strategies or measure not in MEASURES:
             return notice("warning", "These chunks are gone: open the tab again.")
@@ -78,19 +76,12 @@ class EvaluateEvents:
 
     def open(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
         """The chunk that was chosen, in the tab that draws chunks."""
-        asked = _sent(event)
+        asked = texts_of(event)
         if not {"strategy", "document", "chunk"} <= set(asked):
             return (gr.skip(),) * (OUTPUTS + 1)
-        chosen = int(asked["chunk"]) if _NUMBER.fullmatch(asked["chunk"]) else None
+        chosen = number_in(asked["chunk"])
         place = Place(asked["strategy"], asked["document"], chosen=chosen)
         return gr.Tabs(selected="chunks"), *self._chunks.open(place, request)
-
-
-def _sent(event: gr.EventData) -> dict[str, str]:
-    """The texts the page sent along; a script may send anything, and what is no text is nothing."""
-    sent = event._data  # noqa: SLF001 - Gradio's only way
-    values = sent if isinstance(sent, dict) else {}
-    return {name: one for name, one in values.items() if isinstance(one, str)}
 
 
 def _judged(cuts: Cuts, strategy: str) -> Judged:
