@@ -7,7 +7,7 @@ import pytest
 from rag_nodes.cli.selection import select
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
-from rag_nodes.models.offline.lexical import LexicalEmbedding
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, ForeignNodeParser
 
 

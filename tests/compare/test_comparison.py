@@ -9,7 +9,7 @@ import pytest
 from rag_nodes.compare import Comparison, ComparisonReport, compare
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models, get_embedding
-from rag_nodes.models.offline.lexical import LexicalEmbedding
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, PRESETS, SpanNodeParser, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.store import Store, open_store

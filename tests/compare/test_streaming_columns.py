@@ -13,7 +13,7 @@ from openai_server import FAILING, LIMITED, Fault, OpenAIServer
 from rag_nodes.compare import Comparison, ComparisonStream
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models, choose_models, get_embedding
-from rag_nodes.models.offline.lexical import LexicalEmbedding
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, get_parser
 from rag_nodes.query import (
     Cancelled,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.models.offline.lexical import LexicalEmbedding
+from rag_nodes.models.lexical import LexicalEmbedding
 
 TEXT = "Straße, 天气 and 3.5 million reasons"
 
@@ -28,7 +28,7 @@ def cosine(embedding: LexicalEmbedding, first: str, second: str) -> float:
 
 def test_vectors_are_the_same_in_another_process(embedding: LexicalEmbedding) -> None:
     script = (
-        "import json; from rag_nodes.models.offline.lexical import LexicalEmbedding;"
+        "import json; from rag_nodes.models.lexical import LexicalEmbedding;"
         f"print(json.dumps(LexicalEmbedding().get_text_embedding({TEXT!r})))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "4711", "PYTHONIOENCODING": "utf-8"}

@@ -182,7 +182,7 @@ def test_a_run_that_broke_in_the_middle_completes_when_run_again(
 KILLED = """
 import os, sys
 from rag_nodes.models import Models, get_embedding
-from rag_nodes.models.offline.lexical import LexicalEmbedding
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import column, ingest
 from rag_nodes.store import open_store

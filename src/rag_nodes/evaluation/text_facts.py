@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.models.offline.lexical import LexicalEmbedding
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.text.cohesion import Distances, unit_rows
 from rag_nodes.text.formats import Format
 from rag_nodes.text.markdown import Kind

@@ -188,7 +188,7 @@ def _require_credentials(settings: Settings) -> None:
 
 
 def _lexical_embedding() -> BaseEmbedding:
-    from rag_nodes.models.offline.lexical import LexicalEmbedding
+    from rag_nodes.models.lexical import LexicalEmbedding
 
     return LexicalEmbedding()
 

@@ -227,7 +227,7 @@ def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
         packed: what may be quoted.
         sentences: how many at most.
     """
-    from rag_nodes.models.offline.extractive import extract
+    from rag_nodes.text.extracts import extract
 
     passages = list(_passages(packed))
     texts = [hit.read.text[start:end] for hit, start, end in passages]

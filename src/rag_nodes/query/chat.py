@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-from rag_nodes.models.offline.function_words import content_words
 from rag_nodes.query.answering import Usage, messages, translated, usage_of
 from rag_nodes.query.events import Finished
 from rag_nodes.query.options import check_whole
 from rag_nodes.query.preparing import check_question
+from rag_nodes.text.function_words import content_words
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.words import words
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.models.offline.candidates import candidates
-from rag_nodes.models.offline.extractive import extract
+from rag_nodes.text.extracts import candidates, extract
 from rag_nodes.text.tokens import TokenIndex
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import Field
 
-from rag_nodes.models.offline.function_words import FUNCTION_WORDS
+from rag_nodes.text.function_words import FUNCTION_WORDS
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
 
-from rag_nodes.models.offline.candidates import Candidate, candidates
-from rag_nodes.models.offline.function_words import content_words
+from rag_nodes.text.extracts.candidates import Candidate, candidates
+from rag_nodes.text.function_words import content_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

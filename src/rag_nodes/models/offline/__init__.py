@@ -1,1 +1,0 @@
-"""Models that need no key, no network and no download."""

@@ -1,0 +1,9 @@
+"""A question and passages in, the sentences that answer best out: exact spans, no model.
+
+No LLM of LlamaIndex: one would give words without their places, and every quote keeps its own.
+"""
+
+from rag_nodes.text.extracts.candidates import candidates
+from rag_nodes.text.extracts.ranking import Extract, extract
+
+__all__ = ["Extract", "candidates", "extract"]
