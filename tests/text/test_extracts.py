@@ -203,6 +203,10 @@ def test_neighbouring_words_of_the_question_found_side_by_side_win() -> None:
             "- To restart the pump, hold the red button for five seconds.\n"
         ),
         (
+            "- Do this:\n\n  ~~~ sh\n  restart pump now please\n  ~~~\n\n"
+            "- To restart the pump, hold the red button for five seconds.\n"
+        ),
+        (
             "x = 1\n```\n\n## Restart the pump now\n\n"
             "To restart the pump, hold the red button for five seconds.\n"
         ),

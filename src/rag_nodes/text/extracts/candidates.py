@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.text.formats import blocks_of, format_of
 from rag_nodes.text.markdown import Block, Kind
-from rag_nodes.text.markdown.lines import closing_fence
+from rag_nodes.text.markdown.lines import FENCE, closing_fence
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.spans import Span
 from rag_nodes.text.words import words
@@ -28,8 +28,9 @@ _NOISE = re.compile(
     r"|<!--.*-->",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[^\n]*")
-_INNER_FENCE = re.compile(r"[\s>]*(?:`{3,}[^`]*|~{3,}.*)\Z")
+_INDENT = re.compile(r" {0,3}")
+_INNER_INDENT = re.compile(r"[\s>]*")
+"""What may stand before a fence, and before one in a list or quote."""
 _NEVER_QUOTED = frozenset({Kind.RULE, Kind.FRONT_MATTER})
 _MOST_SCANS = 4
 """Fences without a partner that are looked behind; more are hardly chance."""
@@ -123,9 +124,9 @@ def _blocks(text: str) -> Iterator[Block]:
         unclosed = 0
         for block in blocks_of(text[start:], text_format):
             low, high = start + block.start, start + block.end
-            fence = _FENCE.match(text, low) if block.kind is Kind.CODE else None
+            fence = _fence(_INDENT, text, low) if block.kind is Kind.CODE else None
             if fence:
-                if not closing_fence(text, fence.group(1), fence.end(), high):
+                if not closing_fence(text, fence[1] or fence[3], fence.end(), high):
                     unclosed = fence.end()
                     break
             elif block.kind not in _NEVER_QUOTED and not text.startswith("<!--", low):
@@ -155,9 +156,15 @@ def _lines_together(text: str, block: Block) -> Iterator[tuple[int, int]]:
 
 def _code_in(lines: Sequence[str]) -> frozenset[int]:
     """Numbers of the lines of fenced code in a list or quote, which the scanner sees as one."""
-    fences = [number for number, line in enumerate(lines) if _INNER_FENCE.match(line)]
+    fences = [number for number, line in enumerate(lines) if _fence(_INNER_INDENT, line)]
     pairs = zip(fences[::2], fences[1::2], strict=False)
     return frozenset(fences).union(*(range(first, last) for first, last in pairs))
+
+
+def _fence(indent: re.Pattern[str], text: str, start: int = 0) -> re.Match[str] | None:
+    """The fence on the line that starts there, as the grammar of Markdown has it."""
+    before = indent.match(text, start)
+    return FENCE.match(text, before.end() if before else start)
 
 
 def _is_noise(line: str) -> bool:
