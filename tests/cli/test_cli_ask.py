@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from rag_nodes.cli.answering import search_filter
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.session import Session
-from rag_nodes.cli.streaming import GrowingText, streamed_answer
+from rag_nodes.cli.invocation import Invocation
+from rag_nodes.cli.render.streaming import GrowingText, streamed_answer
+from rag_nodes.cli.selection import search_filter
 from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.query import Delta, Failed, Filter
 
@@ -211,13 +211,13 @@ def test_off_a_terminal_nothing_moves(handbook: Callable[..., Ended]) -> None:
 def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Console:
     """Makes the next runs believe that stdout is a terminal."""
     console = terminal(100)
-    made = Session.__init__
+    made = Invocation.__init__
 
-    def with_terminal(session: Session, **values: object) -> None:
-        made(session, **values)  # type: ignore[arg-type]
-        session.output = console
+    def with_terminal(cli: Invocation, **values: object) -> None:
+        made(cli, **values)  # type: ignore[arg-type]
+        cli.output = console
 
-    monkeypatch.setattr(Session, "__init__", with_terminal)
+    monkeypatch.setattr(Invocation, "__init__", with_terminal)
     return console
 
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.render.comparison import growing_view
-from rag_nodes.cli.session import Session
 from rag_nodes.errors import ModelConnectionError, ModelResponseError
 from rag_nodes.query import RagNodesQueryEngine
 
@@ -33,13 +33,13 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Console:
     console = Console(
         file=io.StringIO(), force_terminal=True, width=120, markup=False, color_system=None
     )
-    made = Session.__init__
+    made = Invocation.__init__
 
-    def with_terminal(session: Session, **values: object) -> None:
-        made(session, **values)  # type: ignore[arg-type]
-        session.output = console
+    def with_terminal(cli: Invocation, **values: object) -> None:
+        made(cli, **values)  # type: ignore[arg-type]
+        cli.output = console
 
-    monkeypatch.setattr(Session, "__init__", with_terminal)
+    monkeypatch.setattr(Invocation, "__init__", with_terminal)
     return console
 
 

@@ -15,7 +15,7 @@ from openai_server import FAILING, UNAUTHORIZED, Fault
 from rag_nodes.cli.commands import docs as docs_command
 from rag_nodes.cli.commands.docs import FORMAT_NAMES, MEASURE_NAMES
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.render.docs import StepLines
+from rag_nodes.cli.render.progress import LineProgress, docs_words
 from rag_nodes.documentation import FORMATS, MEASURES, Step
 from rag_nodes.models import connection, pacing, retries
 
@@ -283,7 +283,7 @@ def test_a_refused_key_is_found_before_any_work(
 def test_lines_come_at_the_start_of_a_stage_and_every_few_seconds() -> None:
     lines: list[str] = []
     now = [0.0]
-    show = StepLines(lines.append, clock=lambda: now[0])
+    show = LineProgress(lines.append, docs_words, clock=lambda: now[0])
     for second in range(7):
         now[0] = float(second)
         show(Step("pages", f"{SITE}/{second}", second + 1))

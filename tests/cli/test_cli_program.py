@@ -14,10 +14,12 @@ import pytest
 
 from rag_nodes import errors
 from rag_nodes.cli.failures import ExitCode, exit_code_of
-from rag_nodes.cli.options import _SETTINGS, MODEL_SETTINGS, PARSER_NAMES
-from rag_nodes.cli.session import Session, context_budget
+from rag_nodes.cli.invocation import Invocation
+from rag_nodes.cli.options import MODEL_SETTINGS, PARSER_NAMES, SETTINGS
+from rag_nodes.cli.selection import context_budget
 from rag_nodes.parsers import PRESETS
 from rag_nodes.settings import Settings
+from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,8 +99,8 @@ def test_the_parsers_named_in_help_texts_are_the_presets() -> None:
 
 
 def test_every_setting_with_an_option_exists() -> None:
-    assert _SETTINGS.keys() <= Settings.model_fields.keys()
-    assert set(MODEL_SETTINGS) <= _SETTINGS.keys()
+    assert SETTINGS.keys() <= Settings.model_fields.keys()
+    assert set(MODEL_SETTINGS) <= SETTINGS.keys()
 
 
 # --- settings -----------------------------------------------------------------------------------
@@ -200,7 +202,7 @@ def test_a_missing_extra_names_the_install_line(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = errors.MissingExtraError("qdrant-client", "qdrant")
-    monkeypatch.setattr(Session, "store", failing(missing))
+    monkeypatch.setattr(Workspace, "_opened", failing(missing))
     ended = command("compare", manual, "--ask", "why?", "-p", "fixed")
     assert ended.code == ExitCode.UNAVAILABLE
     assert "pip install 'rag-nodes[qdrant]'" in ended.stderr
@@ -209,7 +211,7 @@ def test_a_missing_extra_names_the_install_line(
 def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "models", failing(ZeroDivisionError("oh \x1b[31mno")))
+    monkeypatch.setattr(Workspace, "models", failing(ZeroDivisionError("oh \x1b[31mno")))
     arguments = ("compare", manual, "--ask", "why?", "-p", "fixed")
     quiet = command(*arguments, "-q")
     assert quiet.code == ExitCode.FAILURE
@@ -221,8 +223,8 @@ def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(
 def test_an_interruption_ends_with_130_and_says_that_nothing_is_broken(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "configure_logging", lambda _: None)
-    monkeypatch.setattr(Session, "models", failing(KeyboardInterrupt()))
+    monkeypatch.setattr(Invocation, "configure_logging", lambda _: None)
+    monkeypatch.setattr(Workspace, "models", failing(KeyboardInterrupt()))
     ended = command("compare", manual, "--ask", "why?", "-p", "fixed", "-q")
     assert ended.code == ExitCode.INTERRUPTED
     assert ended.stderr.startswith("Interrupted")

@@ -8,9 +8,9 @@ import json
 import pytest
 from rich.console import Console
 
-from rag_nodes.cli.progress import LineProgress, shown_progress
+from rag_nodes.cli.invocation import Invocation, to_json
+from rag_nodes.cli.render.progress import DOCUMENTS, LineProgress, ingest_words, shown_progress
 from rag_nodes.cli.render.text import clean, ending, one_line, pages, plain, seconds, shortened
-from rag_nodes.cli.session import Session, to_json
 from rag_nodes.pipeline import Progress
 
 HOSTILE = [
@@ -94,7 +94,7 @@ class Clock:
 def test_off_a_terminal_progress_is_a_line_now_and_then() -> None:
     lines: list[str] = []
     clock = Clock()
-    progress = LineProgress(lines.append, clock)
+    progress = LineProgress(lines.append, ingest_words, clock)
     for done in range(1, 10):
         clock.now += 1
         progress(Progress("embed", "heading", done, 9))
@@ -106,7 +106,7 @@ def test_off_a_terminal_progress_is_a_line_now_and_then() -> None:
 
 def test_the_last_file_and_the_last_chunk_are_always_told() -> None:
     lines: list[str] = []
-    progress = LineProgress(lines.append, Clock())
+    progress = LineProgress(lines.append, ingest_words, Clock())
     for step in (
         Progress("read", "a.md", 1, 2),
         Progress("read", "b\x1b[31m.md", 2, 2),
@@ -125,8 +125,8 @@ def test_the_last_file_and_the_last_chunk_are_always_told() -> None:
 
 def test_on_a_terminal_bars_follow_the_steps_and_leave_nothing_behind() -> None:
     stream = io.StringIO()
-    session = Session(errors=Console(file=stream, force_terminal=True, width=100))
-    with shown_progress(session, ["fixed"]) as progress:
+    cli = Invocation(errors=Console(file=stream, force_terminal=True, width=100))
+    with shown_progress(cli, [DOCUMENTS, "fixed"], ingest_words) as progress:
         assert progress is not None
         progress(Progress("read", "a.md", 1, 1))
         progress(Progress("embed", "fixed", 3, 4))
@@ -136,8 +136,11 @@ def test_on_a_terminal_bars_follow_the_steps_and_leave_nothing_behind() -> None:
 
 
 def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    session = Session(quiet=True)
-    with shown_progress(session, ["fixed"]) as progress, session.activity("working"):
-        session.note("done")
+    cli = Invocation(quiet=True)
+    with (
+        shown_progress(cli, [DOCUMENTS, "fixed"], ingest_words) as progress,
+        cli.activity("working"),
+    ):
+        cli.note("done")
     assert progress is None
     assert capsys.readouterr() == ("", "")

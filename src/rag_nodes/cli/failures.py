@@ -21,7 +21,7 @@ from rag_nodes.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rag_nodes.cli.session import Session
+    from rag_nodes.cli.invocation import Invocation
     from rag_nodes.pipeline import FileOutcome
 
 
@@ -57,7 +57,7 @@ def exit_code_of(error: BaseException) -> ExitCode:
 
 
 def conclude(
-    session: Session,
+    cli: Invocation,
     files: Sequence[FileOutcome],
     parsers: Mapping[str, str | None],
     *,
@@ -66,7 +66,7 @@ def conclude(
     """The exit code of work on many files with many parsers; what failed is named on stderr.
 
     Args:
-        session: where to say it.
+        cli: where to say it.
         files: how each file ended.
         parsers: error of each parser by label; None where it did well.
         some_done: whether parsers with an error have done a part of their work all the same.
@@ -77,13 +77,13 @@ def conclude(
     if not lost and not errors:
         return ExitCode.DONE
     # For people the report on stdout has the reasons already.
-    if session.as_json:
+    if cli.as_json:
         for message in (*(file.error for file in lost), *errors.values()):
-            session.complain(one_line(message or "unknown reason"))
+            cli.complain(one_line(message or "unknown reason"))
     counts = (_share(len(lost), len(files), "file"), _share(len(errors), len(parsers), "parser"))
-    session.complain("Failed: " + ", ".join(count for count in counts if count))
+    cli.complain("Failed: " + ", ".join(count for count in counts if count))
     if incomplete:
-        session.complain(
+        cli.complain(
             f"Not stored whole: {_share(len(incomplete), len(files), 'file')}; what was stored "
             "before is kept; mend the cause and run this again"
         )
@@ -94,20 +94,18 @@ def conclude(
     return ExitCode.FAILURE if nothing_left else ExitCode.PARTIAL
 
 
-def report_failure(error: Exception, session: Session) -> ExitCode:
+def report_failure(error: Exception, cli: Invocation) -> ExitCode:
     """Say on stderr what went wrong, with a traceback only under `--verbose`."""
-    if session.verbose:
+    if cli.verbose:
         trace = "".join(traceback.format_exception(error))
-        session.errors.print(Text(clean(trace), style="dim"), soft_wrap=True)
-    session.errors.print(
-        Text.assemble(("Error: ", "bold red"), clean(_message(error))), soft_wrap=True
-    )
+        cli.errors.print(Text(clean(trace), style="dim"), soft_wrap=True)
+    cli.errors.print(Text.assemble(("Error: ", "bold red"), clean(_message(error))), soft_wrap=True)
     return exit_code_of(error)
 
 
-def report_interruption(session: Session) -> ExitCode:
+def report_interruption(cli: Invocation) -> ExitCode:
     """Say on stderr that Ctrl-C was heard and nothing is broken."""
-    session.errors.print(
+    cli.errors.print(
         "Interrupted. What was stored stays valid; run the same command again to complete it."
     )
     return ExitCode.INTERRUPTED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 import os
@@ -11,18 +12,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 
+from rag_nodes.cli.options import OUTPUT_FLAGS, SETTINGS
 from rag_nodes.cli.render.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.console import RenderableType
 
-    from rag_nodes.models import Models
     from rag_nodes.settings import Settings
-    from rag_nodes.store import Store
+    from rag_nodes.workspace.workspace import Workspace
 
 SCHEMA_VERSION = 1
 """Version of every object `--json` prints; raised when a key changes its meaning."""
@@ -33,9 +35,15 @@ _TRAILING_BLANKS = re.compile(" +$", re.MULTILINE)
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """JSON allows these, terminals act on some and UTF-8 refuses others."""
 
+_KEYS = ("api_key", "store_api_key", "api_token", "app_password")
+"""Never accepted in the file, so shown as comments."""
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
 
 @dataclass(slots=True)
-class Session:
+class Invocation:
     """One run: flags in, settings and streams out.
 
     Attributes:
@@ -73,35 +81,11 @@ class Session:
         unset = {k: v for k, v in self.defaults.items() if k not in settings.model_fields_set}
         return Settings(**{**given, **unset}) if unset else settings
 
-    def models(self, settings: Settings, *, answers: bool = True) -> Models:
-        """The models that will run, tried out before any work starts.
+    def workspace(self, settings: Settings) -> Workspace:
+        """Models and store of the settings; to be closed, as by a `with` statement."""
+        from rag_nodes.workspace.workspace import Workspace
 
-        Args:
-            settings: names, address and key.
-            answers: whether the LLM will be asked anything.
-
-        Raises:
-            CredentialsError: a key is missing or was refused.
-            MissingExtraError: the client of the model's server is not installed.
-            ModelError: the server does not answer, or not as it should.
-        """
-        from rag_nodes.models import check_models, choose_models
-
-        models = choose_models(settings)
-        check_models(models, answers=answers)
-        return models
-
-    def store(self, settings: Settings) -> Store:
-        """The store of the settings, open; for use in a `with` statement.
-
-        Raises:
-            MissingExtraError: Qdrant is not installed.
-            StoreError: it cannot be opened or does not answer.
-        """
-        from rag_nodes.store import open_store
-
-        key = settings.store_api_key
-        return open_store(settings.store, key.get_secret_value() if key else None)
+        return Workspace(settings, store=settings.store)
 
     def show(self, *parts: RenderableType) -> None:
         """Data for people, on stdout."""
@@ -156,17 +140,96 @@ class Session:
         self.cleanup.callback(restore)
 
 
-def context_budget(settings: Settings) -> int | None:
-    """Tokens of context; asking for a number of chunks alone lifts the default limit."""
-    if settings.top_k is not None and "budget" not in settings.model_fields_set:
-        return None
-    return settings.budget
-
-
 def to_json(data: dict[str, Any], *, indent: int | None = None) -> str:
     """JSON that is safe to show on a terminal; `path`s and the like become text."""
     text = json.dumps(data, ensure_ascii=False, indent=indent, default=str)
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def takes(
+    *settings: str, defaults: dict[str, Any] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option per setting, the output flags, and a filled `Invocation`.
+
+    Args:
+        settings: names of settings the command has options for.
+        defaults: settings whose default differs for this command.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(context: typer.Context, **values: Any) -> None:
+            cli = context.ensure_object(Invocation)
+            cli.flags = {name: values.pop(name) for name in settings}
+            cli.defaults = defaults or {}
+            for flag in OUTPUT_FLAGS:
+                setattr(cli, flag, values.pop(flag) or getattr(cli, flag))
+            cli.configure_logging()
+            if cli.print_config:
+                show_settings(cli)
+            else:
+                command(cli, **values)
+
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        shared = [_option(name, SETTINGS[name], None) for name in settings]
+        flags = [_option(name, flag, default=False) for name, flag in OUTPUT_FLAGS.items()]
+        _disguise(run, command, [_CONTEXT, *own, *shared, *flags])
+        return run
+
+    return decorate
+
+
+def show_settings(cli: Invocation) -> None:
+    """Print the settings in effect, keys masked: as TOML, or as JSON under `--json`."""
+    settings = cli.settings()
+    values = {**settings.masked(), "answers": settings.answering()}
+    if cli.as_json:
+        cli.emit({"settings": values})
+    else:
+        cli.output.file.write(_as_toml(values))
+
+
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _disguise(
+    run: Callable[..., None], command: Callable[..., None], parameters: list[inspect.Parameter]
+) -> None:
+    """Typer reads name, help and options from the function it is given."""
+    keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    run.__name__ = command.__name__
+    run.__doc__ = command.__doc__
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_only}
+    run.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+
+
+def _as_toml(values: dict[str, Any]) -> str:
+    """One line per setting, tables last; what is unset, and every key, as a comment.
+
+    Args:
+        values: what `Settings.masked()` gives, with the table `answers`.
+    """
+    return _toml_table("", values)
+
+
+def _toml_table(name: str, values: dict[str, Any]) -> str:
+    lines = [f"\n[{name}]"] if name else []
+    tables = {key: value for key, value in values.items() if isinstance(value, dict)}
+    lines += [_toml_line(key, value) for key, value in values.items() if key not in tables]
+    text = "".join(f"{line}\n" for line in lines)
+    within = f"{name}." if name else ""
+    return text + "".join(_toml_table(within + key, inner) for key, inner in tables.items())
+
+
+def _toml_line(name: str, value: object) -> str:
+    if value is None:
+        return f"# {name} is not set"
+    # TOML's basic strings, numbers and booleans are written as in JSON.
+    key = name if _BARE.fullmatch(name) else json.dumps(name)
+    line = f"{key} = {json.dumps(value)}"
+    return f"# {line} (set; keys stay in the environment or .env)" if name in _KEYS else line
 
 
 def _console(stream: Any, *, stderr: bool = False) -> Console:

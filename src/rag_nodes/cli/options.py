@@ -1,20 +1,10 @@
-"""The options several commands share, declared once: a command names those it takes.
-
-`@takes("store", "corpus")` adds an option per setting and the output flags, and hands the
-command a `Session` that holds them.
-"""
+"""The options several commands share, declared once: a command names those it takes."""
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
-
-from rag_nodes.cli.session import Session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PARSER_NAMES = (
     "fixed",
@@ -55,8 +45,9 @@ ANSWER_SETTINGS = (
 
 _MODELS = "Models"
 _OUTPUT = "Output"
+_SEARCH = "Search"
 
-_SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, Any] = {
     "store": Annotated[
         str | None,
         typer.Option(help="':memory:', a folder, or the URL of a Qdrant server."),
@@ -126,7 +117,7 @@ _SETTINGS: dict[str, Any] = {
     ],
 }
 
-_FLAGS: dict[str, Any] = {
+OUTPUT_FLAGS: dict[str, Any] = {
     "as_json": Annotated[
         bool, typer.Option("--json", help="One JSON object on stdout.", rich_help_panel=_OUTPUT)
     ],
@@ -154,7 +145,7 @@ _FOREIGN = (
     "'llama_index.core.node_parser:SentenceSplitter(chunk_size=512)'."
 )
 
-Compared = Annotated[
+ComparedParsers = Annotated[
     list[str] | None,
     typer.Option(
         "--parser",
@@ -165,7 +156,7 @@ Compared = Annotated[
         show_default=False,
     ),
 ]
-Ingested = Annotated[
+IngestedParsers = Annotated[
     list[str] | None,
     typer.Option(
         "--parser",
@@ -196,66 +187,40 @@ Changes = Annotated[
 ]
 ShownChunks = Annotated[int, typer.Option("--chunks", min=0, help="Chunks to show per parser.")]
 
-
-def takes(
-    *settings: str, defaults: dict[str, Any] | None = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option per setting, the output flags, and a filled `Session`.
-
-    Args:
-        settings: names of settings the command has options for.
-        defaults: settings whose default differs for this command.
-    """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        def run(context: typer.Context, **values: Any) -> None:
-            session = context.ensure_object(Session)
-            session.flags = {name: values.pop(name) for name in settings}
-            session.defaults = defaults or {}
-            for flag in _FLAGS:
-                setattr(session, flag, values.pop(flag) or getattr(session, flag))
-            session.configure_logging()
-            if session.print_config:
-                show_settings(session)
-            else:
-                command(session, **values)
-
-        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-        shared = [_option(name, _SETTINGS[name], None) for name in settings]
-        flags = [_option(name, annotation, default=False) for name, annotation in _FLAGS.items()]
-        _disguise(run, command, [_CONTEXT, *own, *shared, *flags])
-        return run
-
-    return decorate
-
-
-def show_settings(session: Session) -> None:
-    """Print the settings in effect, keys masked: as TOML, or as JSON under `--json`."""
-    from rag_nodes.cli.render.settings import settings_as_toml
-
-    settings = session.settings()
-    values = {**settings.masked(), "answers": settings.answering()}
-    if session.as_json:
-        session.emit({"settings": values})
-    else:
-        session.output.file.write(settings_as_toml(values))
-
-
-_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-
-
-def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
-
-
-def _disguise(
-    run: Callable[..., None], command: Callable[..., None], parameters: list[inspect.Parameter]
-) -> None:
-    """Typer reads name, help and options from the function it is given."""
-    keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
-    run.__name__ = command.__name__
-    run.__doc__ = command.__doc__
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_only}
-    run.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+Mode = Annotated[
+    Literal["hybrid", "dense", "sparse"] | None,
+    typer.Option(
+        help="Search by meaning and words (hybrid, the default), by meaning only (dense) or by "
+        "words only (sparse).",
+        rich_help_panel=_SEARCH,
+        show_default=False,
+    ),
+]
+Expanded = Annotated[
+    Literal["auto", "none", "neighbours", "parent"] | None,
+    typer.Option(
+        "--expand",
+        help="Read around what is found: the window or parent that the parser made (auto, the "
+        "default), nothing, the chunks before and after, or the parent even in pieces.",
+        rich_help_panel=_SEARCH,
+        show_default=False,
+    ),
+]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        "-f",
+        metavar="KEY=VALUE",
+        help="Search only there, repeatable: file=manual.pdf, page=3 or page=3-9, "
+        "heading=WORDS that the headings above hold, source=URL of a page of a crawl.",
+        rich_help_panel=_SEARCH,
+        show_default=False,
+    ),
+]
+RetrievalOnly = Annotated[
+    bool,
+    typer.Option(
+        "--retrieval-only", help="Show what is found and answer nothing.", rich_help_panel=_SEARCH
+    ),
+]

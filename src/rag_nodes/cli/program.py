@@ -16,8 +16,7 @@ from rag_nodes.cli.commands.ingest import ingest
 from rag_nodes.cli.commands.parsers import parsers
 from rag_nodes.cli.commands.read import read
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
-from rag_nodes.cli.options import show_settings
-from rag_nodes.cli.session import Session
+from rag_nodes.cli.invocation import Invocation, show_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,22 +79,22 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # A file name may hold bytes that are no text; showing it must not fail.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    session = Session()
+    cli = Invocation()
     try:
         command = typer.main.get_command(_program())
-        command.main(args=arguments, prog_name=PROGRAM, obj=session)
+        command.main(args=arguments, prog_name=PROGRAM, obj=cli)
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except KeyboardInterrupt:
         code = ExitCode.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last place where a message can be made of it
-        code = report_failure(error, session)
+        code = report_failure(error, cli)
     else:
         code = ExitCode.DONE
     if code == ExitCode.INTERRUPTED:
         # Worker threads may still be ending and must not be heard, so nothing is undone here.
-        return report_interruption(session)
-    session.cleanup.close()
+        return report_interruption(cli)
+    cli.cleanup.close()
     return code
 
 
@@ -126,18 +125,18 @@ def _root(
 
     Without a key everything runs offline; with OPENAI_API_KEY set, OpenAI embeds and answers.
     """
-    session = context.ensure_object(Session)
-    session.print_config = print_config
+    cli = context.ensure_object(Invocation)
+    cli.print_config = print_config
     if version:
         from importlib.metadata import version as version_of
 
-        session.show(f"{PROGRAM} {version_of(PROGRAM)}")
+        cli.show(f"{PROGRAM} {version_of(PROGRAM)}")
         raise typer.Exit
     if context.invoked_subcommand is None:
         if print_config:
-            show_settings(session)
+            show_settings(cli)
         else:
-            session.output.file.write(context.get_help())
+            cli.output.file.write(context.get_help())
 
 
 def _epilog(examples: Sequence[str]) -> str:

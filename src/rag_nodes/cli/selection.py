@@ -1,7 +1,8 @@
-"""`--parser fixed:chunk_size=500`, `--parser module:Splitter()` and `--set` to parsers by name."""
+"""What is typed to what the library takes: `--parser`, `--set`, `--filter` and their like."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,16 @@ from rag_nodes.import_paths import is_path, label_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rag_nodes.cli.invocation import Invocation
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.query import Filter, QueryOptions
+    from rag_nodes.settings import Settings
+
+
+_PAGES = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
+_FIELDS = {"file": "file_name", "page": "pages", "heading": "heading", "source": "source"}
+"""Keys as typed, and the fields of a filter they mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +152,76 @@ def embeds(preset: str) -> bool:
     return "embed_model" in type(get_parser(preset)).model_fields
 
 
+def query_options(
+    cli: Invocation,
+    *,
+    mode: str | None,
+    expand: str | None,
+    filters: Sequence[str] | None,
+    retrieval_only: bool,
+) -> QueryOptions:
+    """How to answer: flags first, then the settings.
+
+    A limit given as a flag holds as it is, also for questions that ask for steps.
+
+    Args:
+        cli: this run of the command line.
+        mode: as typed; None where it was not.
+        expand: as typed; None where it was not.
+        filters: as typed, each KEY=VALUE.
+        retrieval_only: answer nothing.
+
+    Raises:
+        ConfigurationError: a filter is not written as described, or a number out of range.
+    """
+    from rag_nodes.query import QueryOptions
+
+    settings = cli.settings()
+    chosen: dict[str, Any] = settings.answering()
+    if any(cli.flags.get(limit) is not None for limit in ("budget", "top_k")):
+        chosen["step_factor"] = 1.0
+    typed = {"mode": mode, "expand": expand}
+    chosen |= {name: value for name, value in typed.items() if value is not None}
+    return QueryOptions(
+        **chosen,
+        budget=context_budget(settings),
+        top_k=settings.top_k,
+        filter=search_filter(filters or ()),
+        retrieval_only=retrieval_only,
+    )
+
+
+def search_filter(texts: Sequence[str]) -> Filter | None:
+    """What to search in; None for everything.
+
+    Args:
+        texts: each KEY=VALUE, every key once.
+
+    Raises:
+        ConfigurationError: a key is unknown or given twice, or a value is no page range.
+    """
+    from rag_nodes.query import Filter
+
+    conditions: dict[str, Any] = {}
+    for text in texts:
+        key, _, value = (part.strip() for part in text.partition("="))
+        if key not in _FIELDS or not value:
+            raise ConfigurationError(
+                f"--filter {text}: write file=NAME, page=3, page=3-9, heading=WORDS or source=URL"
+            )
+        if _FIELDS[key] in conditions:
+            raise ConfigurationError(f"--filter: {key} is given twice; leave one out")
+        conditions[_FIELDS[key]] = _pages(value) if key == "page" else value
+    return Filter(**conditions) if conditions else None
+
+
+def context_budget(settings: Settings) -> int | None:
+    """Tokens of context; asking for a number of chunks alone lifts the default limit."""
+    if settings.top_k is not None and "budget" not in settings.model_fields_set:
+        return None
+    return settings.budget
+
+
 def _choice(text: str) -> ParserChoice:
     if is_path(text):
         return ParserChoice(text.strip(), {})
@@ -185,3 +264,11 @@ def _embedding(preset: str, own: dict[str, Any], models: Models | None) -> dict[
         # The parser's own default is the same model, under the name its fingerprint knows.
         return {}
     return {"embed_model": models.embedding}
+
+
+def _pages(value: str) -> tuple[int, int]:
+    found = _PAGES.fullmatch(value)
+    if found is None:
+        raise ConfigurationError(f"--filter page={value}: write a page or a range, as page=3-9")
+    first = int(found[1])
+    return first, int(found[2] or first)

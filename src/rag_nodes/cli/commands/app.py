@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import SecretStr
 
-from rag_nodes.cli.options import MODEL_SETTINGS, takes
-from rag_nodes.cli.session import Session
+from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.options import MODEL_SETTINGS
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _SHORTEST = 12
 
 @takes("store", "corpus", "budget", "top_k", *MODEL_SETTINGS)
 def app(
-    session: Session,
+    cli: Invocation,
     documents: Annotated[
         list[Path] | None,
         typer.Argument(metavar="PATH", help="Documents to open it with."),
@@ -50,9 +50,9 @@ def app(
     ] = None,
 ) -> None:
     """Open the comparison in a browser; REST is at /api, with the token in RAG_NODES_API_TOKEN."""
-    settings = session.settings()
+    settings = cli.settings()
     access = _access(settings, auth, host, behind_proxy)
-    with session.activity("Loading the app"):
+    with cli.activity("Loading the app"):
         from rag_nodes.server import launch
     launch(
         settings,

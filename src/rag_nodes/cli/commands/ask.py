@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.answering import Expanded, Filters, Mode, RetrievalOnly, query_options
+from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
     DEFAULT_PARSER,
     MODEL_SETTINGS,
     Changes,
+    Expanded,
+    Filters,
+    Mode,
     OneParser,
+    RetrievalOnly,
     ShownChunks,
-    takes,
 )
 from rag_nodes.cli.render.answer import answer_view, evidence_view, header_of
 from rag_nodes.cli.render.text import counted
-from rag_nodes.cli.selection import select
-from rag_nodes.cli.session import Session
+from rag_nodes.cli.selection import query_options, select
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ _IN_MEMORY = ":memory:"
 
 @takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS)
 def ask(  # noqa: PLR0913 - one parameter for each option
-    session: Session,
+    cli: Invocation,
     question: Annotated[str, typer.Argument(help="In your own words.")],
     parser: OneParser = DEFAULT_PARSER,
     changes: Changes = None,
@@ -48,7 +50,7 @@ def ask(  # noqa: PLR0913 - one parameter for each option
     The parser, its options, the corpus and the embedding model must be those of the ingest.
     """
     selection = select([parser], changes or ())
-    settings = session.settings()
+    settings = cli.settings()
     if settings.store == _IN_MEMORY:
         raise ConfigurationError(
             f"--store {_IN_MEMORY} holds nothing to ask; name the folder or URL of the ingest, or "
@@ -58,50 +60,55 @@ def ask(  # noqa: PLR0913 - one parameter for each option
         raise CollectionMissingError(
             f"{settings.store}: there is no store here; check --store, or ingest documents first"
         )
-    with session.activity("Loading parsers and models"):
+    with cli.activity("Loading parsers and models"):
         from rag_nodes.query import RagNodesQueryEngine
         from rag_nodes.store import parser_collection
 
         options = query_options(
-            session, mode=mode, expand=expand, filters=filters, retrieval_only=retrieval_only
+            cli, mode=mode, expand=expand, filters=filters, retrieval_only=retrieval_only
         )
-        models = session.models(settings)
+        workspace = cli.workspace(settings)
+        models = workspace.models()
         ((label, made),) = selection.build(models).items()
     collection = parser_collection(settings.corpus, made, models.embedding_name)
-    with session.store(settings) as store, _contents_named(session, store):
+    with workspace, _contents_named(cli, workspace.store):
         engine = RagNodesQueryEngine(
-            store=store, collection=collection, models=models, parser_name=label, options=options
+            store=workspace.store,
+            collection=collection,
+            models=models,
+            parser_name=label,
+            options=options,
         )
-        if session.output.is_terminal and not session.as_json:
-            _show_growing(session, engine, question, chunks)
+        if cli.output.is_terminal and not cli.as_json:
+            _show_growing(cli, engine, question, chunks)
             return
         answer = engine.answer(question)
-    if session.as_json:
+    if cli.as_json:
         about = {"parser": label, "collection": collection, "models": models.describe()}
-        session.emit({**about, **answer.as_dict()})
+        cli.emit({**about, **answer.as_dict()})
     else:
-        session.show(*answer_view(answer, models.describe(), session.output.width, shown=chunks))
+        cli.show(*answer_view(answer, models.describe(), cli.output.width, shown=chunks))
 
 
 def _show_growing(
-    session: Session, engine: "RagNodesQueryEngine", question: str, chunks: int
+    cli: Invocation, engine: "RagNodesQueryEngine", question: str, chunks: int
 ) -> None:
     """The answer word by word as it arrives, then what is behind it."""
-    from rag_nodes.cli.streaming import streamed_answer
+    from rag_nodes.cli.render.streaming import streamed_answer
 
-    session.show(header_of(question, engine.models.describe()))
-    answer = streamed_answer(engine.stream(question), session.output)
-    session.show(*evidence_view(answer, session.output.width, shown=chunks))
+    cli.show(header_of(question, engine.models.describe()))
+    answer = streamed_answer(engine.stream(question), cli.output)
+    cli.show(*evidence_view(answer, cli.output.width, shown=chunks))
 
 
 @contextmanager
-def _contents_named(session: Session, store: "Store") -> Iterator[None]:
+def _contents_named(cli: Invocation, store: "Store") -> Iterator[None]:
     """Where a collection is missing, say which there are: one of them is probably meant."""
     try:
         yield
     except CollectionMissingError:
         for found in store.collections():
-            session.complain(
+            cli.complain(
                 f"stored: corpus {found.corpus}, {found.parser}, embedded by {found.embedding}, "
                 f"{counted(found.points, 'node')}"
             )

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.options import DEFAULT_PARSER, MODEL_SETTINGS, Changes, OneParser, takes
+from rag_nodes.cli.invocation import Invocation, takes, to_json
+from rag_nodes.cli.options import DEFAULT_PARSER, MODEL_SETTINGS, Changes, OneParser
 from rag_nodes.cli.render.chunks import (
     chunk_data,
     chunk_table,
@@ -16,7 +17,6 @@ from rag_nodes.cli.render.chunks import (
 )
 from rag_nodes.cli.render.text import configuration
 from rag_nodes.cli.selection import Selection, plain_options, select
-from rag_nodes.cli.session import Session, to_json
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @takes(*MODEL_SETTINGS)
 def chunk(
-    session: Session,
+    cli: Invocation,
     file: Annotated[Path, typer.Argument(help="A PDF, DOCX, HTML, Markdown, CSV or text file.")],
     parser: OneParser = DEFAULT_PARSER,
     changes: Changes = None,
@@ -38,20 +38,20 @@ def chunk(
     ] = False,
 ) -> None:
     """Show how a parser cuts a document: offsets, pages, tokens, headings."""
-    if lines and session.as_json:
+    if lines and cli.as_json:
         raise ConfigurationError("--json and --jsonl exclude each other; leave one out")
     selection = select([parser], changes or ())
-    with session.activity(f"Cutting {file.name}"):
+    with cli.activity(f"Cutting {file.name}"):
         from rag_nodes.readers import Limits, read
 
-        document = read(file, limits=Limits(**session.settings().reading()))
-        ((label, made),) = _built(session, selection).items()
+        document = read(file, limits=Limits(**cli.settings().reading()))
+        ((label, made),) = _built(cli, selection).items()
         nodes: Sequence[TextNode] = made([document])  # type: ignore[assignment]
     if lines:
         for index, node in enumerate(nodes):
-            session.output.file.write(to_json(chunk_data(node, index)) + "\n")
-    elif session.as_json:
-        session.emit(
+            cli.output.file.write(to_json(chunk_data(node, index)) + "\n")
+    elif cli.as_json:
+        cli.emit(
             {
                 "parser": label,
                 "fingerprint": made.fingerprint,
@@ -60,18 +60,18 @@ def chunk(
         )
     else:
         title = f"{label} · {configuration(plain_options(made))}"
-        session.show(summary(document, title, nodes))
+        cli.show(summary(document, title, nodes))
         shown = (
             chunk_texts(document, nodes)
             if full
-            else [chunk_table(document, nodes, session.output.width)]
+            else [chunk_table(document, nodes, cli.output.width)]
         )
-        session.show(*shown)
+        cli.show(*shown)
 
 
-def _built(session: Session, selection: Selection) -> "dict[str, SpanNodeParser]":
+def _built(cli: Invocation, selection: Selection) -> "dict[str, SpanNodeParser]":
     """The parser; models are only loaded for one that embeds."""
-    settings = session.settings()
+    settings = cli.settings()
     if selection.embeds:
-        return selection.build(session.models(settings, answers=False))
+        return selection.build(cli.workspace(settings).models(answers=False))
     return selection.build()

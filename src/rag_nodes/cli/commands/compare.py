@@ -5,22 +5,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.answering import Expanded, Filters, Mode, RetrievalOnly, query_options
 from rag_nodes.cli.failures import ExitCode, conclude
+from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
     MODEL_SETTINGS,
     Changes,
-    Compared,
+    ComparedParsers,
+    Expanded,
+    Filters,
+    Mode,
+    RetrievalOnly,
     ShownChunks,
-    takes,
 )
-from rag_nodes.cli.progress import shown_progress
 from rag_nodes.cli.render.comparison import comparison_view, header_view, times_view
 from rag_nodes.cli.render.ingest import embedding_spent, files_view
+from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.render.text import plain
-from rag_nodes.cli.selection import select
-from rag_nodes.cli.session import Session
+from rag_nodes.cli.selection import query_options, select
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport
@@ -32,12 +34,12 @@ _DEFAULTS = {"store": ":memory:"}
 
 @takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, defaults=_DEFAULTS)
 def compare(  # noqa: PLR0913 - one per option of the command
-    session: Session,
+    cli: Invocation,
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
     ],
     ask: Annotated[str, typer.Option("--ask", "-a", help="The question for every parser.")],
-    parser: Compared = None,
+    parser: ComparedParsers = None,
     changes: Changes = None,
     chunks: ShownChunks = 3,
     *,
@@ -51,65 +53,52 @@ def compare(  # noqa: PLR0913 - one per option of the command
     Nothing is kept unless --store, the environment or rag_nodes.toml names a store.
     """
     selection = select(parser or (), changes or ())
-    settings = session.settings()
-    with session.activity("Loading parsers and models"):
-        from rag_nodes.compare import Comparison
-        from rag_nodes.readers import Limits
-
+    settings = cli.settings()
+    with cli.activity("Loading parsers and models"):
         options = query_options(
-            session, mode=mode, expand=expand, filters=filters, retrieval_only=retrieval_only
+            cli, mode=mode, expand=expand, filters=filters, retrieval_only=retrieval_only
         )
-        models = session.models(settings)
+        workspace = cli.workspace(settings)
+        models = workspace.models()
         parsers = selection.build(models)
-    with (
-        session.store(settings) as store,
-        Comparison(
-            store=store,
-            models=models,
-            parsers=parsers,
-            corpus=settings.corpus,
-            options=options,
-        ) as comparison,
-    ):
-        _announce(session, comparison, ask)
-        with shown_progress(session, list(parsers)) as progress:
-            ingested = comparison.ingest(
-                paths, limits=Limits(**settings.reading()), progress=progress
-            )
+    with workspace, workspace.compared(parsers, models, options) as comparison:
+        _announce(cli, comparison, ask)
+        with shown_progress(cli, [DOCUMENTS, *parsers], ingest_words) as progress:
+            ingested = comparison.ingest(paths, limits=workspace.limits(), progress=progress)
         if len(ingested.failed) == len(ingested.files):
-            raise typer.Exit(_nothing_to_ask(session, ingested))
-        report = _asked(session, comparison, ask, _documents_of(ingested, settings.store))
-    if session.as_json:
-        session.emit(report.as_dict())
+            raise typer.Exit(_nothing_to_ask(cli, ingested))
+        report = _asked(cli, comparison, ask, _documents_of(ingested, settings.store))
+    if cli.as_json:
+        cli.emit(report.as_dict())
     else:
-        session.show(*files_view(report.files))
-        session.show(*comparison_view(report, session.output, shown=chunks))
-        session.show(times_view(ingested.seconds, report.seconds))
+        cli.show(*files_view(report.files))
+        cli.show(*comparison_view(report, cli.output, shown=chunks))
+        cli.show(times_view(ingested.seconds, report.seconds))
         if spent := embedding_spent(ingested):
-            session.show(plain(spent, "dim"))
+            cli.show(plain(spent, "dim"))
     errors = {column.name: column.statistics.error or column.error for column in report.columns}
-    raise typer.Exit(conclude(session, report.files, errors))
+    raise typer.Exit(conclude(cli, report.files, errors))
 
 
 def _asked(
-    session: Session, comparison: "Comparison", question: str, documents: list[str] | None
+    cli: Invocation, comparison: "Comparison", question: str, documents: list[str] | None
 ) -> "ComparisonReport":
     """Every parser's answer; on a terminal they can be watched as they grow."""
-    if session.output.is_terminal and not session.as_json:
-        from rag_nodes.cli.streaming import streamed_report
+    if cli.output.is_terminal and not cli.as_json:
+        from rag_nodes.cli.render.streaming import streamed_report
 
         stream = comparison.stream(question, document_ids=documents)
-        return streamed_report(stream, comparison.parsers, session.output)
-    with session.activity("Asking"):
+        return streamed_report(stream, comparison.parsers, cli.output)
+    with cli.activity("Asking"):
         return comparison.ask(question, document_ids=documents)
 
 
-def _announce(session: Session, comparison: "Comparison", question: str) -> None:
+def _announce(cli: Invocation, comparison: "Comparison", question: str) -> None:
     """What will run, before it runs."""
-    if session.as_json:
-        session.note(comparison.models.describe())
+    if cli.as_json:
+        cli.note(comparison.models.describe())
     else:
-        session.show(
+        cli.show(
             header_view(
                 question,
                 comparison.models.describe(),
@@ -126,7 +115,7 @@ def _documents_of(ingested: "IngestReport", store: str) -> list[str] | None:
     return [file.document_id for file in ingested.files if file.document_id]
 
 
-def _nothing_to_ask(session: Session, ingested: "IngestReport") -> ExitCode:
-    if not session.as_json:
-        session.show(*files_view(ingested.files))
-    return conclude(session, ingested.files, {})
+def _nothing_to_ask(cli: Invocation, ingested: "IngestReport") -> ExitCode:
+    if not cli.as_json:
+        cli.show(*files_view(ingested.files))
+    return conclude(cli, ingested.files, {})

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.options import takes
-from rag_nodes.cli.render.docs import docs_view, shown_steps
-from rag_nodes.cli.session import Session
+from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.render.docs import docs_view
+from rag_nodes.cli.render.progress import DOCS_BARS, docs_words, shown_progress
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -40,7 +40,7 @@ _RETRY_SECONDS = 120.0
 
 @takes("llm", "llm_model", "api_base", "retry_seconds")
 def docs(  # noqa: PLR0913 -- one parameter per option of the command
-    session: Session,
+    cli: Invocation,
     crawl: Annotated[Path, typer.Argument(metavar="INPUT", help="JSON of a Firecrawl crawl.")],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="File for the chunks.")],
     *,
@@ -105,8 +105,8 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
 
     OUTPUT appears when all of it is written; statistics and findings go to OUTPUT.report.json.
     """
-    settings = session.settings()
-    with session.activity("Loading the workflow"):
+    settings = cli.settings()
+    with cli.activity("Loading the workflow"):
         from rag_nodes.documentation import Options, parse_gates, run
         from rag_nodes.models.pacing import RequestWindow
         from rag_nodes.readers import Limits
@@ -127,27 +127,27 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
             keep_duplicates=keep_duplicates,
         )
         window = RequestWindow(requests_per_minute) if requests_per_minute else None
-        llm = _llm(session, settings, options, window) if summaries else None
-    with shown_steps(session) as progress:
+        llm = _llm(cli, settings, options, window) if summaries else None
+    with shown_progress(cli, DOCS_BARS, docs_words) as progress:
         report = run(
             crawl, output, options, llm=llm, window=window, limits=limits, progress=progress
         )
-    if session.as_json:
-        session.emit(report.as_dict())
+    if cli.as_json:
+        cli.emit(report.as_dict())
         for message in (*report.failed_pages, *report.crossed):
-            session.complain(message)
+            cli.complain(message)
     else:
-        session.show(*docs_view(report))
+        cli.show(*docs_view(report))
     if report.crossed:
         raise typer.Exit(ExitCode.GATE)
     raise typer.Exit(ExitCode.DONE if report.complete else ExitCode.PARTIAL)
 
 
 def _llm(
-    session: Session, settings: "Settings", options: "Options", window: "RequestWindow | None"
+    cli: Invocation, settings: "Settings", options: "Options", window: "RequestWindow | None"
 ) -> "LLM | None":
     """The model that summarises, tried out with requests that `window` counts, or None."""
-    from rag_nodes.models import choose_models
+    from rag_nodes.models import check_models, choose_models
     from rag_nodes.models.pacing import repeats_counted
 
     own: dict[str, Any] = {
@@ -159,8 +159,9 @@ def _llm(
     if window:
         window.acquire()
     with repeats_counted(window):
-        models = session.models(settings.model_copy(update=own))
-    session.note(f"summaries: {models.answer_name} ({'offline' if models.offline else 'server'})")
+        models = choose_models(settings.model_copy(update=own))
+        check_models(models)
+    cli.note(f"summaries: {models.answer_name} ({'offline' if models.offline else 'server'})")
     if "retry_seconds" not in settings.model_fields_set:
         own["retry_seconds"] = _RETRY_SECONDS
     return choose_models(settings.model_copy(update=own)).llm

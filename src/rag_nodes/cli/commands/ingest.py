@@ -6,20 +6,20 @@ from typing import Annotated
 import typer
 
 from rag_nodes.cli.failures import conclude
-from rag_nodes.cli.options import DEFAULT_PARSER, MODEL_SETTINGS, Changes, Ingested, takes
-from rag_nodes.cli.progress import shown_progress
+from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.options import DEFAULT_PARSER, MODEL_SETTINGS, Changes, IngestedParsers
 from rag_nodes.cli.render.ingest import ingest_view
+from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.selection import select
-from rag_nodes.cli.session import Session
 
 
 @takes("store", "corpus", *MODEL_SETTINGS)
 def ingest(
-    session: Session,
+    cli: Invocation,
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
     ],
-    parser: Ingested = None,
+    parser: IngestedParsers = None,
     changes: Changes = None,
 ) -> None:
     """Read documents, cut them, and store the chunks.
@@ -27,32 +27,25 @@ def ingest(
     Running it again adds nothing; a changed file replaces its chunks.
     """
     selection = select(parser or [DEFAULT_PARSER], changes or ())
-    settings = session.settings()
-    with session.activity("Loading parsers and models"):
-        from rag_nodes.pipeline import ingest as ingest_files
-        from rag_nodes.readers import Limits
+    settings = cli.settings()
+    with cli.activity("Loading parsers and models"):
+        from rag_nodes.query import QueryOptions
 
-        models = session.models(settings, answers=False)
+        workspace = cli.workspace(settings)
+        models = workspace.models(answers=False)
         parsers = selection.build(models)
-    session.note(models.describe())
+    cli.note(models.describe())
+    options = QueryOptions(**settings.answering())
     with (
-        session.store(settings) as store,
-        shown_progress(session, list(parsers)) as progress,
+        workspace,
+        workspace.compared(parsers, models, options) as comparison,
+        shown_progress(cli, [DOCUMENTS, *parsers], ingest_words) as progress,
     ):
-        report = ingest_files(
-            paths,
-            parsers,
-            store,
-            models=models,
-            corpus=settings.corpus,
-            limits=Limits(**settings.reading()),
-            progress=progress,
-            prices=settings.answering()["prices"],
-        )
-    if session.as_json:
-        session.emit(report.as_dict())
+        report = comparison.ingest(paths, limits=workspace.limits(), progress=progress)
+    if cli.as_json:
+        cli.emit(report.as_dict())
     else:
-        session.show(*ingest_view(report))
+        cli.show(*ingest_view(report))
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
-    raise typer.Exit(conclude(session, report.files, errors, some_done=stored))
+    raise typer.Exit(conclude(cli, report.files, errors, some_done=stored))

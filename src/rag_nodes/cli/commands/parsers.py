@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from rag_nodes.cli.options import takes
+from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.render.text import facts, plain
 from rag_nodes.cli.selection import options_of
-from rag_nodes.cli.session import Session
 
 
 @takes()
-def parsers(session: Session) -> None:
+def parsers(cli: Invocation) -> None:
     """List the parsers with their options and defaults."""
-    with session.activity("Loading parsers"):
+    with cli.activity("Loading parsers"):
         from rag_nodes.parsers import PRESETS
 
         listed = [
@@ -26,18 +25,18 @@ def parsers(session: Session) -> None:
             }
             for preset in PRESETS.values()
         ]
-    if session.as_json:
-        session.emit({"parsers": listed})
+    if cli.as_json:
+        cli.emit({"parsers": listed})
         return
     for preset in listed:
-        _show(session, preset)
+        _show(cli, preset)
 
 
-def _show(session: Session, preset: dict[str, Any]) -> None:
+def _show(cli: Invocation, preset: dict[str, Any]) -> None:
     options = ", ".join(f"{name}={value}" for name, value in preset["options"].items())
     low, high = preset["sizes"] or (None, None)
     sizes = [("  Worth a try", f"chunk_size from {low} to {high}")] if low else []
-    session.show(
+    cli.show(
         plain(preset["name"], "bold"),
         facts(
             [

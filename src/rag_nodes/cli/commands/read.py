@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.options import takes
+from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.render.read import PageRange, Shown, read_data, read_view, shown_text
 from rag_nodes.cli.render.text import one_line
-from rag_nodes.cli.session import Session
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @takes()
 def read(
-    session: Session,
+    cli: Invocation,
     files: Annotated[list[Path], typer.Argument(help="Files and folders.")],
     *,
     markdown: Annotated[
@@ -34,34 +33,34 @@ def read(
     ] = "",
 ) -> None:
     """Show what was understood of documents: pages, headings, tables, links, warnings."""
-    if markdown and session.as_json:
+    if markdown and cli.as_json:
         raise ConfigurationError("--json and --markdown exclude each other; leave one out")
     if layout not in {"", "onnx"}:
         raise ConfigurationError(f'--layout knows "onnx" only, not "{layout}"')
     wanted = PageRange.parse(pages) if pages else None
     rows: list[dict[str, Any]] = []
     failures = 0
-    for result in _results(session, files, layout):
+    for result in _results(cli, files, layout):
         shown = _shown(result, wanted)
         if isinstance(shown, str):
             failures += 1
-            session.complain(one_line(shown))
+            cli.complain(one_line(shown))
             rows.append({"file": str(result.path), "error": shown})
-        elif session.as_json:
+        elif cli.as_json:
             rows.append(read_data(shown))
         else:
             rows.append({})
-            _show(session, shown, markdown=markdown)
-    if session.as_json:
-        session.emit({"documents": rows})
+            _show(cli, shown, markdown=markdown)
+    if cli.as_json:
+        cli.emit({"documents": rows})
     if failures:
         raise typer.Exit(ExitCode.FAILURE if failures == len(rows) else ExitCode.PARTIAL)
 
 
-def _results(session: Session, files: list[Path], layout: str) -> "Iterator[ReadResult]":
-    with session.activity("Loading the readers"):
+def _results(cli: Invocation, files: list[Path], layout: str) -> "Iterator[ReadResult]":
+    with cli.activity("Loading the readers"):
         from rag_nodes.readers import Limits, read_all
-    limits = Limits(**session.settings().reading())
+    limits = Limits(**cli.settings().reading())
     return read_all(files, limits=limits, layout="onnx" if layout else None)
 
 
@@ -73,9 +72,9 @@ def _shown(result: "ReadResult", wanted: PageRange | None) -> Shown | str:
     return shown or f"{result.path}: it has no such page; leave --pages out to see all of it"
 
 
-def _show(session: Session, shown: Shown, *, markdown: bool) -> None:
+def _show(cli: Invocation, shown: Shown, *, markdown: bool) -> None:
     if markdown:
-        text = shown_text(shown, terminal=session.output.is_terminal)
-        session.output.file.write(text)
+        text = shown_text(shown, terminal=cli.output.is_terminal)
+        cli.output.file.write(text)
     else:
-        session.show(*read_view(shown))
+        cli.show(*read_view(shown))

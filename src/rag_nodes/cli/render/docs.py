@@ -1,92 +1,23 @@
-"""What the documentation workflow does and did, for people: bars, statistics, findings."""
+"""What the documentation workflow did, for people: statistics and findings."""
 
 from __future__ import annotations
 
-import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.progress import LINE_EVERY
 from rag_nodes.cli.render.text import counted, ending, facts, one_line, plain, seconds, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rich.console import RenderableType
     from rich.table import Table
 
-    from rag_nodes.cli.session import Session
-    from rag_nodes.documentation import DocsReport, Statistics, Step
+    from rag_nodes.documentation import DocsReport, Statistics
 
 MOST_FINDINGS = 20
 """Rows of findings on a screen; all of them are in the report file."""
 
 _NAME_WIDTH = 48
-_STAGES = ("pages", "summaries")
-
-
-@contextmanager
-def shown_steps(session: Session) -> Iterator[Callable[[Step], None] | None]:
-    """Something to hand to `documentation.run` as its `progress` (S1-35).
-
-    A bar for pages and one for summaries on a terminal, a line now and then elsewhere, nothing
-    under `--quiet`.
-    """
-    if session.quiet:
-        yield None
-    elif session.errors.is_terminal:
-        with _bars(session) as show:
-            yield show
-    else:
-        yield StepLines(session.note)
-
-
-class StepLines:
-    """Writes a line when a stage starts, and every few seconds while it goes on.
-
-    Args:
-        write: takes a line.
-        clock: seconds, monotonic.
-    """
-
-    def __init__(
-        self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._write = write
-        self._clock = clock
-        self._last: dict[str, float] = {}
-
-    def __call__(self, step: Step) -> None:
-        """Take one step."""
-        now = self._clock()
-        if now - self._last.get(step.stage, -LINE_EVERY) >= LINE_EVERY:
-            self._last[step.stage] = now
-            self._write(f"{step.stage}: {_amount(step)}, {ending(step.name, _NAME_WIDTH)}")
-
-
-@contextmanager
-def _bars(session: Session) -> Iterator[Callable[[Step], None]]:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    with Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[detail]}", style="dim", markup=False),
-        TimeElapsedColumn(),
-        console=session.errors,
-        transient=True,
-    ) as bars:
-        tasks = {stage: bars.add_task(stage, total=None, detail="waiting") for stage in _STAGES}
-
-        def show(step: Step) -> None:
-            detail = f"{_amount(step)} {ending(step.name, _NAME_WIDTH)}"
-            bars.update(tasks[step.stage], completed=step.done, total=step.total, detail=detail)
-
-        yield show
-
-
-def _amount(step: Step) -> str:
-    return f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"
 
 
 def docs_view(report: DocsReport) -> Iterator[RenderableType]:

@@ -1,105 +1,143 @@
-"""Steps of a running ingest to stderr: bars on a terminal, a line now and then elsewhere."""
+"""Steps of running work to stderr: bars on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rag_nodes.cli.render.text import shortened
+from rag_nodes.cli.render.text import ending, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rich.progress import Progress as Bars
-    from rich.progress import TaskID
 
-    from rag_nodes.cli.session import Session
+    from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.documentation import Step
     from rag_nodes.pipeline import Progress
 
 LINE_EVERY = 5.0
 """Seconds between two lines about the same thing where there is no terminal."""
+DOCUMENTS = "documents"
+"""The bar of an ingest for the files; the others are those of the parsers."""
+DOCS_BARS = ("pages", "summaries")
+"""The bars of the documentation workflow: its stages (S1-35)."""
 
 _DOING = {"read": "reading", "parse": "cutting", "embed": "embedding", "store": "storing"}
 _NAME_WIDTH = 36
+_URL_WIDTH = 48
+
+Running = TypeVar("Running", "Progress", "Step")
+
+
+@dataclass(frozen=True, slots=True)
+class StepWords:
+    """One step as people read it.
+
+    Attributes:
+        bar: the bar that it moves.
+        detail: what stands beside the bar.
+        line: the same where there are no bars.
+        worth: it is told however soon it comes after another, as the last of its kind.
+    """
+
+    bar: str
+    detail: str
+    line: str
+    worth: bool = False
 
 
 @contextmanager
 def shown_progress(
-    session: Session, parsers: Sequence[str]
-) -> Iterator[Callable[[Progress], None] | None]:
-    """Something to hand to `ingest` as its `progress`.
+    cli: Invocation, bars: Sequence[str], words: Callable[[Running], StepWords]
+) -> Iterator[Callable[[Running], None] | None]:
+    """Something to hand to work as its `progress`.
 
     Args:
-        session: decides whether and how.
-        parsers: labels of the parsers, in the order of their bars.
+        cli: decides whether and how.
+        bars: their names, top to bottom.
+        words: says what a step is about.
     """
-    if session.quiet:
+    if cli.quiet:
         yield None
-    elif session.errors.is_terminal:
-        with _bars(session) as bars:
-            yield BarProgress(bars, parsers)
+    elif cli.errors.is_terminal:
+        with _opened(cli) as opened:
+            yield BarProgress(opened, bars, words)
     else:
-        yield LineProgress(session.note)
+        yield LineProgress(cli.note, words)
 
 
-class LineProgress:
+class LineProgress(Generic[Running]):
     """Writes a line when something starts, and every few seconds while it goes on.
 
     Args:
         write: takes a line.
+        words: says what a step is about.
         clock: seconds, monotonic.
     """
 
     def __init__(
-        self, write: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+        self,
+        write: Callable[[str], None],
+        words: Callable[[Running], StepWords],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._write = write
+        self._words: Callable[[Running], StepWords] = words
         self._clock = clock
         self._last: dict[tuple[str, str], float] = {}
 
-    def __call__(self, step: Progress) -> None:
+    def __call__(self, step: Running) -> None:
         """Take one step."""
+        words, now = self._words(step), self._clock()
         # Files are many and short: they share one rhythm. Each parser has its own per stage.
-        key = (step.stage, "" if step.stage == "read" else step.name)
-        now = self._clock()
-        finished = step.total is not None and step.done >= step.total
-        due = now - self._last.get(key, -LINE_EVERY) >= LINE_EVERY
-        if due or (finished and step.stage in ("read", "store")):
+        key = (step.stage, words.bar)
+        if words.worth or now - self._last.get(key, -LINE_EVERY) >= LINE_EVERY:
             self._last[key] = now
-            self._write(_line(step))
+            self._write(words.line)
 
 
-class BarProgress:
-    """Moves one bar for the files and one per parser."""
+class BarProgress(Generic[Running]):
+    """Moves the bar that a step is about."""
 
-    def __init__(self, bars: Bars, parsers: Sequence[str]) -> None:
+    def __init__(
+        self, bars: Bars, names: Sequence[str], words: Callable[[Running], StepWords]
+    ) -> None:
         self._bars = bars
-        self._files = bars.add_task("documents", total=None, detail="reading")
-        self._tasks: dict[str, TaskID] = {
+        self._words: Callable[[Running], StepWords] = words
+        self._tasks = {
             name: bars.add_task(shortened(name, _NAME_WIDTH), total=None, detail="waiting")
-            for name in parsers
+            for name in names
         }
 
-    def __call__(self, step: Progress) -> None:
+    def __call__(self, step: Running) -> None:
         """Take one step."""
-        if step.stage == "read":
-            self._bars.update(
-                self._files,
-                completed=step.done,
-                total=step.total,
-                detail=f"{_amount(step)} {shortened(step.name, _NAME_WIDTH)}",
-            )
-        else:
-            self._bars.update(
-                self._tasks[step.name],
-                completed=step.done,
-                total=step.total,
-                detail=f"{_DOING[step.stage]} {_amount(step)} chunks",
-            )
+        words = self._words(step)
+        task = self._tasks[words.bar]
+        self._bars.update(task, completed=step.done, total=step.total, detail=words.detail)
 
 
-def _bars(session: Session) -> Bars:
+def ingest_words(step: Progress) -> StepWords:
+    """A step of an ingest; its bars are `DOCUMENTS` and the labels of the parsers."""
+    amount = _amount(step)
+    last = step.total is not None and step.done >= step.total
+    if step.stage == "read":
+        detail = f"{amount} {shortened(step.name, _NAME_WIDTH)}"
+        return StepWords(DOCUMENTS, detail, f"read {shortened(step.name, 60)} ({amount})", last)
+    doing = _DOING[step.stage]
+    line = f"{shortened(step.name, 60)}: {doing}, {amount} chunks"
+    return StepWords(step.name, f"{doing} {amount} chunks", line, last and step.stage == "store")
+
+
+def docs_words(step: Step) -> StepWords:
+    """A step of the documentation workflow; its bars are `DOCS_BARS`."""
+    amount, name = _amount(step), ending(step.name, _URL_WIDTH)
+    return StepWords(step.stage, f"{amount} {name}", f"{step.stage}: {amount}, {name}")
+
+
+def _opened(cli: Invocation) -> Bars:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     return Progress(
@@ -107,17 +145,10 @@ def _bars(session: Session) -> Bars:
         BarColumn(bar_width=24),
         TextColumn("{task.fields[detail]}", style="dim", markup=False),
         TimeElapsedColumn(),
-        console=session.errors,
+        console=cli.errors,
         transient=True,
     )
 
 
-def _line(step: Progress) -> str:
-    name = shortened(step.name, 60)
-    if step.stage == "read":
-        return f"read {name} ({_amount(step)})"
-    return f"{name}: {_DOING[step.stage]}, {_amount(step)} chunks"
-
-
-def _amount(step: Progress) -> str:
+def _amount(step: Progress | Step) -> str:
     return f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"
