@@ -17,7 +17,8 @@ from rag_nodes.cli.commands.docs import FORMAT_NAMES, MEASURE_NAMES
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.render.progress import LineProgress, docs_words
 from rag_nodes.documentation import FORMATS, MEASURES, Step
-from rag_nodes.models import connection, pacing, retries
+from rag_nodes.models import pacing, retries
+from rag_nodes.models.openai import connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable

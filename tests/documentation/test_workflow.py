@@ -23,7 +23,7 @@ from rag_nodes.errors import (
     ReadMemoryError,
     UnsupportedFileError,
 )
-from rag_nodes.models.openai_llm import OpenAIServerLLM
+from rag_nodes.models.openai.llm import OpenAIServerLLM
 from rag_nodes.readers import Limits, files
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.text.tokens import count_tokens
@@ -395,7 +395,7 @@ def test_a_killed_run_resumes_without_paying_twice(
     script = (
         "import sys\n"
         "from rag_nodes import documentation\n"
-        "from rag_nodes.models.openai_llm import OpenAIServerLLM\n"
+        "from rag_nodes.models.openai.llm import OpenAIServerLLM\n"
         "llm = OpenAIServerLLM(model_name='tea-1', api_base=sys.argv[3])\n"
         f"options = documentation.Options(**{options})\n"
         "documentation.run(sys.argv[1], sys.argv[2], options, llm=llm)\n"

@@ -22,10 +22,10 @@ from rag_nodes.models import (
     Models,
     check_models,
     choose_models,
-    connection,
     get_embedding,
     map_model_error,
 )
+from rag_nodes.models.openai import connection
 from rag_nodes.settings import Settings
 
 pytest_plugins = ["fixtures_openai"]

@@ -25,8 +25,8 @@ from rag_nodes.errors import (
     RateLimitedError,
 )
 from rag_nodes.models import retries
-from rag_nodes.models.openai_embedding import BATCH_BYTES, OpenAIServerEmbedding
-from rag_nodes.models.openai_llm import OpenAIServerLLM
+from rag_nodes.models.openai.embedding import BATCH_BYTES, OpenAIServerEmbedding
+from rag_nodes.models.openai.llm import OpenAIServerLLM
 
 KEY = "canary-key-93b1"
 MODEL = "some-model-nobody-knows"

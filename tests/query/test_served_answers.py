@@ -21,7 +21,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.models import Models, choose_models
 from rag_nodes.models.chat_facts import SMALLEST_WINDOW, billed, known_window
-from rag_nodes.models.openai_llm import OpenAIServerLLM
+from rag_nodes.models.openai.llm import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import (

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import pacing, retries
-from rag_nodes.models.openai_llm import OpenAIServerLLM
+from rag_nodes.models.openai.llm import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms.summaries import GIVE_UP_AFTER, SectionSummary

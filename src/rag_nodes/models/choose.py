@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
-from rag_nodes.models.connection import require_openai
 from rag_nodes.models.faults import map_model_error
 from rag_nodes.models.names import EXTRACTIVE, embedding_name, place_of
+from rag_nodes.models.openai.connection import require_openai
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, Settings
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _lexical_embedding() -> BaseEmbedding:
 
 
 def _openai_embedding(settings: Settings, *, public_only: bool = False) -> BaseEmbedding:
-    from rag_nodes.models.openai_embedding import OpenAIServerEmbedding
+    from rag_nodes.models.openai.embedding import OpenAIServerEmbedding
 
     return OpenAIServerEmbedding(
         model_name=settings.embedding_model,
@@ -207,7 +207,7 @@ def _openai_embedding(settings: Settings, *, public_only: bool = False) -> BaseE
 
 
 def _openai_llm(settings: Settings, *, public_only: bool = False) -> LLM:
-    from rag_nodes.models.openai_llm import OpenAIServerLLM
+    from rag_nodes.models.openai.llm import OpenAIServerLLM
 
     return OpenAIServerLLM(
         model_name=settings.llm_model,

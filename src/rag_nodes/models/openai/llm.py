@@ -23,7 +23,7 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from rag_nodes.errors import ModelResponseError
 from rag_nodes.models.chat_facts import billed, known_window
-from rag_nodes.models.connection import Connection, client_faults
+from rag_nodes.models.openai.connection import Connection, client_faults
 from rag_nodes.models.pacing import before_repeating
 from rag_nodes.settings import OPENAI_API_BASE
 from rag_nodes.text.tokens import encodable

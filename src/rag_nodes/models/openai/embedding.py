@@ -10,7 +10,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import Field, PrivateAttr, SecretStr
 
 from rag_nodes.errors import DimensionError, ModelResponseError
-from rag_nodes.models.connection import Connection
+from rag_nodes.models.openai.connection import Connection
 from rag_nodes.settings import OPENAI_API_BASE
 from rag_nodes.text.tokens import encodable
 
