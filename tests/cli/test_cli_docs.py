@@ -17,8 +17,8 @@ from rag_nodes.cli.commands.docs import FORMAT_NAMES, MEASURE_NAMES
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.render.progress import LineProgress, docs_words
 from rag_nodes.documentation import FORMATS, MEASURES, Step
-from rag_nodes.models import pacing, retries
-from rag_nodes.models.openai import connection
+from rag_nodes.models import pacing
+from rag_nodes.models.openai import client
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -234,13 +234,13 @@ def test_summaries_are_given_two_minutes_unless_the_flag_says_otherwise(
     served: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     allowed: list[float] = []
-    tried = connection.retried
+    tried = client.retried
 
     def noted(request: Callable[[], object], *, seconds: float, **options: Any) -> object:
         allowed.append(seconds)
         return tried(request, seconds=seconds, **options)
 
-    monkeypatch.setattr(connection, "retried", noted)
+    monkeypatch.setattr(client, "retried", noted)
     served("--json")
     assert (allowed[0], set(allowed[1:])) == (10, {120})  # the first asks whether it is there
     allowed.clear()
@@ -258,7 +258,6 @@ def test_the_limit_of_requests_counts_every_one_from_the_first_on(
     clock = FakeTime()
     monkeypatch.setattr(pacing, "time", clock)
     monkeypatch.setattr(pacing, "asyncio", SimpleNamespace(sleep=clock.async_sleep))
-    monkeypatch.setattr(retries, "time", clock)
     openai_server.fail(FAILING, times=2)
     arrived: list[float] = []
     record = openai_server.record

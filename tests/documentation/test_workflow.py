@@ -23,7 +23,7 @@ from rag_nodes.errors import (
     ReadMemoryError,
     UnsupportedFileError,
 )
-from rag_nodes.models.openai.llm import OpenAIServerLLM
+from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.readers import Limits, files
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.text.tokens import count_tokens
@@ -348,7 +348,7 @@ def test_large_crawls_use_all_cores_unless_told_otherwise(
 @pytest.fixture
 def llm(openai_server: OpenAIServer, no_configuration: Path) -> OpenAIServerLLM:
     del no_configuration
-    return OpenAIServerLLM(model_name="tea-1", api_base=openai_server.base, retry_seconds=0)
+    return OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=0)
 
 
 def asked(server: OpenAIServer) -> list[str]:
@@ -396,7 +396,7 @@ def test_a_killed_run_resumes_without_paying_twice(
         "import sys\n"
         "from rag_nodes import documentation\n"
         "from rag_nodes.models.openai.llm import OpenAIServerLLM\n"
-        "llm = OpenAIServerLLM(model_name='tea-1', api_base=sys.argv[3])\n"
+        "llm = OpenAIServerLLM(model='tea-1', api_base=sys.argv[3])\n"
         f"options = documentation.Options(**{options})\n"
         "documentation.run(sys.argv[1], sys.argv[2], options, llm=llm)\n"
     )
@@ -413,7 +413,7 @@ def test_a_killed_run_resumes_without_paying_twice(
         assert not output.exists()
         server.reset()
 
-        llm = OpenAIServerLLM(model_name="tea-1", api_base=server.base)
+        llm = OpenAIServerLLM(model="tea-1", api_base=server.base)
         report = documentation.run(crawl, output, Options(resume=True, **options), llm=llm)
         assert report.reused == 4
         assert len(asked(server)) == report.statistics.chunks - 4

@@ -25,7 +25,6 @@ from rag_nodes.models import (
     get_embedding,
     map_model_error,
 )
-from rag_nodes.models.openai import connection
 from rag_nodes.settings import Settings
 
 pytest_plugins = ["fixtures_openai"]
@@ -110,7 +109,9 @@ def test_the_prompt_of_the_settings_comes_along() -> None:
 
 
 def test_a_missing_client_names_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "find_spec", lambda _: None)
+    for name in [name for name in sys.modules if name.startswith("rag_nodes.models.openai")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "llama_index.llms.openai_like", None)
     with pytest.raises(MissingExtraError, match=r"rag-nodes\[openai\]"):
         choose_models(Settings(api_key=SecretStr(KEY)))
 

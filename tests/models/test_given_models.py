@@ -27,7 +27,7 @@ from rag_nodes import (
     open_store,
 )
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.models.openai.embedding import OpenAIServerEmbedding
+from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings as OurSettings
 
 if TYPE_CHECKING:

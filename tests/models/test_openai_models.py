@@ -24,9 +24,9 @@ from rag_nodes.errors import (
     RagNodesError,
     RateLimitedError,
 )
-from rag_nodes.models import retries
-from rag_nodes.models.openai.embedding import BATCH_BYTES, OpenAIServerEmbedding
-from rag_nodes.models.openai.llm import OpenAIServerLLM
+from rag_nodes.models import pacing
+from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
+from rag_nodes.models.pacing import BATCH_BYTES
 
 KEY = "canary-key-93b1"
 MODEL = "some-model-nobody-knows"
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("no_configuration", "clock")
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     """Pauses between attempts that take no time."""
     fake = FakeTime()
-    monkeypatch.setattr(retries, "time", fake)
+    monkeypatch.setattr(pacing, "time", fake)
     return fake
 
 
@@ -52,7 +52,7 @@ def embedding(openai_server: OpenAIServer) -> OpenAIServerEmbedding:
 
 @pytest.fixture
 def llm(openai_server: OpenAIServer) -> OpenAIServerLLM:
-    return OpenAIServerLLM(model_name=MODEL, api_key=SecretStr(KEY), api_base=openai_server.base)
+    return OpenAIServerLLM(model=MODEL, api_key=SecretStr(KEY), api_base=openai_server.base)
 
 
 def test_equal_texts_get_equal_vectors_in_the_order_of_the_texts(
@@ -158,7 +158,16 @@ def test_parameters_the_model_does_not_take_are_left_out_from_then_on(
     llm.complete("question")
     llm.complete("another")
     *_, third, fourth = openai_server.asked("chat/completions")
-    assert third.keys() == fourth.keys() == {"model", "messages", "max_completion_tokens"}
+    assert (
+        third.keys()
+        == fourth.keys()
+        == {
+            "model",
+            "messages",
+            "max_completion_tokens",
+            "stream",
+        }
+    )
 
 
 def _embed(embedding: OpenAIServerEmbedding, llm: LLM) -> object:
@@ -313,7 +322,7 @@ def test_a_refused_connection_is_reported_when_the_time_is_up(clock: FakeTime) -
 def test_a_server_that_does_not_answer_is_given_up(
     ask: Ask, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retries, "time", time)
+    monkeypatch.setattr(pacing, "time", time)
     values: dict[str, Any] = {"api_base": openai_server.base, "timeout": 0.2, "retry_seconds": 0.1}
     openai_server.fail(faults.Fault(body="slow"), times=9)
     with pytest.raises(ModelConnectionError, match="request_timeout"):

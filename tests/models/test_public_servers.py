@@ -19,8 +19,7 @@ from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError, ModelConnectionError, RagNodesError
 from rag_nodes.models import choose_models, public_servers
-from rag_nodes.models.openai.embedding import OpenAIServerEmbedding
-from rag_nodes.models.openai.llm import OpenAIServerLLM
+from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
 from rag_nodes.models.public_servers import PublicTransport, public_addresses
 from rag_nodes.settings import Settings
 from rag_nodes.workspace.addresses import check_address, must_be_public

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from fake_time import FakeTime
 
-from rag_nodes.models import retries
+from rag_nodes.models import pacing
 from rag_nodes.models.faults import retry_after
-from rag_nodes.models.retries import LONGEST_WAIT, retried
+from rag_nodes.models.pacing import LONGEST_WAIT, retried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     fake = FakeTime()
-    monkeypatch.setattr(retries, "time", fake)
+    monkeypatch.setattr(pacing, "time", fake)
     return fake
 
 

@@ -13,7 +13,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import Document
 
 from rag_nodes.errors import ConfigurationError, DimensionError, ModelResponseError
-from rag_nodes.models.openai.embedding import OpenAIServerEmbedding
+from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.parsers import SemanticNodeParser
 from rag_nodes.text.tokens import count_tokens
 

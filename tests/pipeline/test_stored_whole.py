@@ -10,7 +10,7 @@ from openai_server import FAILING, TOO_LONG, UNAUTHORIZED, UNKNOWN_MODEL, Fault,
 
 from rag_nodes.errors import ModelRequestError, StoreError, UnknownModelError
 from rag_nodes.models import Models, choose_models
-from rag_nodes.models.openai.embedding import BATCH_BYTES
+from rag_nodes.models.pacing import BATCH_BYTES
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import FileColumn, IngestReport, ingest_documents
 from rag_nodes.settings import Settings

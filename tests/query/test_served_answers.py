@@ -20,8 +20,7 @@ from rag_nodes.errors import (
     RateLimitedError,
 )
 from rag_nodes.models import Models, choose_models
-from rag_nodes.models.chat_facts import SMALLEST_WINDOW, billed, known_window
-from rag_nodes.models.openai.llm import OpenAIServerLLM
+from rag_nodes.models.openai.llm import SMALLEST_WINDOW, OpenAIServerLLM, known_window
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import (
@@ -182,15 +181,16 @@ def test_only_openai_itself_is_asked_for_figures_in_a_stream(
 ) -> None:
     list(engine.stream(QUESTION))
     assert "stream_options" not in openai_server.asked("chat/completions")[-1]
-    own = OpenAIServerLLM(model_name="gpt-4o-mini")
-    assert own._stream_options == {"stream_options": {"include_usage": True}}
+    own = OpenAIServerLLM(model="gpt-4o-mini")
+    assert own._get_model_kwargs(stream=True)["stream_options"] == {"include_usage": True}
+    assert "stream_options" not in own._get_model_kwargs()
 
 
 def test_the_window_of_a_model_is_known_or_guessed_with_care() -> None:
     assert known_window("gpt-4o-mini-2024-07-18") == known_window("gpt-4o") == 128_000
     assert known_window("gpt-4-0613") == 8192
     assert known_window("gpt-40") == known_window("") == SMALLEST_WINDOW
-    assert OpenAIServerLLM(model_name="llama3").metadata.context_window == SMALLEST_WINDOW
+    assert OpenAIServerLLM(model="llama3").metadata.context_window == SMALLEST_WINDOW
     assert OpenAIServerLLM(context_window=99).metadata.context_window == 99
 
 
@@ -198,7 +198,9 @@ def test_figures_that_are_none_are_none() -> None:
     class Response:
         usage: Any = None
 
-    assert billed(Response()) == billed(object()) == {}
+    llm = OpenAIServerLLM()
+    assert llm._get_response_token_counts(Response()) == {}
+    assert llm._get_response_token_counts(object()) == {}
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from openai_server import FAILING, LIMITED, UNAUTHORIZED, Fault, OpenAIServer, R
 from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.models import pacing, retries
-from rag_nodes.models.openai.llm import OpenAIServerLLM
+from rag_nodes.models import pacing
+from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms.summaries import GIVE_UP_AFTER, SectionSummary
@@ -60,8 +60,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     """Pauses that take no time, those of a model and those of the limit of an account."""
     fake = FakeTime()
     asynchronous = SimpleNamespace(sleep=fake.async_sleep)
-    for module in (retries, pacing):
-        monkeypatch.setattr(module, "time", fake)
+    monkeypatch.setattr(pacing, "time", fake)
     monkeypatch.setattr(pacing, "asyncio", asynchronous)
     return fake
 
@@ -167,7 +166,7 @@ def test_a_summary_that_succeeds_later_replaces_the_error(
 def test_requests_are_repeated_by_the_model_alone_until_its_time_is_up(
     openai_server: OpenAIServer, clock: FakeTime
 ) -> None:
-    patient = OpenAIServerLLM(model_name="tea-1", api_base=openai_server.base, retry_seconds=30)
+    patient = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=30)
     openai_server.fail(LIMITED, times=5)
     [node] = SectionSummary(llm=patient)(chunks(1))
     assert node.metadata["summary_kind"] == "generated"
@@ -195,7 +194,7 @@ def test_a_server_that_is_away_for_eight_seconds_costs_no_summary(
 
     openai_server.faults = Away()
     openai_server.answer = "It holds nine litres."
-    patient = OpenAIServerLLM(model_name="tea-1", api_base=openai_server.base, retry_seconds=10)
+    patient = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=10)
     nodes = SectionSummary(llm=patient, concurrency=1)(chunks(37))
     assert [node.metadata.get("summary_error") for node in nodes] == [None] * 37
 
@@ -250,7 +249,7 @@ def test_no_minute_has_more_requests_than_allowed_repeated_ones_included(
 
     monkeypatch.setattr(openai_server, "record", note)
     openai_server.fail(FAILING, times=6)
-    patient = OpenAIServerLLM(model_name="tea-1", api_base=openai_server.base, retry_seconds=900)
+    patient = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=900)
     nodes = SectionSummary(llm=patient, requests_per_minute=5, concurrency=1)(chunks(14))
     assert {node.metadata["summary_kind"] for node in nodes} == {"generated"}
     assert len(arrived) == 14 + 6
@@ -311,7 +310,7 @@ def test_another_prompt_model_or_text_is_another_summary(
         if change == "text":
             nodes[0].text += " More."
         elif change == "model":
-            options["llm"] = OpenAIServerLLM(model_name="tea-2", api_base=openai_server.base)
+            options["llm"] = OpenAIServerLLM(model="tea-2", api_base=openai_server.base)
         else:
             options[change] = {"knowledge_base": "Tea", "max_tokens": 99}[change]
         SectionSummary(**options, journal=journal)(nodes)

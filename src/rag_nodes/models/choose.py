@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
 from rag_nodes.models.faults import map_model_error
 from rag_nodes.models.names import EXTRACTIVE, embedding_name, place_of
-from rag_nodes.models.openai.connection import require_openai
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, Settings
 
 if TYPE_CHECKING:
@@ -103,7 +102,6 @@ def choose_models(settings: Settings, *, public_only: bool = False) -> Models:
     answers = (automatic or EXTRACTIVE) if settings.llm == "auto" else settings.llm
     if OPENAI in (embeds, answers):
         _require_credentials(settings)
-        require_openai()
     embedding = (
         _openai_embedding(settings, public_only=public_only)
         if embeds == OPENAI
@@ -136,9 +134,10 @@ def check_models(models: Models, *, answers: bool = True) -> None:
     """
     if models.offline:
         return
-    _try(lambda: models.embedding.get_text_embedding("ready?"), models.embedding)
+    embedding = models.embedding
+    _try(lambda: embedding.get_text_embedding("ready?"), embedding, models.embedding_name)
     if answers and (llm := models.llm) is not None:
-        _try(lambda: llm.complete("Reply with the single word: ready"), llm)
+        _try(lambda: llm.complete("Reply with the single word: ready"), llm, models.answer_name)
 
 
 def get_embedding(name: str) -> BaseEmbedding:
@@ -162,7 +161,6 @@ def get_embedding(name: str) -> BaseEmbedding:
         )
     settings = Settings(embedding="openai", embedding_model=model)
     _require_credentials(settings)
-    require_openai()
     return _openai_embedding(settings)
 
 
@@ -194,7 +192,7 @@ def _lexical_embedding() -> BaseEmbedding:
 
 
 def _openai_embedding(settings: Settings, *, public_only: bool = False) -> BaseEmbedding:
-    from rag_nodes.models.openai.embedding import OpenAIServerEmbedding
+    from rag_nodes.models.openai import OpenAIServerEmbedding
 
     return OpenAIServerEmbedding(
         model_name=settings.embedding_model,
@@ -207,10 +205,10 @@ def _openai_embedding(settings: Settings, *, public_only: bool = False) -> BaseE
 
 
 def _openai_llm(settings: Settings, *, public_only: bool = False) -> LLM:
-    from rag_nodes.models.openai.llm import OpenAIServerLLM
+    from rag_nodes.models.openai import OpenAIServerLLM
 
     return OpenAIServerLLM(
-        model_name=settings.llm_model,
+        model=settings.llm_model,
         api_key=settings.api_key,
         api_base=settings.api_base,
         temperature=settings.temperature,
@@ -221,13 +219,12 @@ def _openai_llm(settings: Settings, *, public_only: bool = False) -> LLM:
     )
 
 
-def _try(request: Callable[[], object], model: BaseEmbedding | LLM) -> None:
+def _try(request: Callable[[], object], model: BaseEmbedding | LLM, name: str) -> None:
     try:
         request()
     except RagNodesError:
         raise
     except Exception as error:
         # A model handed in by the user may raise anything; the caller is promised our errors.
-        name = getattr(model, "model_name", model.class_name())
         api_base = getattr(model, "api_base", None)
         raise map_model_error(error, model=name, api_base=api_base) from error

@@ -44,10 +44,10 @@ def place_of(model: BaseEmbedding | LLM | None) -> str:
 def embedding_name(model: BaseEmbedding) -> str:
     """The name of a model's vector space: two models that share it must give the same vectors.
 
-    Ours are called as they are, behind another server with its address: there the same name may be
-    another model. Any other model is named with its class, and with a hash of the options that
-    differ from the defaults of the class, but for those of speed and access. A key is never
-    part of it.
+    Ours are called as they are, with a hash of what else the server is asked for, such as a number
+    of dimensions; behind another server with its address: there the same name may be another
+    model. Any other model is named with its class, and with a hash of the options that differ from
+    the defaults of the class, but for those of speed and access. A key is never part of it.
 
     Example:
         >>> from llama_index.core import MockEmbedding
@@ -57,9 +57,11 @@ def embedding_name(model: BaseEmbedding) -> str:
     place = getattr(model, "place", None)
     if place is None:
         return _named_by_class(model)
+    options = getattr(model, "additional_kwargs", None)
+    name = f"{model.model_name}-{_digest(options)}" if options else model.model_name
     if place in ("offline", "OpenAI", OPENAI_API_BASE):
-        return model.model_name
-    return f"{model.model_name}@{str(place).partition('://')[2]}"
+        return name
+    return f"{name}@{str(place).partition('://')[2]}"
 
 
 def answer_name(llm: LLM | None) -> str:

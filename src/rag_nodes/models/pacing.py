@@ -1,4 +1,4 @@
-"""No more requests to a model in any minute than its account allows, repeated ones included."""
+"""How much is asked of a model's server: in one request, in a minute, and again after a failure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,22 @@ from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+Response = TypeVar("Response")
+
+BATCH_TEXTS = 100
+"""Texts that are embedded with one request at most (S0-29)."""
+BATCH_BYTES = 250_000
+"""UTF-8 bytes that are embedded with one request at most. No token is shorter than a byte, so this
+stays below the 300,000 tokens OpenAI accepts, whatever the tokenizer."""
+FIRST_WAIT = 0.5
+"""Seconds before the second attempt; doubles from one attempt to the next."""
+LONGEST_WAIT = 8.0
+"""Seconds to which the pauses grow."""
 _MINUTE = 60.0
 _WAY = 1.0
 """Seconds by which one request may be longer on its way to the server than another."""
@@ -76,3 +87,38 @@ def before_repeating() -> None:
     """Wait until a request may be made that nobody but the model knows of."""
     if window := _WINDOW.get():
         window.acquire()
+
+
+def retried(
+    request: Callable[[], Response],
+    *,
+    seconds: float,
+    asked_to_wait: Callable[[Exception], float | None],
+    on_wait: Callable[[Exception, float], None],
+) -> Response:
+    """The response of `request`, repeated while that may help and time is left (S0-30, S1-22).
+
+    The last attempt is made when the time is up, so a server that is away for less loses nothing.
+    A server that asks for a longer pause gets it; where that is more than the time left, its
+    error is raised at once. Every repetition is one that `repeats_counted` counts.
+
+    Args:
+        request: to be made again as it is.
+        seconds: time from the first attempt to the start of the last; 0 for one attempt.
+        asked_to_wait: seconds the server asks for, 0 where it does not say; None for an error
+            that another attempt would not cure.
+        on_wait: told the error and the seconds, before each pause.
+    """
+    end, pause = time.monotonic() + seconds, FIRST_WAIT
+    while True:
+        try:
+            return request()
+        except Exception as error:
+            asked, left = asked_to_wait(error), end - time.monotonic()
+            if asked is None or left <= 0 or asked > left:
+                raise
+            wait = max(asked, min(pause, left))
+            on_wait(error, wait)
+        time.sleep(wait)
+        before_repeating()
+        pause = min(2 * pause, LONGEST_WAIT)

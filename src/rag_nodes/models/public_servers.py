@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.errors import ConfigurationError
@@ -74,10 +73,11 @@ class PublicTransport:
         self._unreachable = unreachable
 
     @classmethod
-    def of(cls, library: str) -> Self:
-        """Around the transport of the HTTP library that the client uses, by name."""
-        http: Any = import_module(library)
-        return cls(http.HTTPTransport(), (http.ConnectError, http.ConnectTimeout))
+    def of_httpx(cls) -> Self:
+        """Around the transport that the client uses without it."""
+        import httpx
+
+        return cls(httpx.HTTPTransport(), (httpx.ConnectError, httpx.ConnectTimeout))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request to the first address that answers.

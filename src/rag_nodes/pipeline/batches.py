@@ -24,7 +24,7 @@ def requests_of(waiting: Waiting, models: Models) -> Iterator[Waiting]:
         if waiting:
             yield waiting
         return
-    from rag_nodes.models.openai.embedding import BATCH_BYTES
+    from rag_nodes.models.pacing import BATCH_BYTES
 
     part: Waiting = []
     texts = size = 0

@@ -1,48 +1,36 @@
-"""One OpenAI-compatible server: its client, its key, and the only layer that repeats requests.
-
-The client's own retries and LlamaIndex's are both off or unused: together they multiply, and a
-refused connection takes minutes to show.
-"""
+"""One OpenAI-compatible server: its client, its key, and its failures as our errors."""
 
 from __future__ import annotations
 
-import logging
+from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
-from itertools import count
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 from weakref import finalize
 
-from rag_nodes.errors import ConfigurationError, CredentialsError, MissingExtraError
-from rag_nodes.models.faults import map_model_error, out_of_quota, retry_after
-from rag_nodes.models.pacing import before_repeating
+import httpx
+import openai
+from pydantic import SecretStr
+
+from rag_nodes.errors import ConfigurationError, CredentialsError
+from rag_nodes.models.faults import map_model_error
+from rag_nodes.models.openai.client import ServerClient
 from rag_nodes.models.public_servers import PublicTransport
-from rag_nodes.models.retries import retried
 from rag_nodes.settings import OPENAI_API_BASE, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import openai
-    from pydantic import SecretStr
-
-Response = TypeVar("Response")
+    from collections.abc import Iterator, Mapping
 
 _LONGEST_CONNECT = 5.0
 """Seconds to reach a server before it counts as unreachable."""
-_NO_KEY = "none"
+NO_KEY = "none"
 """Sent to compatible servers that want no key; the client insists on one."""
 _SHORTEST_SECRET = 6
 """Characters below which a key is a placeholder, and hiding it would only garble messages."""
-_TRANSIENT_STATUS = frozenset({408, 409, 429, 500, 502, 503, 504})
-
-logger = logging.getLogger(__name__)
 
 
 class Connection:
-    """Sends requests to one server and turns whatever goes wrong into our errors.
+    """Opens the client of one server and turns whatever goes wrong into our errors.
 
     The key is held here and nowhere else: it is in no repr and no pickle. A connection without one,
     such as one that comes out of a pickle, takes the key configured for the same address where
@@ -56,6 +44,7 @@ class Connection:
         public_only: refuse a server that is not on the public internet, whenever it is connected
             to; for addresses that strangers type in.
         api_key: None for the configured one, or for a compatible server without keys.
+        headers: sent with every request; they may hold a key, and are kept as one.
     """
 
     def __init__(
@@ -66,15 +55,17 @@ class Connection:
         timeout: float,
         retry_seconds: float,
         public_only: bool = False,
-        api_key: SecretStr | None = None,
+        api_key: SecretStr | str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.model = model
         self.api_base = api_base
         self.timeout = timeout
         self.retry_seconds = retry_seconds
         self.public_only = public_only
-        self._api_key = api_key
-        self._client: openai.OpenAI | None = None
+        self._api_key = SecretStr(api_key) if isinstance(api_key, str) else api_key
+        self._headers = headers
+        self._client: ServerClient | None = None
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -91,37 +82,48 @@ class Connection:
         public = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         return partial(type(self), **public), ()
 
-    def call(self, send: Callable[[openai.OpenAI], Response]) -> Response:
-        """The response of `send`, tried again while that may help and time is left.
+    @property
+    def place(self) -> str:
+        """Where texts are sent, for display."""
+        return self.api_base or "OpenAI"
 
-        Args:
-            send: makes one request with the client it is given.
+    @property
+    def here(self) -> str:
+        """Model and address, for messages."""
+        return f"{self.model} at {self.api_base or OPENAI_API_BASE}"
+
+    @property
+    def client(self) -> ServerClient:
+        """The client, opened where it is first used.
 
         Raises:
-            CredentialsError, ModelError: the last failure, mapped by `map_model_error`.
-            ConfigurationError: the server is not on the public internet and has to be.
-            MissingExtraError: the client is not installed.
+            CredentialsError: OpenAI itself is to be asked and there is no key.
         """
-        require_openai()
-        client, attempts = self._connected(), count()
+        with self._lock:
+            if self._client is None:
+                self._client = self._open()
+            return self._client
 
-        def request() -> Response:
-            if next(attempts):
-                before_repeating()
-            return send(client)
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Raise our errors for those of the client, of its transport, and of a strange answer.
 
+        Raises:
+            CredentialsError, ModelError: mapped by `map_model_error`.
+            ConfigurationError: the server is not on the public internet and has to be.
+        """
+        faults = (openai.OpenAIError, httpx.HTTPError)
+        # The rest is the client, or LlamaIndex, stumbling over an answer in another shape.
+        strange = (ValueError, TypeError, AttributeError, IndexError)
         try:
-            return retried(
-                request,
-                seconds=self.retry_seconds,
-                asked_to_wait=_asked_to_wait,
-                on_wait=self._log_retry,
-            )
-        except client_faults() as error:
-            raise self.mapped(error) from None
+            yield
+        except ConfigurationError:
+            raise
+        except (*faults, *strange) as error:
+            # The cause may quote the key.
+            raise self._mapped(error) from None
 
-    def mapped(self, error: Exception) -> Exception:
-        """Our error for one of the client's; raise it `from None`, the cause may quote the key."""
+    def _mapped(self, error: Exception) -> Exception:
         if isinstance(error.__cause__, ConfigurationError):  # wrapped by the client
             return error.__cause__
         mapped = map_model_error(error, model=self.model, api_base=self.api_base)
@@ -130,24 +132,19 @@ class Connection:
             return mapped
         return type(mapped)(str(mapped).replace(key, "****"))
 
-    def _connected(self) -> openai.OpenAI:
-        with self._lock:
-            if self._client is None:
-                self._client = self._open()
-            return self._client
-
-    def _open(self) -> openai.OpenAI:
-        import openai
-
+    def _open(self) -> ServerClient:
         connect = min(_LONGEST_CONNECT, self.timeout)
-        client = openai.OpenAI(
+        client = ServerClient(
+            model=self.model,
+            retry_seconds=self.retry_seconds,
             api_key=self._found_key(),
             base_url=self.api_base or OPENAI_API_BASE,
             timeout=openai.Timeout(self.timeout, connect=connect),
-            max_retries=0,
+            default_headers=self._headers,
             # An address that was checked must not hand the key on to another one.
             http_client=openai.DefaultHttpxClient(
-                follow_redirects=False, transport=self._transport()
+                follow_redirects=False,
+                transport=self._transport(),
             ),
         )
         # Held by the finalizer, the client outlives this object just long enough to be closed.
@@ -156,7 +153,7 @@ class Connection:
 
     def _transport(self) -> Any:
         """What connects; None for the client's own."""
-        return PublicTransport.of(_http_library()) if self.public_only else None
+        return PublicTransport.of_httpx() if self.public_only else None
 
     def _found_key(self) -> str:
         self._api_key = self._api_key or _configured_key(self.api_base)
@@ -164,55 +161,13 @@ class Connection:
             return self._api_key.get_secret_value()
         if self.api_base in (None, OPENAI_API_BASE):
             raise CredentialsError(
-                f"{self.model} at {OPENAI_API_BASE}: no key; set OPENAI_API_KEY or "
-                "RAG_NODES_API_KEY, or use the offline models"
+                f"{self.here}: no key; set OPENAI_API_KEY or RAG_NODES_API_KEY, or use the offline "
+                "models"
             )
-        return _NO_KEY
-
-    def _log_retry(self, error: Exception, wait: float) -> None:
-        logger.warning("%s: %s; next attempt in %.1f s", self.model, type(error).__name__, wait)
-
-
-def require_openai() -> None:
-    """Check that the client is installed, without paying for its import.
-
-    Raises:
-        MissingExtraError: it is not.
-    """
-    if find_spec("openai") is None:
-        raise MissingExtraError("openai", "openai")
-
-
-def client_faults() -> tuple[type[Exception], ...]:
-    """What a request through the client may raise: its own errors and those of its transport.
-
-    The transport is httpx up to version 2 of the client and httpx2 from version 3 on. The last
-    three are the client stumbling over a response in another shape.
-    """
-    import openai
-
-    transport = import_module(_http_library())
-    return (openai.OpenAIError, transport.HTTPError, ValueError, TypeError, AttributeError)
-
-
-def _http_library() -> str:
-    """Name of the library that the client sends its requests with."""
-    import openai
-
-    # The client renames the module of what it exports, but not that of its methods.
-    return str(openai.Timeout.__init__.__module__.partition(".")[0])
+        return NO_KEY
 
 
 def _configured_key(api_base: str | None) -> SecretStr | None:
     """The key in the environment, provided it was set for this very address."""
     settings = Settings()
     return settings.api_key if settings.api_base == api_base else None
-
-
-def _asked_to_wait(error: Exception) -> float | None:
-    """Seconds after which the same request may succeed, 0 for soon; None where it never will."""
-    if getattr(error, "status_code", None) in _TRANSIENT_STATUS:
-        return None if out_of_quota(error) else retry_after(error) or 0.0
-    if isinstance(error.__cause__, ConfigurationError):
-        return None
-    return 0.0 if type(error).__name__ in {"APIConnectionError", "APITimeoutError"} else None

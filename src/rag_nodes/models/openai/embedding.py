@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.embeddings.openai import OpenAIEmbedding
 from pydantic import Field, PrivateAttr, SecretStr
 
 from rag_nodes.errors import DimensionError, ModelResponseError
-from rag_nodes.models.openai.connection import Connection
+from rag_nodes.models.openai.connection import NO_KEY, Connection
+from rag_nodes.models.pacing import BATCH_BYTES, BATCH_TEXTS
 from rag_nodes.settings import OPENAI_API_BASE
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from openai.types import CreateEmbeddingResponse
+    from rag_nodes.models.openai.client import ServerClient
 
-BATCH_TEXTS = 100
-"""Texts of one request at most (S0-29)."""
-BATCH_BYTES = 250_000
-"""UTF-8 bytes of one request at most. No token is shorter than a byte, so this stays below the
-300,000 tokens OpenAI accepts, whatever the tokenizer."""
 _BLANK = "(blank)"
 """Sent instead of blank text, which servers refuse; its vector has the right length."""
 _DIMENSIONS = {
@@ -34,7 +30,7 @@ _DIMENSIONS = {
 """Known lengths at OpenAI itself; elsewhere the first response decides."""
 
 
-class OpenAIServerEmbedding(BaseEmbedding):
+class OpenAIServerEmbedding(OpenAIEmbedding):
     """Embedding model of OpenAI or any compatible server, by any name the server knows.
 
     Unlike LlamaIndex's class it sends texts as they are (line breaks included), limits requests
@@ -48,34 +44,49 @@ class OpenAIServerEmbedding(BaseEmbedding):
         timeout: seconds without a sign of life.
         retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
         public_only: refuse a server that is not on the public internet.
+        default_headers: sent with every request; kept like the key.
+        values: other options of LlamaIndex's class, such as `dimensions`; its `max_retries` is 0,
+            since all repeating is done by `retry_seconds`.
 
     Example:
         >>> OpenAIServerEmbedding(model_name="nomic", api_base="http://127.0.0.1:11434/v1").place
         'http://127.0.0.1:11434/v1'
     """
 
-    model_name: str = "text-embedding-3-small"
+    api_key: str | None = Field(default=None, exclude=True, repr=False)  # type: ignore[assignment]
+    default_headers: dict[str, str] | None = Field(default=None, exclude=True, repr=False)
     embed_batch_size: int = Field(default=BATCH_TEXTS, gt=0, le=2048)
-    num_workers: int | None = 4
-    api_base: str | None = None
     timeout: float = Field(default=60.0, gt=0)
     retry_seconds: float = Field(default=10.0, ge=0)
     public_only: bool = False
     _connection: Connection = PrivateAttr()
     _dimension: int | None = PrivateAttr()
 
-    def __init__(self, *, api_key: SecretStr | None = None, **values: Any) -> None:
-        super().__init__(**values)
+    def __init__(
+        self,
+        *,
+        model_name: str = "text-embedding-3-small",
+        api_key: SecretStr | str | None = None,
+        api_base: str | None = None,
+        default_headers: dict[str, str] | None = None,
+        num_workers: int | None = 4,
+        **values: Any,
+    ) -> None:
+        # What LlamaIndex is not told, it looks for in the environment, and shows in its repr.
+        told = {"api_key": NO_KEY, "api_base": api_base or OPENAI_API_BASE, "max_retries": 0}
+        super().__init__(**{**values, **told, "model_name": model_name, "num_workers": num_workers})
+        self.api_key, self.api_base = None, api_base
         self._connection = Connection(
             model=self.model_name,
             api_key=api_key,
-            api_base=self.api_base,
+            api_base=api_base,
             timeout=self.timeout,
             retry_seconds=self.retry_seconds,
             public_only=self.public_only,
+            headers=default_headers,
         )
-        at_openai = self.api_base in (None, OPENAI_API_BASE)
-        self._dimension = _DIMENSIONS.get(self.model_name) if at_openai else None
+        known = _DIMENSIONS if api_base in (None, OPENAI_API_BASE) else {}
+        self._dimension = self.dimensions or known.get(self.model_name)
 
     @classmethod
     def class_name(cls) -> str:
@@ -85,12 +96,19 @@ class OpenAIServerEmbedding(BaseEmbedding):
     @property
     def place(self) -> str:
         """Where texts are sent, for display."""
-        return self.api_base or "OpenAI"
+        return self._connection.place
+
+    def _get_client(self) -> ServerClient:
+        return self._connection.client
+
+    def _get_aclient(self) -> NoReturn:
+        raise NotImplementedError("async calls run in threads, with the one client there is")
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = []
         for batch in _batches([encodable(text) if text.strip() else _BLANK for text in texts]):
-            vectors.extend(self._request(batch))
+            with self._connection.asking():
+                vectors.extend(self._request(batch))
         return vectors
 
     def _get_text_embedding(self, text: str) -> list[float]:
@@ -109,43 +127,33 @@ class OpenAIServerEmbedding(BaseEmbedding):
         return await self._aget_text_embedding(query)
 
     def _request(self, texts: list[str]) -> list[list[float]]:
-        """One request; its response checked for count, length and numbers."""
-        response = self._connection.call(
-            lambda client: client.embeddings.create(model=self.model_name, input=texts)
+        """One request; its response put in order and checked for count, length and numbers."""
+        response = self._get_client().embeddings.create(
+            model=self._text_engine, input=texts, **self.additional_kwargs
         )
-        vectors = self._vectors(response)
+        rows = sorted(response.data, key=lambda row: row.index)
+        vectors = [list(map(float, row.embedding)) for row in rows]
         if len(vectors) != len(texts):
             raise ModelResponseError(
-                f"{self._here}: {len(vectors)} vectors for {len(texts)} texts; check that the "
-                "server supports lists of texts"
+                f"{self._connection.here}: {len(vectors)} vectors for {len(texts)} texts; check "
+                "that the server supports lists of texts"
             )
         for vector in vectors:
             self._check(vector)
         return vectors
 
-    def _vectors(self, response: CreateEmbeddingResponse) -> list[list[float]]:
-        try:
-            rows = sorted(response.data, key=lambda row: row.index)
-            return [list(map(float, row.embedding)) for row in rows]
-        except (AttributeError, TypeError, ValueError) as error:
-            raise self._connection.mapped(error) from None
-
     def _check(self, vector: list[float]) -> None:
         expected = self._dimension = self._dimension or len(vector)
         if len(vector) != expected or not vector:
             raise DimensionError(
-                f"{self._here}: a vector of {len(vector)} numbers where {expected} were "
+                f"{self._connection.here}: a vector of {len(vector)} numbers where {expected} were "
                 "expected; check that model and server belong together"
             )
         if not np.isfinite(vector).all():
             raise ModelResponseError(
-                f"{self._here}: a vector with values that are no numbers (NaN or infinite); "
-                "restart the server or choose another model"
+                f"{self._connection.here}: a vector with values that are no numbers (NaN or "
+                "infinite); restart the server or choose another model"
             )
-
-    @property
-    def _here(self) -> str:
-        return f"{self.model_name} at {self.api_base or OPENAI_API_BASE}"
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -4,41 +4,38 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from llama_index.core.base.llms.types import (
-    ChatMessage,
-    ChatResponse,
-    ChatResponseAsyncGen,
-    ChatResponseGen,
-    CompletionResponse,
-    CompletionResponseAsyncGen,
-    CompletionResponseGen,
-    LLMMetadata,
-    MessageRole,
+from llama_index.llms.openai.utils import (
+    is_chatcomp_api_supported,
+    is_function_calling_model,
+    is_json_schema_supported,
+    openai_modelname_to_contextsize,
 )
-from llama_index.core.llms import CustomLLM
-from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
+from llama_index.llms.openai_like import OpenAILike
 from pydantic import Field, PrivateAttr, SecretStr
 
-from rag_nodes.errors import ModelResponseError
-from rag_nodes.models.chat_facts import billed, known_window
-from rag_nodes.models.openai.connection import Connection, client_faults
-from rag_nodes.models.pacing import before_repeating
+from rag_nodes.errors import ConfigurationError, ModelResponseError
+from rag_nodes.models.openai.connection import NO_KEY, Connection
 from rag_nodes.settings import OPENAI_API_BASE
-from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    import openai
-    from openai.types.chat import ChatCompletion
+    from llama_index.core.base.llms.types import (
+        ChatMessage,
+        ChatResponse,
+        ChatResponseAsyncGen,
+        ChatResponseGen,
+    )
 
-_UNSUPPORTED = frozenset({"unsupported_parameter", "unsupported_value"})
-"""Codes of the 400 that names one parameter a model does not take."""
+    from rag_nodes.models.openai.client import ServerClient
+
+SMALLEST_WINDOW = 8192
+"""Context window assumed of a model that LlamaIndex has not heard of (S4-20)."""
 
 
-class OpenAIServerLLM(CustomLLM):
+class OpenAIServerLLM(OpenAILike):
     """Chat model of OpenAI or any compatible server, by any name the server knows.
 
     Every fault, a stream that breaks off included, ends in one of our errors. Parameters that a
@@ -46,208 +43,150 @@ class OpenAIServerLLM(CustomLLM):
     repeated. The key is in no field, `repr` or pickle. Async calls run in threads.
 
     Args:
-        model_name: as the server knows it.
+        model: as the server knows it.
         api_key: None for the configured one, or for a server without keys.
         api_base: None for OpenAI itself.
         temperature: 0 to 2.
         max_tokens: longest answer, in the model's tokens.
         context_window: tokens of prompt and answer together, prompts are packed by it (S4-20);
-            None for what is known of the model, or a cautious guess.
+            None for what LlamaIndex knows of the model, or a cautious guess.
         timeout: seconds without a sign of life.
         retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
         public_only: refuse a server that is not on the public internet.
+        default_headers: sent with every request; kept like the key.
+        values: other options of LlamaIndex's class; its `max_retries` is 0, since all repeating is
+            done by `retry_seconds`, and there is no endpoint but that for chats.
+
+    Raises:
+        ConfigurationError: the model is none that chats.
 
     Example:
-        >>> OpenAIServerLLM(model_name="llama3", api_base="http://127.0.0.1:11434/v1").place
+        >>> OpenAIServerLLM(model="llama3", api_base="http://127.0.0.1:11434/v1").place
         'http://127.0.0.1:11434/v1'
     """
 
-    model_name: str = "gpt-4o-mini"
-    api_base: str | None = None
-    temperature: float = Field(default=0.2, ge=0, le=2)
-    max_tokens: int = Field(default=1024, ge=1)
-    context_window: int | None = Field(default=None, ge=1)
+    api_key: str | None = Field(default=None, exclude=True, repr=False)
+    default_headers: dict[str, str] | None = Field(default=None, exclude=True, repr=False)
+    context_window: int = Field(default=SMALLEST_WINDOW, ge=1)
     timeout: float = Field(default=60.0, gt=0)
     retry_seconds: float = Field(default=10.0, ge=0)
     public_only: bool = False
     _connection: Connection = PrivateAttr()
-    _parameters: dict[str, Any] = PrivateAttr()
-    _stream_options: dict[str, Any] = PrivateAttr()
 
-    def __init__(self, *, api_key: SecretStr | None = None, **values: Any) -> None:
-        super().__init__(**values)
+    def __init__(
+        self,
+        *,
+        model: str = "gpt-4o-mini",
+        api_key: SecretStr | str | None = None,
+        api_base: str | None = None,
+        temperature: float = 0.2,
+        max_tokens: int = 1024,
+        context_window: int | None = None,
+        default_headers: dict[str, str] | None = None,
+        **values: Any,
+    ) -> None:
+        if not is_chatcomp_api_supported(model):
+            raise ConfigurationError(
+                f"model {model!r} does not chat; choose another, such as gpt-5"
+            )
+        at_openai = api_base in (None, OPENAI_API_BASE)
+        known = {
+            "is_function_calling_model": at_openai and is_function_calling_model(model),
+            "should_use_structured_outputs": at_openai and is_json_schema_supported(model),
+        }
+        # What LlamaIndex is not told, it looks for in the environment, and shows in its repr.
+        told = {"api_key": NO_KEY, "api_base": api_base or OPENAI_API_BASE, "max_retries": 0}
+        super().__init__(
+            model=model,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            context_window=known_window(model) if context_window is None else context_window,
+            **{**known, **values, **told, "is_chat_model": True, "reuse_client": True},
+        )
+        self.api_key, self.api_base = None, api_base
         self._connection = Connection(
-            model=self.model_name,
+            model=model,
             api_key=api_key,
-            api_base=self.api_base,
+            api_base=api_base,
             timeout=self.timeout,
             retry_seconds=self.retry_seconds,
             public_only=self.public_only,
+            headers=default_headers,
         )
-        at_openai = self.api_base in (None, OPENAI_API_BASE)
-        # OpenAI's newer models know only the first name, most compatible servers the second.
-        limit = "max_completion_tokens" if at_openai else "max_tokens"
-        self._parameters = {"temperature": self.temperature, limit: self.max_tokens}
-        # Other servers may refuse a request for figures they do not know; tokens are counted then.
-        self._stream_options = {"stream_options": {"include_usage": True}} if at_openai else {}
 
     @classmethod
     def class_name(cls) -> str:
-        """Name LlamaIndex files this under; its own class is `openai_llm`."""
+        """Name LlamaIndex files this under; its own classes are `openai_llm` and `OpenAILike`."""
         return "rag_nodes_openai_llm"
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        """What LlamaIndex wants to know about the model."""
-        return LLMMetadata(
-            context_window=self.context_window or known_window(self.model_name),
-            num_output=self.max_tokens,
-            is_chat_model=True,
-            model_name=self.model_name,
-        )
 
     @property
     def place(self) -> str:
         """Where prompts are sent, for display."""
-        return self.api_base or "OpenAI"
+        return self._connection.place
 
-    @llm_chat_callback()
-    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """The whole answer; raises a `ModelError` or `CredentialsError`."""
-        return self._chat(messages, **kwargs)
+    def _get_client(self) -> ServerClient:
+        return self._connection.client
 
-    @llm_chat_callback()
-    def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
-        """The answer as it grows; errors surface while iterating."""
-        return self._stream(messages, **kwargs)
+    def _get_aclient(self) -> NoReturn:
+        raise NotImplementedError("async calls run in threads, with the one client there is")
 
-    @llm_chat_callback()
-    async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        """Like `chat`."""
-        return await asyncio.to_thread(self._chat, messages, **kwargs)
+    def _use_chat_completions(self, kwargs: dict[str, Any]) -> bool:
+        """Compatible servers rarely have the other endpoint, and it is not checked here."""
+        del kwargs
+        return True
 
-    @llm_chat_callback()
-    async def astream_chat(
-        self, messages: Sequence[ChatMessage], **kwargs: Any
-    ) -> ChatResponseAsyncGen:
-        """Like `stream_chat`."""
-        return _in_threads(self._stream(messages, **kwargs))
+    def _get_model_kwargs(self, **kwargs: Any) -> dict[str, Any]:
+        """What is sent next to the messages; what a call asks for wins over the model's options."""
+        body = {**super()._get_model_kwargs(**kwargs), **kwargs}
+        if self.api_base in (None, OPENAI_API_BASE):
+            # OpenAI's newer models know only the second name, most compatible servers the first.
+            if (limit := body.pop("max_tokens", None)) is not None:
+                body.setdefault("max_completion_tokens", limit)
+            # Other servers may refuse to be asked for figures; their tokens are counted here.
+            if body.get("stream"):
+                body.setdefault("stream_options", {"include_usage": True})
+        return body
 
-    @llm_completion_callback()
-    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:  # noqa: ARG002, FBT001, FBT002 - LlamaIndex's signature
-        """`chat` with the prompt as the user's only message."""
-        return _completion(self._chat(_user(prompt), **kwargs))
-
-    @llm_completion_callback()
-    def stream_complete(
-        self,
-        prompt: str,
-        formatted: bool = False,  # noqa: ARG002, FBT001, FBT002 - LlamaIndex's signature
-        **kwargs: Any,
-    ) -> CompletionResponseGen:
-        """`stream_chat` with the prompt as the user's only message."""
-        return (_completion(answer) for answer in self._stream(_user(prompt), **kwargs))
-
-    @llm_completion_callback()
-    async def acomplete(
-        self,
-        prompt: str,
-        formatted: bool = False,  # noqa: ARG002, FBT001, FBT002 - LlamaIndex's signature
-        **kwargs: Any,
-    ) -> CompletionResponse:
-        """Like `complete`."""
-        return _completion(await asyncio.to_thread(self._chat, _user(prompt), **kwargs))
-
-    @llm_completion_callback()
-    async def astream_complete(
-        self,
-        prompt: str,
-        formatted: bool = False,  # noqa: ARG002, FBT001, FBT002 - LlamaIndex's signature
-        **kwargs: Any,
-    ) -> CompletionResponseAsyncGen:
-        """Like `stream_complete`."""
-        answers = _in_threads(self._stream(_user(prompt), **kwargs))
-        return (_completion(answer) async for answer in answers)
+    def _get_response_token_counts(self, raw_response: Any) -> dict[str, int]:
+        """Tokens by the server's count, or nothing where it does not say."""
+        counts = super()._get_response_token_counts(raw_response)
+        return counts if all(isinstance(count, int) for count in counts.values()) else {}
 
     def _chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        response: ChatCompletion = self._connection.call(self._sender(messages, kwargs))
-        try:
-            choice = response.choices[0]
-            text = choice.message.content or ""
-        except (AttributeError, IndexError, TypeError) as error:
-            raise self._connection.mapped(error) from None
-        if not text.strip():
-            raise self._nothing(choice.finish_reason)
-        facts = {"finish_reason": choice.finish_reason, **billed(response)}
-        return _answer(text, delta=None, raw=response, facts=facts)
+        with self._connection.asking():
+            answer: ChatResponse = super()._chat(messages, **kwargs)
+            reason = _ended(answer)
+            if not (answer.message.content or "").strip() and not _calls_tools(answer):
+                raise self._nothing(reason)
+            answer.additional_kwargs["finish_reason"] = reason
+        return answer
 
-    def _stream(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
+    def _stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Each piece with everything before it; complete only if the server says it finished."""
-        text, reason = "", None
-        for piece, ended, tokens in self._pieces(messages, kwargs):
-            reason = ended or reason
-            if piece or (tokens and text):
-                text += piece
-                facts = {"finish_reason": reason, **tokens}
-                yield _answer(text, delta=piece, raw=None, facts=facts)
-        if reason is None and text:
+        text, reason, acts = "", None, False
+        with self._connection.asking():
+            for answer in super()._stream_chat(messages, **kwargs):
+                text = answer.message.content or ""
+                acts = acts or _calls_tools(answer)
+                reason = _ended(answer) or reason
+                if answer.delta or acts or (text and answer.additional_kwargs):
+                    answer.additional_kwargs["finish_reason"] = reason
+                    yield answer
+        if reason is None and (text or acts):
             raise ModelResponseError(
-                f"{self._here}: the answer was cut off after {len(text)} characters; try again"
+                f"{self._connection.here}: the answer was cut off after {len(text)} characters; "
+                "try again"
             )
-        if not text.strip():
+        if not text.strip() and not acts:
             raise self._nothing(reason)
 
-    def _pieces(
-        self, messages: Sequence[ChatMessage], extra: dict[str, Any]
-    ) -> Iterator[tuple[str, str | None, dict[str, int]]]:
-        """Text, finish reason and tokens billed of each event."""
-        options = {"stream": True, **self._stream_options}
-        events = self._connection.call(self._sender(messages, {**options, **extra}))
-        try:
-            with events:
-                for event in events:
-                    # The last event of a stream may carry figures and no choice.
-                    choice = event.choices[0] if event.choices else None
-                    text = (choice.delta.content or "") if choice else ""
-                    yield text, choice.finish_reason if choice else None, billed(event)
-        except client_faults() as error:
-            raise self._connection.mapped(error) from None
+    async def _achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        return await asyncio.to_thread(self._chat, messages, **kwargs)
 
-    def _sender(
-        self, messages: Sequence[ChatMessage], extra: dict[str, Any]
-    ) -> Callable[[openai.OpenAI], Any]:
-        """Makes the request; drops what the model says it does not take, once and for all."""
-        body = {
-            "model": self.model_name,
-            "messages": [
-                {"role": message.role.value, "content": encodable(message.content or "")}
-                for message in messages
-            ],
-        }
-
-        def send(client: openai.OpenAI) -> Any:
-            import openai
-
-            try:
-                return client.chat.completions.create(**{**body, **self._parameters, **extra})
-            except openai.BadRequestError as error:
-                if not self._adapt(error):
-                    raise
-                before_repeating()
-                return send(client)
-
-        return send
-
-    def _adapt(self, error: openai.BadRequestError) -> bool:
-        """Leave out the parameter the server names; False where it is none of ours."""
-        name = error.param
-        if error.code not in _UNSUPPORTED or name not in self._parameters:
-            return False
-        rest = {key: value for key, value in self._parameters.items() if key != name}
-        if name == "max_tokens":
-            rest["max_completion_tokens"] = self.max_tokens
-        self._parameters = rest
-        return True
+    async def _astream_chat(
+        self, messages: Sequence[ChatMessage], **kwargs: Any
+    ) -> ChatResponseAsyncGen:
+        return _in_threads(self._stream_chat(messages, **kwargs))
 
     def _nothing(self, reason: str | None) -> ModelResponseError:
         remedies = {
@@ -256,32 +195,36 @@ class OpenAIServerLLM(CustomLLM):
             "length": "raise max_output_tokens, the model used all of them before answering",
         }
         remedy = remedies.get(reason, "try again or choose another model")
-        return ModelResponseError(f"{self._here}: an empty answer; {remedy}")
-
-    @property
-    def _here(self) -> str:
-        return f"{self.model_name} at {self.api_base or OPENAI_API_BASE}"
+        return ModelResponseError(f"{self._connection.here}: an empty answer; {remedy}")
 
 
-def _user(prompt: str) -> list[ChatMessage]:
-    return [ChatMessage(role=MessageRole.USER, content=prompt)]
+def known_window(model: str) -> int:
+    """Context window of a model in tokens; `SMALLEST_WINDOW` where it is not known.
+
+    Variants that LlamaIndex does not list are known by the longest name they begin with.
+
+    Example:
+        >>> known_window("gpt-4o-mini-of-next-year"), known_window("llama3")
+        (128000, 8192)
+    """
+    parts = model.split("-")
+    for count in range(len(parts), 0, -1):
+        with suppress(ValueError):
+            return openai_modelname_to_contextsize("-".join(parts[:count]))
+    return SMALLEST_WINDOW
 
 
-def _answer(text: str, *, delta: str | None, raw: Any, facts: dict[str, Any]) -> ChatResponse:
-    return ChatResponse(
-        message=ChatMessage(role=MessageRole.ASSISTANT, content=text),
-        delta=delta,
-        raw=raw,
-        additional_kwargs=facts,
-    )
+def _ended(answer: ChatResponse) -> str | None:
+    """Why the model stopped; None for the pieces before, and the one that carries only figures."""
+    response: Any = answer.raw
+    return response.choices[0].finish_reason if response.choices else None
 
 
-def _completion(answer: ChatResponse) -> CompletionResponse:
-    return CompletionResponse(
-        text=answer.message.content or "",
-        delta=answer.delta,
-        raw=answer.raw,
-        additional_kwargs=answer.additional_kwargs,
+def _calls_tools(answer: ChatResponse) -> bool:
+    """Whether the model wants a tool instead of saying something."""
+    message = answer.message
+    return bool(message.additional_kwargs.get("tool_calls")) or any(
+        block.block_type == "tool_call" for block in message.blocks
     )
 
 
