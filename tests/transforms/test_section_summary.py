@@ -21,8 +21,12 @@ from rag_nodes.models import pacing
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms.summaries import GIVE_UP_AFTER, SectionSummary
-from rag_nodes.transforms.summary_journal import SummaryJournal, SummaryKey
+from rag_nodes.transforms.summaries import (
+    GIVE_UP_AFTER,
+    SectionSummary,
+    SummaryJournal,
+    SummaryKey,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

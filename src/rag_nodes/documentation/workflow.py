@@ -28,8 +28,7 @@ from rag_nodes.errors import (
     UnsupportedFileError,
 )
 from rag_nodes.readers import COLLECTIONS, Limits, readings
-from rag_nodes.transforms.summaries import SectionSummary
-from rag_nodes.transforms.summary_journal import SummaryJournal
+from rag_nodes.transforms.summaries import SectionSummary, SummaryJournal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator

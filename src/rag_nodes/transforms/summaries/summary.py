@@ -19,8 +19,8 @@ from rag_nodes.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND,
 from rag_nodes.models import map_model_error
 from rag_nodes.models.pacing import RequestWindow, repeats_counted
 from rag_nodes.text.sentences import sentence_spans
-from rag_nodes.transforms.summary_extract import extractive_summary
-from rag_nodes.transforms.summary_journal import SummaryJournal, SummaryKey
+from rag_nodes.transforms.summaries.extract import extractive_summary
+from rag_nodes.transforms.summaries.journal import SummaryJournal, SummaryKey
 
 GENERATED = "generated"
 EXTRACT = "extract"

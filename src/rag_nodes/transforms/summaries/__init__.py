@@ -1,0 +1,6 @@
+"""A short summary for every chunk, and the file in which those that were paid for are kept."""
+
+from rag_nodes.transforms.summaries.journal import SummaryJournal, SummaryKey
+from rag_nodes.transforms.summaries.summary import GIVE_UP_AFTER, SectionSummary
+
+__all__ = ["GIVE_UP_AFTER", "SectionSummary", "SummaryJournal", "SummaryKey"]
