@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -18,8 +18,9 @@ from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND, TITLE
 from rag_nodes.models import map_model_error
 from rag_nodes.models.pacing import RequestWindow, repeats_counted
+from rag_nodes.text.extracts import candidates, extract
 from rag_nodes.text.sentences import sentence_spans
-from rag_nodes.transforms.summaries.extract import extractive_summary
+from rag_nodes.text.tokens import TokenIndex
 from rag_nodes.transforms.summaries.journal import SummaryJournal, SummaryKey
 
 GENERATED = "generated"
@@ -29,6 +30,8 @@ EXTRACTIVE = "extractive"
 """Name of the model where there is none."""
 SUMMARY_TOKENS = 150
 """Tokens a summary may hold unless told otherwise (S1-09)."""
+_EXTRACTED_SENTENCES = 3
+"""Sentences an extract has at most (S1-08)."""
 GIVE_UP_AFTER = 8
 """Requests that fail in a row before the rest of a call is not asked any more."""
 
@@ -265,3 +268,42 @@ def _wait_for(work: Coroutine[Any, Any, list[BaseNode]]) -> list[BaseNode]:
         return asyncio.run(work)
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(asyncio.run, work).result()
+
+
+def extractive_summary(text: str, heading: str, max_tokens: int) -> str:
+    """Up to three sentences of a text, in its order.
+
+    Those that say most about the heading come first, then those the text opens with. A text
+    without sentences, such as code, gives its beginning.
+
+    Args:
+        text: of the chunk, not blank.
+        heading: what the chunk is about, "" when unknown.
+        max_tokens: tokens the summary may hold; at least one sentence is cut to them.
+
+    Returns:
+        Sentences, each a slice of the text with its blanks collapsed.
+    """
+    index = TokenIndex(text)
+    about = [(one.start, one.end) for one in extract(heading, [text], limit=_EXTRACTED_SENTENCES)]
+    opening = [(one.start, one.end) for one in candidates(0, text)[:_EXTRACTED_SENTENCES]]
+    chosen: list[tuple[int, int]] = []
+    room = max_tokens
+    for start, end in _apart([*about, *opening])[:_EXTRACTED_SENTENCES]:
+        tokens = index.count(start, end) + 1  # and the blank that joins them
+        if tokens <= room:
+            chosen.append((start, end))
+            room -= tokens
+    if not chosen:
+        start = len(text) - len(text.lstrip())
+        chosen = [(start, max(index.fit(start, max_tokens), start + 1))]
+    return " ".join(" ".join(text[start:end].split()) for start, end in sorted(chosen))
+
+
+def _apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans that share nothing with an earlier one."""
+    kept: list[tuple[int, int]] = []
+    for start, end in spans:
+        if all(end <= low or start >= high for low, high in kept):
+            kept.append((start, end))
+    return kept
