@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         load_parser,
         to_chunks,
     )
-    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.pipeline import IngestReport, build_pipeline
     from rag_nodes.pipeline.ingest import ingest, ingest_documents
     from rag_nodes.query import (
         Answer,
@@ -85,6 +85,7 @@ __all__ = [
     "__version__",
     "as_parser",
     "ask",
+    "build_pipeline",
     "choose_models",
     "get_embedding",
     "get_parser",
@@ -102,7 +103,7 @@ _HOMES = {
     "compare": ("Comparison", "ComparisonReport"),
     "errors": ("RagNodesError",),
     "models": ("Models", "choose_models", "get_embedding"),
-    "pipeline": ("IngestReport", "ingest", "ingest_documents"),
+    "pipeline": ("IngestReport", "build_pipeline", "ingest", "ingest_documents"),
     "query": (
         "Answer",
         "Citation",

@@ -23,6 +23,7 @@
     ├── ParseError                    a document could not be cut
     │   ├── ParseTimeoutError         cutting it takes longer than the limit
     │   └── ParserCrashedError        the process that cut it died
+    ├── TransformationError           a transformation of the user failed
     ├── ModelError                    an embedding model or LLM failed
     │   ├── ModelConnectionError
     │   ├── RateLimitedError
@@ -203,6 +204,10 @@ class ParseTimeoutError(ParseError):
 
 class ParserCrashedError(ParseError):
     """The process that cut a document died."""
+
+
+class TransformationError(RagNodesError):
+    """A transformation of the user failed, or gave back nodes that cannot be stored."""
 
 
 class ModelError(RagNodesError):

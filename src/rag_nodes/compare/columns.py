@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
+    from llama_index.core.schema import TransformComponent
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
@@ -44,6 +45,7 @@ class Columns:
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,
         llm: LLM | str | None = None,
+        transformations: Sequence[TransformComponent] = (),
         corpus: str = "default",
         prompt: str | None = None,
         options: QueryOptions | None = None,
@@ -55,6 +57,7 @@ class Columns:
         self.parsers: dict[str, SpanNodeParser] = {
             name: as_parser(parser) for name, parser in parsers.items()
         }
+        self.transformations = transformations
         self.corpus = corpus
         chosen = options or QueryOptions()
         self.options = chosen if chosen.step_factor else replace(chosen, step_factor=1.0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rag_nodes.compare.report import ComparisonReport
     from rag_nodes.models import Models
     from rag_nodes.pipeline import IngestReport, Progress
-    from rag_nodes.pipeline.column import Parse
+    from rag_nodes.pipeline.build import Parse
     from rag_nodes.query import QueryOptions
     from rag_nodes.readers import Limits
     from rag_nodes.store import Store
@@ -38,6 +38,8 @@ class Comparison(Columns):
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
             LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
         llm: any LLM of LlamaIndex, likewise.
+        transformations: extractors of LlamaIndex or your own, the same for every parser; see
+            `rag_nodes.pipeline.ingest`.
         corpus: name of the document set.
         prompt: template with `{context}` and `{question}`; None for the default.
         options: how each question is answered, the same for every parser. Questions that ask for
@@ -75,6 +77,7 @@ class Comparison(Columns):
                 self.parsers,
                 self.store,
                 models=self.models,
+                transformations=self.transformations,
                 corpus=self.corpus,
                 limits=limits,
                 progress=progress,
@@ -96,6 +99,7 @@ class Comparison(Columns):
                 self.parsers,
                 self.store,
                 models=self.models,
+                transformations=self.transformations,
                 corpus=self.corpus,
                 progress=progress,
                 prices=self.options.prices,

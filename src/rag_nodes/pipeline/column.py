@@ -1,4 +1,8 @@
-"""One parser's way through an ingest: cut, skip what is stored, embed, write, delete the stale."""
+"""One parser's way through an ingest: cut, skip what is stored, embed, write, delete the stale.
+
+Cutting and embedding are a LlamaIndex `IngestionPipeline`; what is due, what is written and what
+may go is decided here.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +30,10 @@ from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_C
 from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.parent_child import by_family, is_leaf
-from rag_nodes.pipeline.batches import Waiting, requests_of
-from rag_nodes.pipeline.counts import Counts, tokens_of
-from rag_nodes.pipeline.deposit import Deposit, is_kept
-from rag_nodes.pipeline.embedding import embed
+from rag_nodes.pipeline.deposit import Counts, Deposit, is_kept, tokens_of
+from rag_nodes.pipeline.embedding import Waiting, embed, requests_of
 from rag_nodes.pipeline.report import ParserOutcome, Progress
 from rag_nodes.store import is_complete
-from rag_nodes.transforms import EmbeddingGuard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,11 +42,9 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
-    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.build import ColumnPipeline
     from rag_nodes.pipeline.report import Stage
     from rag_nodes.store import Catalogue, Store
-
-    Parse = Callable[[SpanNodeParser, Document], list[BaseNode]]
 
 logger = logging.getLogger(__name__)
 
@@ -71,37 +70,33 @@ class ColumnRun:
 
     Args:
         name: the parser's name in the report.
-        parser: cuts the documents.
+        pipeline: cuts the documents and embeds the chunks.
         store: where chunks go.
         collection: which collection of the store.
-        models: gives the embedding model.
+        models: names the embedding model and says how many texts it takes at once.
         report: takes progress; safe to call from any thread.
-        parse: makes the nodes of a document, such as in a process that can be ended; None to have
-            the parser do it here.
         prices: of embedding models, see `rag_nodes.models.prices`.
     """
 
     def __init__(
         self,
         name: str,
-        parser: SpanNodeParser,
+        pipeline: ColumnPipeline,
         store: Store,
         collection: str,
         *,
         models: Models,
         report: Callable[[Progress], None],
-        parse: Parse | None = None,
         prices: Prices = MappingProxyType({}),
     ) -> None:
         self.name = name
         self._prices = prices
         self._embedding = EmbeddedTokens()
-        self._parser = parser
+        self._pipeline = pipeline
         self._store = store
         self._collection = collection
         self._models = models
         self._report = report
-        self._make_nodes = parse or _parse_here
         self._catalogue: Catalogue | None = None
         self._seen: dict[tuple[str, str], Deposit] = {}
         self._waiting: Waiting = []
@@ -110,7 +105,6 @@ class ColumnRun:
         self._wanted = self._written = self._unchanged = self._deleted = 0
         self._seconds: dict[str, float] = defaultdict(float)
         self._errors: list[str] = []
-        self._guard = EmbeddingGuard()
         self._stopped: str | None = None
 
     def add(self, document: Document) -> Deposit:
@@ -196,7 +190,10 @@ class ColumnRun:
 
     def _parse(self, document: Document) -> list[BaseNode]:
         with self._timed("parse"), self._embedding.counting():
-            nodes = self._guarded(self._make_nodes(self._parser, document))
+            cut = self._pipeline.cutting.run(documents=[document])
+        # A parent goes before its children: the first batch has a vector to make a collection by,
+        # and a run that was killed leaves no child without its parent.
+        nodes = by_family(cut)
         _identify(nodes, document)
         self._counts.add(
             (tokens_of(node), is_leaf(node), START_CHAR in node.metadata) for node in nodes
@@ -212,15 +209,6 @@ class ColumnRun:
             text, vector = stored.get(node.node_id, (None, None))
             if text == node.get_content(MetadataMode.EMBED):
                 node.embedding = vector
-
-    def _guarded(self, nodes: Sequence[BaseNode]) -> list[BaseNode]:
-        """The nodes in the order they are written; parents are not embedded, so any length is fine.
-
-        A parent goes before its children: the first batch has a vector to make a collection by,
-        and a run that was killed leaves no child without its parent.
-        """
-        parents = [node for node in nodes if not is_leaf(node)]
-        return by_family([*parents, *self._guard([node for node in nodes if is_leaf(node)])])
 
     def _enqueue(self, nodes: Sequence[BaseNode], deposit: Deposit) -> None:
         self._wanted += sum(map(is_leaf, nodes))
@@ -250,7 +238,9 @@ class ColumnRun:
     def _take(self, part: Waiting) -> None:
         """Store the chunks of one request, so that no later failure costs their vectors."""
         with self._timed("embed"), self._embedding.counting():
-            embedded = embed(part, self._models, self._refused)
+            embedded = embed(
+                part, self._pipeline.embedding, self._models.embedding_name, self._refused
+            )
         written = self._written + sum(is_leaf(node) for node, _ in embedded)
         self._report(Progress("embed", self.name, written, self._wanted))
         with self._timed("store"):
@@ -312,10 +302,6 @@ class ColumnRun:
     def _note(self, what: str, error: Exception) -> None:
         logger.warning("%s: %s: %s", self.name, what, error, exc_info=error)
         self._errors.append(f"{what}: {_said(error)}")
-
-
-def _parse_here(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
-    return parser([document])
 
 
 def _identify(nodes: list[BaseNode], document: Document) -> None:

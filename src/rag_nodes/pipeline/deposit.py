@@ -1,12 +1,14 @@
-"""One document on its way into one collection: what is missing, and what may go once nothing is."""
+"""What is noted of one column: of each document what is missing, of all chunks their numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.pipeline.report import ColumnStatus, FileColumn
+from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -97,3 +99,27 @@ def is_kept(node: BaseNode, stored: Mapping[str, StoredNode], source_hash: str) 
     known = stored.get(node.node_id)
     same_level = known is not None and known.is_parent != is_leaf(node)
     return known is not None and same_level and known.source_hash == source_hash
+
+
+class Counts:
+    """Running totals of chunks and tokens; parents hold the same text again and count apart."""
+
+    def __init__(self) -> None:
+        self.chunks = self.tokens = self.largest = self.parents = self.unplaced = 0
+
+    def add(self, nodes: Iterable[tuple[int, bool, bool]]) -> None:
+        """Add nodes: tokens, whether it is a chunk and no parent, whether it knows its place."""
+        for count, is_chunk, is_placed in nodes:
+            if not is_chunk:
+                self.parents += 1
+                continue
+            self.chunks += 1
+            self.unplaced += not is_placed
+            self.tokens += count
+            self.largest = max(self.largest, count)
+
+
+def tokens_of(node: BaseNode) -> int:
+    """Tokens of a node's text, as its parser counted them where it did."""
+    known = node.metadata.get(TOKEN_COUNT)
+    return int(known) if known is not None else count_tokens(node.get_content())

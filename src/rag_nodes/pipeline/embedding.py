@@ -1,35 +1,106 @@
-"""Chunks in, chunks with vectors out; one that the model refuses costs no other."""
+"""Chunks in, chunks with vectors out, request by request; one that is refused costs no other."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.ingestion import IngestionPipeline
+from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
+from pydantic import Field
 
 from rag_nodes.errors import ModelRequestError, RagNodesError, UnknownModelError
+from rag_nodes.models import map_model_error
 from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.pipeline.batches import Waiting, lacks_vector
+from rag_nodes.transforms import identity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from llama_index.core.schema import BaseNode
-
     from rag_nodes.models import Models
     from rag_nodes.pipeline.deposit import Deposit
 
 logger = logging.getLogger(__name__)
 
+Waiting = list[tuple[BaseNode, "Deposit"]]
+"""Chunks that are to be stored, each with the document it belongs to."""
+
+
+class LeafEmbedding(TransformComponent):
+    """Embeds what is found: nodes that have no children and no vector yet.
+
+    Parents are read in the place of their children and never ranked against them, so they go
+    along without a vector.
+
+    Args:
+        embed_model: any embedding model of LlamaIndex.
+    """
+
+    embed_model: BaseEmbedding = Field(exclude=True, repr=False)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name of the class: part of LlamaIndex's cache key."""
+        return "LeafEmbedding"
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """Plain data that changes with the model and its options; never holds a key."""
+        return {**super().to_dict(**kwargs), "embed_model": identity_of(self.embed_model)}
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
+        """The nodes, their vectors set in place."""
+        if due := list(filter(lacks_vector, nodes)):
+            self.embed_model(due, **kwargs)
+        return nodes
+
+    async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
+        """Like a call, from a running event loop."""
+        if due := list(filter(lacks_vector, nodes)):
+            await self.embed_model.acall(due, **kwargs)
+        return nodes
+
+
+def lacks_vector(node: BaseNode) -> bool:
+    """Whether it is to be embedded: parents are not, since their children are found."""
+    return node.embedding is None and is_leaf(node)
+
+
+def requests_of(waiting: Waiting, models: Models) -> Iterator[Waiting]:
+    """The chunks in runs that a server's model embeds with one request; offline all at once."""
+    if models.offline:
+        if waiting:
+            yield waiting
+        return
+    from rag_nodes.models.pacing import BATCH_BYTES
+
+    part: Waiting = []
+    texts = size = 0
+    for node, deposit in waiting:
+        if lacks_vector(node):
+            length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
+            full = texts == models.embedding.embed_batch_size or size + length > BATCH_BYTES
+            if texts and full:
+                yield part
+                part, texts, size = [], 0, 0
+            texts += 1
+            size += length
+        part.append((node, deposit))
+    if part:
+        yield part
+
 
 def embed(
     part: Waiting,
-    models: Models,
+    pipeline: IngestionPipeline,
+    model: str,
     refused: Callable[[BaseNode, Deposit, ModelRequestError], None],
 ) -> Waiting:
     """Give chunks their vectors; where a request is refused, each chunk goes alone (S3-19).
 
     Args:
         part: what one request takes.
-        models: gives the embedding model.
+        pipeline: ends with a `LeafEmbedding`.
+        model: its name, for messages.
         refused: called for every chunk that the model refuses by itself.
 
     Returns:
@@ -40,7 +111,7 @@ def embed(
         CredentialsError, ModelError: the request failed otherwise.
     """
     try:
-        _embed([node for node, _ in part if lacks_vector(node)], models)
+        _run([node for node, _ in part], pipeline, model)
     except UnknownModelError:
         raise
     except ModelRequestError as error:
@@ -49,22 +120,17 @@ def embed(
             refused(node, deposit, error)
             return []
         logger.info("a request was refused, embedding its chunks one by one")
-        accepted = [one for alone in part for one in embed([alone], models, refused)]
+        accepted = [one for alone in part for one in embed([alone], pipeline, model, refused)]
         # Parents are stored with their children, of which none may have been accepted.
         return accepted if any(is_leaf(node) for node, _ in accepted) else []
     return part
 
 
-def _embed(nodes: list[BaseNode], models: Models) -> None:
-    """Give the nodes their vectors, in place."""
-    from rag_nodes.models import map_model_error
-
-    if not nodes:
-        return
+def _run(nodes: list[BaseNode], pipeline: IngestionPipeline, model: str) -> None:
     try:
-        models.embedding(nodes)
+        pipeline.run(nodes=nodes)
     except RagNodesError:
         raise
     except Exception as error:
         # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
-        raise map_model_error(error, model=models.embedding_name, api_base=None) from error
+        raise map_model_error(error, model=model, api_base=None) from error

@@ -2,5 +2,13 @@
 
 from rag_nodes.transforms.guard import EmbeddingGuard
 from rag_nodes.transforms.summaries import SectionSummary, SummaryJournal
+from rag_nodes.transforms.user import EventLoop, UserTransformations, identity_of
 
-__all__ = ["EmbeddingGuard", "SectionSummary", "SummaryJournal"]
+__all__ = [
+    "EmbeddingGuard",
+    "EventLoop",
+    "SectionSummary",
+    "SummaryJournal",
+    "UserTransformations",
+    "identity_of",
+]

@@ -25,6 +25,7 @@ from rag_nodes.metadata import (
     TOTAL_CHUNKS,
 )
 from rag_nodes.parsers.nodes import link_neighbours
+from rag_nodes.parsers.parent_child import is_leaf, leaf_nodes
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
@@ -50,7 +51,7 @@ class EmbeddingGuard(TransformComponent):
     else of a sentence or a line of code, a table or a list, else of a word. Pieces are slices of
     the document with offsets, pages, neighbours and ids of their own and carry
     `cut_for_embedding`; all other nodes pass untouched, apart from the numbering of a document
-    that had to be cut.
+    that had to be cut. So do parents of any length, which are read and not embedded.
 
     Args:
         max_tokens: what the model accepts, in tokens of the embedding text (S3-10).
@@ -88,7 +89,7 @@ class EmbeddingGuard(TransformComponent):
         guarded: list[BaseNode] = []
         cut_documents: set[str | None] = set()
         for node in nodes:
-            if isinstance(node, TextNode) and self._is_too_long(node):
+            if isinstance(node, TextNode) and is_leaf(node) and self._is_too_long(node):
                 guarded.extend(self._pieces(node))
                 cut_documents.add(node.ref_doc_id)
             else:
@@ -174,5 +175,5 @@ def _place(metadata: dict[str, Any], start: int, end: int) -> dict[str, Any]:
 
 def _renumber(nodes: Sequence[BaseNode], documents: set[str | None]) -> None:
     """Number and link the nodes of documents that had to be cut, as their parser would have."""
-    family = [node for node in nodes if isinstance(node, TextNode) and node.ref_doc_id in documents]
+    family = [node for node in leaf_nodes(nodes) if node.ref_doc_id in documents]
     link_neighbours(family, relate=True)

@@ -1,0 +1,253 @@
+"""One ingest run: every document that arrives goes through all columns before the next is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.errors import ConfigurationError, MissingExtraError
+from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
+from rag_nodes.models.embedded_tokens import metered
+from rag_nodes.parsers import as_parser
+from rag_nodes.pipeline.build import column_pipeline
+from rag_nodes.pipeline.column import ColumnRun
+from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
+from rag_nodes.store import parser_collection
+from rag_nodes.text.packing import Packer
+from rag_nodes.transforms import EventLoop, UserTransformations, identity_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from llama_index.core.schema import Document, TransformComponent
+
+    from rag_nodes.models import Models
+    from rag_nodes.models.prices import Prices
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.build import Parse
+    from rag_nodes.pipeline.deposit import Deposit
+    from rag_nodes.store import Store
+
+MOST_THREADS = 8
+"""Parsers that run at the same time where the embedding model is a server."""
+
+
+class Arrival(NamedTuple):
+    """One document as it arrives, or why it did not; a blank one does both."""
+
+    path: str
+    document: Document | None
+    error: Exception | None
+    seconds: float
+
+    def success(self, document: Document) -> FileOutcome:
+        """The row of a file that became this document, before anything of it is stored."""
+        warnings: list[str] = document.metadata.get(READ_WARNINGS) or []
+        return FileOutcome(
+            path=self.path,
+            status="partial" if warnings else "read",
+            pages=document.metadata.get(TOTAL_PAGES),
+            characters=len(document.text),
+            error="; ".join(warnings) or None,
+            seconds=self.seconds,
+            document_id=document.id_,
+            name=display_name(document.metadata),
+            source=document.metadata.get(SOURCE),
+        )
+
+    def failure(self) -> FileOutcome:
+        """The row of a file that became no document."""
+        cause = self.error.__cause__ if self.error else None
+        return FileOutcome(
+            path=self.path,
+            status="failed",
+            pages=None,
+            characters=0,
+            error=str(self.error),
+            seconds=self.seconds,
+            missing_extra=cause.extra if isinstance(cause, MissingExtraError) else None,
+        )
+
+
+class IngestRun:
+    """The columns of one run, and what they make of the documents that arrive.
+
+    Args:
+        parsers: as for `ingest`, like all that follow.
+        store: where the chunks go.
+        models: the embedding model used is `models.embedding`.
+        transformations: between parser and guard of every column.
+        corpus: name of the document set.
+        progress: called after every step.
+        parse: makes the nodes of a document; None to have the parser do it.
+        prices: of embedding models.
+
+    Raises:
+        ConfigurationError: as `ingest`.
+    """
+
+    def __init__(
+        self,
+        parsers: Mapping[str, object],
+        store: Store,
+        models: Models,
+        *,
+        transformations: Sequence[TransformComponent] = (),
+        corpus: str,
+        progress: Callable[[Progress], None] | None = None,
+        parse: Parse | None = None,
+        prices: Prices = MappingProxyType({}),
+    ) -> None:
+        if not parsers:
+            raise ConfigurationError("nothing to ingest with: name at least one parser")
+        made = {name: as_parser(parser) for name, parser in parsers.items()}
+        behind = UserTransformations(transformations)
+        self._identities = [identity_of(step) for step in behind.steps]
+        self._loop = EventLoop()
+        self._models = models
+        self._corpus = corpus
+        self._report = _serialised(progress)
+        _warm_up(made.values())
+        collections = _collections(made, corpus, models)
+        self._columns = [
+            ColumnRun(
+                name,
+                column_pipeline(
+                    parser,
+                    models.embedding,
+                    behind.in_run(self._loop, parser.tokenizer),
+                    parse,
+                ),
+                store,
+                collections[name],
+                models=models,
+                report=self._report,
+                prices=prices,
+            )
+            for name, parser in made.items()
+        ]
+
+    def take(self, arrivals: Iterable[Arrival], total: int | None = None) -> IngestReport:
+        """Have all columns take every document; `total` is how many, where that is known."""
+        started = time.perf_counter()
+        # Offline everything is computation under one interpreter lock: threads would only make
+        # each other wait and every stage look slow. Waiting for a server is what they are good for.
+        threads = 1 if self._models.offline else min(len(self._columns), MOST_THREADS)
+        loop: AbstractContextManager[object] = self._loop if self._identities else nullcontext()
+        with (
+            loop,
+            metered(self._models.embedding),
+            ThreadPoolExecutor(threads, thread_name_prefix="ingest") as pool,
+        ):
+            taken = list(self._taken(arrivals, total, pool))
+            outcomes = tuple(pool.map(ColumnRun.finish, self._columns))
+        names = [column.name for column in self._columns]
+        return IngestReport(
+            files=tuple(
+                _with_columns(
+                    file, {n: one.outcome() for n, one in zip(names, deposits, strict=False)}
+                )
+                for file, deposits in taken
+            ),
+            columns=outcomes,
+            seconds=time.perf_counter() - started,
+            models=self._models.describe(),
+            corpus=self._corpus,
+        )
+
+    def _taken(
+        self, arrivals: Iterable[Arrival], total: int | None, pool: ThreadPoolExecutor
+    ) -> Iterator[tuple[FileOutcome, list[Deposit]]]:
+        """The row of each file as read, and what its parsers store of it, none where it failed."""
+        for position, one in enumerate(arrivals, start=1):
+            self._report(Progress("read", Path(one.path).name, position, total))
+            if one.document is None:
+                yield one.failure(), []
+                continue
+            document = _hashed(one.document, self._identities)
+            # The next document is read only when every parser took this one, so that memory stays
+            # bounded.
+            deposits = list(pool.map(ColumnRun.add, self._columns, repeat(document)))
+            yield (one.failure(), []) if one.error else (one.success(document), deposits)
+
+
+def _collections(
+    parsers: Mapping[str, SpanNodeParser], corpus: str, models: Models
+) -> dict[str, str]:
+    """The collection of each parser, by its name.
+
+    Raises:
+        ConfigurationError: two parsers have the same.
+    """
+    found: dict[str, str] = {}
+    for name, parser in parsers.items():
+        collection = parser_collection(corpus, parser, models.embedding_name)
+        for other, taken in found.items():
+            if taken == collection:
+                raise ConfigurationError(
+                    f"parsers {other!r} and {name!r} have the same configuration; "
+                    "change an option of one, or leave one out"
+                )
+        found[name] = collection
+    return found
+
+
+def _warm_up(parsers: Iterable[SpanNodeParser]) -> None:
+    """Load vocabularies and sentence rules now, or the parser that runs first would look slow."""
+    for tokenizer in {parser.tokenizer for parser in parsers}:
+        Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
+
+
+def _with_columns(file: FileOutcome, columns: dict[str, FileColumn]) -> FileOutcome:
+    """The row of a file with what is stored of it, which is known when the run is over."""
+    if not columns:
+        return file
+    status: FileStatus = file.status
+    if any(one.status == "incomplete" for one in columns.values()):
+        status = "incomplete"
+    elif all(one.status == "unchanged" for one in columns.values()):
+        status = "unchanged"
+    return replace(file, status=status, columns=columns)
+
+
+def _hashed(document: Document, identities: Sequence[str]) -> Document:
+    """The document with a hash of all that its nodes are made of.
+
+    Text, pages, metadata, and by their identities the transformations of the user.
+    """
+    ignored = (SOURCE_HASH, READ_WARNINGS)
+    facts = sorted((key, value) for key, value in document.metadata.items() if key not in ignored)
+    content = json.dumps([document.text, facts, *identities], default=str, skipkeys=True)
+    hidden = {SOURCE_HASH: hashlib.sha256(content.encode()).hexdigest()}
+    return document.model_copy(
+        update={
+            "metadata": {**document.metadata, **hidden},
+            "excluded_embed_metadata_keys": [
+                *dict.fromkeys((*document.excluded_embed_metadata_keys, SOURCE_HASH))
+            ],
+            "excluded_llm_metadata_keys": [
+                *dict.fromkeys((*document.excluded_llm_metadata_keys, SOURCE_HASH))
+            ],
+        }
+    )
+
+
+def _serialised(progress: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
+    """`progress`, called by one thread at a time; a caller's progress bar need not be locked."""
+    lock = threading.Lock()
+
+    def report(step: Progress) -> None:
+        if progress is not None:
+            with lock:
+                progress(step)
+
+    return report
