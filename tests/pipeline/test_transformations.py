@@ -1,0 +1,395 @@
+"""The user's transformations in an ingest: what they add is kept, and so are the laws."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.extractors import BaseExtractor, TitleExtractor
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
+from pydantic import Field, PrivateAttr
+
+from rag_nodes import metadata as keys
+from rag_nodes.compare import Comparison
+from rag_nodes.errors import ConfigurationError, CredentialsError, TransformationError
+from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.pipeline import ingest, ingest_documents
+from rag_nodes.store import parser_collection
+from rag_nodes.transforms import identity_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rag_nodes.models import Models
+    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.store import Store
+
+
+class Letters(TransformComponent):
+    """A sync transformation: counts letters."""
+
+    letter: str = "e"
+
+    def __call__(self, nodes: Sequence[BaseNode], **_: Any) -> Sequence[BaseNode]:
+        for node in nodes:
+            node.metadata["letters"] = node.get_content().count(self.letter)
+        return nodes
+
+
+class Awaited(BaseExtractor):
+    """An async extractor: notes the loop and the thread it ran in."""
+
+    _loops: set[int] = PrivateAttr(default_factory=set)
+
+    async def aextract(self, nodes: Sequence[BaseNode]) -> list[dict[str, Any]]:
+        await asyncio.sleep(0)
+        self._loops.add(id(asyncio.get_running_loop()))
+        return [{"thread": threading.current_thread().name} for _ in nodes]
+
+
+class Changing(TransformComponent):
+    """Does to the nodes what a function does."""
+
+    change: Any = Field(exclude=True)
+
+    def __call__(self, nodes: Sequence[BaseNode], **_: Any) -> Any:
+        return self.change(list(nodes))
+
+
+def documents(count: int = 2) -> list[Document]:
+    return [
+        Document(
+            text="\n\n".join(f"# Part {n}\n\nPart {n} of {name} is steel." for n in range(6)),
+            id_=name,
+            metadata={"file_name": name},
+        )
+        for name in [f"manual-{number}.md" for number in range(count)]
+    ]
+
+
+PARSER = get_parser("fixed", chunk_size=40, chunk_overlap=0, scale_by_script=False)
+
+
+def run(
+    store: Store, models: Models, *steps: object, given: Sequence[Document] | None = None
+) -> IngestReport:
+    return ingest_documents(
+        documents() if given is None else given,
+        {"fixed": PARSER},
+        store,
+        models=models,
+        transformations=steps,  # type: ignore[arg-type]
+    )
+
+
+def stored(store: Store, models: Models) -> list[TextNode]:
+    collection = parser_collection("default", PARSER, models.embedding_name)
+    nodes = store.vector_store(collection).get_nodes(limit=1000)
+    assert all(isinstance(node, TextNode) for node in nodes)
+    return sorted(
+        (node for node in nodes if isinstance(node, TextNode)),
+        key=lambda node: (str(node.ref_doc_id), node.metadata[keys.CHUNK_INDEX]),
+    )
+
+
+def test_what_sync_and_async_transformations_add_is_stored_and_answered_with(
+    store: Store, models: Models
+) -> None:
+    awaited = Awaited()
+    with Comparison(
+        store=store,
+        models=models,
+        parsers={"fixed": PARSER},
+        transformations=[Letters(), awaited, TitleExtractor(llm=MockLLM(max_tokens=3))],
+    ) as comparison:
+        report = comparison.ingest_documents(documents())
+        assert report.columns[0].error is None
+        [column] = comparison.ask("Which part is steel?").columns
+    assert column.answer is not None
+    hit = column.answer.hits[0].node
+    assert hit.metadata["letters"] == hit.get_content().count("e")
+    assert hit.metadata["document_title"]
+    assert hit.metadata["thread"] != threading.current_thread().name
+    assert len(awaited._loops) == 1
+
+
+def test_what_is_added_is_embedded_unless_it_is_hidden(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    run(store, models, Letters())
+    assert all("letters: " in text for text in embedding.texts)
+
+
+def test_the_same_transformations_again_change_nothing(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    run(store, models, Letters(), TitleExtractor(llm=MockLLM(max_tokens=3)))
+    embedding.texts.clear()
+    again = run(store, models, Letters(), TitleExtractor(llm=MockLLM(max_tokens=3)))
+    assert [file.status for file in again.files] == ["unchanged", "unchanged"]
+    assert not embedding.texts
+
+
+@pytest.mark.parametrize("after", [[Letters(letter="a")], [], [Letters(), Awaited()]])
+def test_another_transformation_makes_every_document_due(
+    store: Store, models: Models, after: list[TransformComponent]
+) -> None:
+    run(store, models, Letters())
+    before = {node.node_id for node in stored(store, models)}
+    again = run(store, models, *after)
+    assert [file.status for file in again.files] == ["read", "read"]
+    nodes = stored(store, models)
+    assert {node.node_id for node in nodes} == before
+    assert again.columns[0].deleted == 0
+    count = {len(after) and getattr(after[0], "letter", "e")}
+    assert all(
+        node.metadata.get("letters") == (node.text.count(letter) if letter else None)
+        for node in nodes
+        for letter in count
+    )
+
+
+def test_an_extractor_that_fails_for_one_document_costs_that_document_alone(
+    store: Store, models: Models
+) -> None:
+    run(store, models)
+    former = [node for node in stored(store, models) if node.ref_doc_id == "manual-1.md"]
+
+    def refuse(nodes: list[BaseNode]) -> list[BaseNode]:
+        if nodes[0].ref_doc_id == "manual-1.md":
+            raise KeyError("no title for sk-secret123456")
+        return nodes
+
+    report = run(store, models, Changing(change=refuse), given=documents(3))
+    assert [file.status for file in report.files] == ["read", "incomplete", "read"]
+    failed = report.files[1].columns["fixed"]
+    assert failed.error is not None
+    assert failed.error.startswith("Changing failed: KeyError: 'no title for ****")
+    assert "ingest again" in failed.error
+    assert failed.former == len(former)
+    kept = [node for node in stored(store, models) if node.ref_doc_id == "manual-1.md"]
+    assert [node.node_id for node in kept] == [node.node_id for node in former]
+
+
+def test_a_key_that_was_refused_ends_the_column_after_one_document(
+    store: Store, models: Models
+) -> None:
+    calls = []
+
+    def refuse(nodes: list[BaseNode]) -> list[BaseNode]:
+        calls.append(nodes)
+        raise CredentialsError("the key was refused")
+
+    report = run(store, models, Changing(change=refuse), given=documents(3))
+    assert len(calls) == 1
+    assert [file.status for file in report.files] == ["incomplete"] * 3
+
+
+def test_a_text_that_was_changed_loses_its_offsets_and_is_counted(
+    store: Store, models: Models
+) -> None:
+    def shout(nodes: list[BaseNode]) -> list[BaseNode]:
+        nodes[0].set_content(nodes[0].get_content().upper())
+        return nodes
+
+    report = run(store, models, Changing(change=shout), given=documents(1))
+    assert report.columns[0].unplaced == 1
+    changed, *others = stored(store, models)
+    assert changed.text.startswith("# PART 0")
+    assert (changed.start_char_idx, changed.end_char_idx) == (None, None)
+    assert keys.START_CHAR not in changed.metadata
+    assert changed.metadata[keys.HEADING_PATH] == ["Part 0"]
+    assert_slices(others)
+
+
+def assert_slices(nodes: Sequence[TextNode]) -> None:
+    texts = {document.id_: document.text for document in documents()}
+    assert nodes
+    for node in nodes:
+        place = slice(node.metadata[keys.START_CHAR], node.metadata[keys.END_CHAR])
+        assert texts[str(node.ref_doc_id)][place] == node.text
+        assert (node.start_char_idx, node.end_char_idx) == (place.start, place.stop)
+
+
+def test_bookkeeping_that_was_written_over_is_put_back(store: Store, models: Models) -> None:
+    def scribble(nodes: list[BaseNode]) -> list[BaseNode]:
+        for node in nodes:
+            node.metadata.update({keys.START_CHAR: 7, keys.SOURCE_HASH: "?", "total_chunks": 0})
+            assert isinstance(node, TextNode)
+            node.start_char_idx = 3
+            node.relationships.clear()
+        return nodes
+
+    run(store, models, Changing(change=scribble))
+    assert_slices(stored(store, models))
+    again = run(store, models, Changing(change=scribble))
+    assert [file.status for file in again.files] == ["unchanged", "unchanged"]
+
+
+def test_chunks_that_were_dropped_and_moved_leave_a_family_that_is_whole(
+    store: Store, models: Models
+) -> None:
+    step = Changing(change=lambda nodes: nodes[:0:-1])
+    run(store, models, step, given=documents(1))
+    nodes = stored(store, models)
+    assert [node.metadata[keys.TOTAL_CHUNKS] for node in nodes] == [len(nodes)] * len(nodes)
+    assert nodes[0].prev_node is None
+    assert [node.next_node.node_id for node in nodes[:-1] if node.next_node] == [
+        node.node_id for node in nodes[1:]
+    ]
+    assert_slices(nodes)
+    assert run(store, models, step, given=documents(1)).files[0].status == "unchanged"
+
+
+def test_new_chunks_have_the_place_they_are_a_slice_of_and_ids_that_stay(
+    store: Store, models: Models
+) -> None:
+    def add(nodes: list[BaseNode]) -> list[BaseNode]:
+        first = nodes[0]
+        assert isinstance(first, TextNode)
+        start = first.start_char_idx or 0
+        half = TextNode(text=first.text[2:10], start_char_idx=start + 2, end_char_idx=start + 10)
+        question = TextNode(text="What is steel?", start_char_idx=0, end_char_idx=14)
+        return [half, question, *nodes]
+
+    run(store, models, Changing(change=add), given=documents(1))
+    half, question, *others = first = stored(store, models)
+    assert_slices([half, *others])
+    assert question.start_char_idx is None
+    assert all(uuid.UUID(node.node_id).version == 5 for node in first)
+    changed = documents(1)[0]
+    changed.metadata["title"] = "Steel"
+    run(store, models, Changing(change=add), given=[changed])
+    assert [node.node_id for node in stored(store, models)] == [node.node_id for node in first]
+
+
+def test_a_splitter_of_llama_index_among_the_transformations_leaves_no_wrong_place(
+    store: Store, models: Models
+) -> None:
+    run(store, models, SentenceSplitter(chunk_size=8, chunk_overlap=0, include_metadata=False))
+    nodes = stored(store, models)
+    assert len(nodes) > len(PARSER(documents()))
+    assert_slices([node for node in nodes if node.start_char_idx is not None])
+    assert {node.ref_doc_id for node in nodes} == {"manual-0.md", "manual-1.md"}
+
+
+def related(node: BaseNode) -> dict[Any, list[str]]:
+    """The ids of the nodes around one, by relation."""
+    return {
+        relation: [one.node_id for one in (found if isinstance(found, list) else [found])]
+        for relation, found in node.relationships.items()
+    }
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_keeps_its_nodes_behind_an_extractor(
+    preset: str, store: Store, models: Models
+) -> None:
+    def ingested(corpus: str, *steps: TransformComponent) -> list[BaseNode]:
+        ingest_documents(
+            documents(),
+            {preset: get_parser(preset)},
+            store,
+            models=models,
+            transformations=steps,
+            corpus=corpus,
+        )
+        collection = parser_collection(corpus, get_parser(preset), models.embedding_name)
+        nodes = store.vector_store(collection).get_nodes(limit=1000)
+        return sorted(nodes, key=lambda node: node.node_id)
+
+    bare, extracted = ingested("bare"), ingested("extracted", Letters(), Awaited())
+    added = {"letters", "thread", keys.SOURCE_HASH}
+    for before, after in zip(bare, extracted, strict=True):
+        assert after.node_id == before.node_id
+        assert after.get_content() == before.get_content()
+        assert related(after) == related(before)
+        assert {k: v for k, v in after.metadata.items() if k not in added} == {
+            k: v for k, v in before.metadata.items() if k not in added
+        }
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda _: None, "returned NoneType, not nodes"),
+        (lambda nodes: [*nodes, "text"], "returned a str among the nodes"),
+        (lambda nodes: [nodes[0].metadata.update(x={1}), nodes][1], "metadata that cannot be"),
+        (lambda nodes: [nodes[0], nodes[0]], "several nodes under one id"),
+    ],
+)
+def test_what_no_store_could_take_is_said_with_the_name_of_the_step(
+    change: Any, words: str, store: Store, models: Models
+) -> None:
+    report = run(store, models, Changing(change=change), given=documents(1))
+    error = report.files[0].columns["fixed"].error
+    assert error is not None
+    assert words in error
+
+
+def test_a_file_is_ingested_with_transformations_too(
+    manual: Path, store: Store, models: Models
+) -> None:
+    report = ingest([manual], {"fixed": PARSER}, store, models=models, transformations=[Letters()])
+    assert report.columns[0].error is None
+    assert all("letters" in node.metadata for node in stored(store, models))
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        (Letters(), "give a list, also of one"),
+        ([MockEmbedding(embed_dim=3)], "give it as embed_model"),
+        ([len], "no TransformComponent of LlamaIndex"),
+    ],
+)
+def test_what_is_no_list_of_transformations_is_refused_before_anything_is_read(
+    steps: Any, words: str, store: Store, models: Models
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        ingest_documents(
+            documents(), {"fixed": PARSER}, store, models=models, transformations=steps
+        )
+
+
+class Keyed(Letters):
+    """Has a key, and options of speed."""
+
+    api_key: str = "sk-1"
+    timeout: float = 1.0
+    keywords: int = 5
+    work: Any = None
+
+
+def test_the_identity_follows_options_and_neither_keys_nor_speed() -> None:
+    usual = identity_of(Keyed())
+    assert identity_of(Keyed(api_key="sk-2", timeout=9.0)) == usual
+    assert identity_of(Keyed(keywords=6)) != usual
+    assert identity_of(Keyed(letter="a")) != usual
+    assert identity_of(Letters()) != usual
+    assert identity_of(Keyed(work=len)) != identity_of(Keyed(work=max))
+    assert identity_of(Keyed(work=object())) == identity_of(Keyed(work=object()))
+
+
+def test_a_component_that_cannot_say_what_it_is_is_refused() -> None:
+    class Silent(Letters):
+        def to_dict(self, **_: Any) -> dict[str, Any]:
+            raise TypeError
+
+    with pytest.raises(ConfigurationError, match="exclude=True"):
+        identity_of(Silent())
+
+
+def test_a_failure_outside_of_an_ingest_is_raised_with_its_type() -> None:
+    from rag_nodes.transforms import UserTransformations
+
+    step = UserTransformations([Changing(change=lambda nodes: nodes[9])])
+    with pytest.raises(TransformationError, match="Changing failed: IndexError"):
+        step(PARSER(documents(1)))
