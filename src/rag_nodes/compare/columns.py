@@ -37,7 +37,7 @@ class Columns:
     For arguments and errors see `Comparison`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options of one comparison, all but two with defaults
         self,
         *,
         store: Store,
