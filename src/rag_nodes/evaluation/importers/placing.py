@@ -219,7 +219,7 @@ class _Book:
         # What is shorter than the quote would be looked for in the quote.
         if found is None or found.dest_end <= found.dest_start or len(self._letters) < len(wanted):
             return None
-        span = self._visible.span(Span(found.dest_start, found.dest_end), "")
+        span = self._visible.span(Span(found.dest_start, found.dest_end), words)
         return self._at(_whole_words(self.document.text, span), found.score / 100)
 
     def _at(self, span: Span, confidence: float) -> Found:
