@@ -66,16 +66,11 @@ def _articles(plain: Any) -> Iterator[tuple[str, list[Any]]]:
 
 def _questions(paragraph: Mapping[str, Any], name: str, offset: int) -> Iterator[Labelled]:
     for qa in paragraph["qas"]:
-        answers = {
-            _quote(answer, paragraph["context"], name, offset) for answer in qa.get("answers") or ()
-        }
-        if answers:
-            ordered = sorted(answers, key=lambda one: (one.start or 0, one.end or 0))
-            yield Labelled(
-                id=str(qa["id"]),
-                text=str(qa["question"]).strip(),
-                gold=tuple((one,) for one in ordered),
-            )
+        context, answers = paragraph["context"], qa.get("answers") or ()
+        quotes = dict.fromkeys(_quote(answer, context, name, offset) for answer in answers)
+        if quotes:
+            gold = tuple((one,) for one in quotes)
+            yield Labelled(str(qa["id"]), str(qa["question"]).strip(), gold)
 
 
 def _quote(answer: Mapping[str, Any], context: str, name: str, offset: int) -> Quote:

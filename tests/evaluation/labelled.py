@@ -1,0 +1,41 @@
+"""A small labelled corpus: what the tests of evaluation share."""
+
+from __future__ import annotations
+
+from llama_index.core import Document
+
+from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.text.spans import Span
+
+TOPICS = {
+    "harbour": "The harbour master counts every ferry that enters before noon.",
+    "orchard": "Orchard keepers graft three kinds of pear onto one old trunk.",
+    "glacier": "The glacier lost eleven metres of ice during the warm summer.",
+    "library": "Our library lends seed packets from a drawer beside the stairs.",
+    "workshop": "In the workshop a clock is taken apart every second Thursday.",
+    "kitchen": "The kitchen serves barley soup on the first frosty morning.",
+    "stable": "A stable hand weighs the oats with a brass scale at dawn.",
+    "theatre": "The theatre keeps its painted backdrops rolled under the stage.",
+}
+FILLER = "Nothing of note was written down about the rest of that quiet day. "
+
+
+def corpus(documents: int = 4) -> Dataset:
+    """Documents of several topics with filler between them, and a question per topic."""
+    made, questions = [], []
+    for number in range(documents):
+        text = f"# Report {number}\n\n"
+        for topic, sentence in TOPICS.items():
+            told = sentence.replace("The ", f"In year {number} the ", 1)
+            start = len(text) + len(FILLER * 3)
+            text += f"{FILLER * 3}{told} {FILLER * 2}\n\n"
+            gold = Passage(f"doc-{number}", Span(start, start + len(told)))
+            questions.append(
+                Question(f"{topic}-{number}", f"What of the {topic}?", ((gold,),), kind=topic[:1],
+                         within=(f"doc-{number}",))
+            )  # fmt: skip
+        made.append(
+            Document(text=text, id_=f"doc-{number}", metadata={"file_name": f"{number}.md"})
+        )
+    return Dataset("reports", tuple(made), tuple(questions))

@@ -1,0 +1,93 @@
+"""What one question's ranking is worth."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag_nodes.evaluation.dataset import Question
+from rag_nodes.evaluation.metrics import Passage, discounted_gain
+from rag_nodes.evaluation.scoring import ChunkMap, score
+from rag_nodes.text.filling import Ranked
+from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens import count_tokens
+
+TEXT = "Alpha begins here. Beta follows it.\n\nGamma comes third. Delta is the last."
+TEXTS = {"d": TEXT}
+SENTENCES = [Span(0, 18), Span(19, 35), Span(37, 55), Span(56, len(TEXT))]
+
+
+def ranked(*numbers: int) -> list[Ranked]:
+    return [Ranked("d", SENTENCES[n], SENTENCES[n].of(TEXT)) for n in numbers]
+
+
+def question(*answers: tuple[Span, ...]) -> Question:
+    return Question("q", "?", tuple(tuple(Passage("d", one) for one in each) for each in answers))
+
+
+def scores_of(
+    asked: Question, *numbers: int, budgets: tuple[int, ...] = (100,)
+) -> dict[str, float]:
+    chunks = ChunkMap.of(("d", span) for span in SENTENCES)
+    return score(asked, ranked(*numbers), chunks, TEXTS, budgets=budgets, ks=(1, 2))
+
+
+def test_an_answer_across_two_chunks_is_read_whole_where_only_blank_space_is_between_them() -> None:
+    found = scores_of(question((Span(19, 55),)), 1, 2)
+    assert found["recall@100"] == 1.0
+    assert found["recall@k1"] == pytest.approx(16 / 36)
+
+
+def test_of_several_answers_the_one_counts_that_was_read_best() -> None:
+    found = scores_of(question((SENTENCES[0],), (SENTENCES[3],)), 3)
+    assert found["recall@100"] == 1.0
+    assert found["precision@100"] == 1.0
+
+
+def test_all_passages_of_an_answer_are_wanted() -> None:
+    found = scores_of(question((SENTENCES[0], SENTENCES[3])), 0)
+    assert found["recall@100"] == pytest.approx(18 / (18 + SENTENCES[3].length))
+
+
+def test_a_budget_is_filled_exactly_and_no_more_is_read() -> None:
+    budget = count_tokens(SENTENCES[0].of(TEXT)) + 2
+    found = scores_of(question((SENTENCES[1],)), 0, 1, budgets=(budget,))
+    assert 0 < found[f"recall@{budget}"] < 1
+    assert found[f"tokens@{budget}"] <= budget
+
+
+def test_ranks_say_where_the_first_chunk_with_gold_stands() -> None:
+    found = scores_of(question((SENTENCES[2],)), 0, 2, 1)
+    assert (found["mrr"], found["hit@k1"], found["hit@k2"]) == (0.5, 0.0, 1.0)
+    assert found["ndcg@k2"] == pytest.approx(1 / 1.5849625)
+
+
+def test_the_tokens_to_full_recall_are_those_read_until_the_last_character_of_the_answer() -> None:
+    wanted = question((SENTENCES[2],))
+    read = sum(count_tokens(SENTENCES[n].of(TEXT)) for n in (0, 2))
+    assert scores_of(wanted, 0, 2, 1)["full"] == read
+    assert "full" not in scores_of(wanted, 0, 1)
+
+
+def test_omega_is_the_precision_of_reading_just_the_chunks_that_hold_the_answer() -> None:
+    half = Span(56, 56 + SENTENCES[3].length // 2)
+    found = scores_of(question((half,)), 0)
+    assert found["omega"] == pytest.approx(half.length / SENTENCES[3].length)
+
+
+def test_what_is_retrieved_twice_is_paid_twice_at_ranks_but_read_once_in_a_budget() -> None:
+    found = scores_of(question((SENTENCES[0],)), 0, 0)
+    assert found["precision@k2"] == 0.5
+    assert found["precision@100"] == 1.0
+
+
+def test_a_gain_is_whole_when_as_many_relevant_chunks_as_there_are_stand_first() -> None:
+    assert discounted_gain([1, 2], 2, 10) == 1.0
+    assert discounted_gain([1, 3], 2, 10) < 1.0
+    assert discounted_gain([], 2, 10) == 0.0
+    assert discounted_gain([1], 0, 10) == 0.0
+
+
+def test_a_chunk_that_begins_far_before_the_gold_is_found_on_the_map() -> None:
+    chunks = ChunkMap.of([("d", Span(0, 1000)), ("d", Span(900, 910)), ("d", None)])
+    assert chunks.holding(Passage("d", Span(990, 995))) == [Span(0, 1000)]
+    assert chunks.unplaced == {"d": 1}

@@ -1,0 +1,65 @@
+"""The same way of cutting at another size."""
+
+from __future__ import annotations
+
+import pytest
+from llama_index.core import Document
+from llama_index.core.node_parser import SentenceSplitter
+from tests.evaluation.labelled import corpus
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.evaluation.sizes import TOLERANCE, matched, mean_size, resized, token_counts
+from rag_nodes.parsers import PRESETS, as_parser, get_parser, leaf_nodes
+from rag_nodes.text.tokens import count_tokens
+
+DOCUMENTS = [Document(text="\n\n".join(one.text for one in corpus(6).documents), id_="long")]
+SIZED = [name for name in PRESETS if name != "sentence-window"]
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_chunks_of_every_preset_have_about_the_mean_size_that_is_asked_for(name: str) -> None:
+    found = matched(get_parser(name), DOCUMENTS, 100)
+    nodes = found.parser(DOCUMENTS)
+    assert found.mean == mean_size(nodes)
+    assert found.reached is (abs(found.mean / 100 - 1) <= TOLERANCE)
+    assert abs(found.mean / 100 - 1) < 0.1
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_no_chunk_is_larger_than_the_size_it_was_given(name: str) -> None:
+    assert max(token_counts(resized(get_parser(name), 60)(DOCUMENTS))) <= 60
+
+
+def test_overlap_keeps_its_share_of_the_size() -> None:
+    options = resized(get_parser("token-overlap", chunk_size=400, chunk_overlap=100), 80)
+    assert (options.chunk_size, options.chunk_overlap) == (80, 20)
+
+
+def test_a_splitter_of_llama_index_is_resized_too_and_the_given_one_stays_as_it_is() -> None:
+    splitter = SentenceSplitter(chunk_size=512, chunk_overlap=64)
+    found = matched(as_parser(splitter), DOCUMENTS, 90)
+    assert found.reached
+    assert splitter.chunk_size == 512
+
+
+def test_single_sentences_have_no_size_to_change_and_it_says_so() -> None:
+    with pytest.raises(ConfigurationError, match="single sentences"):
+        resized(get_parser("sentence-window"), 100)
+    with pytest.raises(ConfigurationError, match="no chunk_size"):
+        resized(as_parser(lambda text: text.split("\n")), 100)
+
+
+def test_a_size_that_cannot_be_reached_is_missed_as_little_as_can_be_and_said() -> None:
+    short = [Document(text="One short line.", id_=f"s{number}") for number in range(3)]
+    found = matched(get_parser("recursive"), short, 300)
+    assert not found.reached
+    assert found.mean == mean_size(found.parser(short))
+
+
+def test_sizes_are_counted_in_the_encoding_of_budgets_whatever_the_parser_counts_in() -> None:
+    parser = get_parser(
+        "fixed", tokenizer="o200k_base", unit="tokens", chunk_size=50, chunk_overlap=0
+    )
+    nodes = parser(DOCUMENTS)
+    counted = token_counts(nodes, parser.tokenizer)
+    assert counted == [count_tokens(node.get_content()) for node in leaf_nodes(nodes)]
