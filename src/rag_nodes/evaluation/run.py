@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import platform
 import time
 from collections import Counter, defaultdict
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rag_nodes.errors import DatasetError, RagNodesError
+from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.bootstrap import DRAWS, Bootstrap
 from rag_nodes.evaluation.columns import Variant, variants_of
 from rag_nodes.evaluation.diagnosis import Miss, diagnose
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.models import Models
     from rag_nodes.store import SearchMode, Store
+
+logger = logging.getLogger(__name__)
 
 BUDGETS = (500, 1000, 2000)
 """Tokens of context at which columns are compared."""
@@ -176,7 +179,8 @@ class _Run:
             self._tell(f"indexing {variant.name}")
             try:
                 yield self._row(variant, store, dimension)
-            except RagNodesError as error:
+            except Exception as error:  # noqa: BLE001 -- one column must never take the others down
+                logger.warning("%s: %s", variant.name, error)
                 self._done += len(self.dataset.questions)
                 yield _failed(variant, error)
 
@@ -274,7 +278,7 @@ def configuration_of(variant: Variant) -> dict[str, Any]:
     return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options}
 
 
-def _failed(variant: Variant, error: RagNodesError) -> Row:
+def _failed(variant: Variant, error: Exception) -> Row:
     return Row(
         name=variant.name,
         column=variant.column,
@@ -289,7 +293,7 @@ def _failed(variant: Variant, error: RagNodesError) -> Row:
         chance=None,
         reasons={},
         outcomes=(),
-        error=str(error),
+        error=str(error) or type(error).__name__,
     )
 
 

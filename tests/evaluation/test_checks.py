@@ -1,0 +1,62 @@
+"""What is wrong with questions is said before anything is measured with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from llama_index.core import Document
+
+from rag_nodes.evaluation.checks import check_dataset, leakage
+from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.text.spans import Span
+
+TEXT = "The ferry leaves the northern pier at nine. " + "Passengers wait in the old hall. " * 600
+DOCUMENT = Document(text=TEXT, id_="d", metadata={"file_name": "ferry.md"})
+GOLD = Passage("d", Span(0, 43))
+
+
+def dataset(*questions: Question, unplaced: tuple[Unplaced, ...] = ()) -> Dataset:
+    return Dataset("test", (DOCUMENT,), questions, unplaced)
+
+
+def problems(made: Dataset) -> list[tuple[str, str]]:
+    return [(one.question, one.problem) for one in check_dataset(made).concerns]
+
+
+FAIR = Question("fair", "When does the boat go?", ((GOLD,),))
+
+
+def test_a_fair_question_raises_no_concern() -> None:
+    check = check_dataset(dataset(FAIR))
+    assert (check.concerns, check.is_sound, check.questions, check.leakage) == ((), True, 1, 0.0)
+
+
+def test_a_question_in_the_words_of_its_answer_leaks() -> None:
+    leaky = Question("leaky", "When leaves the ferry the northern pier?", ((GOLD,),))
+    assert leakage(leaky, dataset(leaky)) == 1.0
+    assert problems(dataset(leaky)) == [("leaky", "leakage")]
+    assert check_dataset(dataset(leaky)).is_sound
+
+
+def test_a_question_that_is_asked_twice_is_counted_twice_and_that_is_said() -> None:
+    twin = replace(FAIR, id="twin", text="  when does the BOAT go? ")
+    assert problems(dataset(FAIR, twin)) == [("twin", "duplicate")]
+    assert not check_dataset(dataset(FAIR, twin)).is_sound
+    assert problems(dataset(FAIR, replace(twin, within=("d",)))) == []
+
+
+def test_an_answer_no_chunk_can_hold_is_named() -> None:
+    whole = replace(FAIR, gold=((Passage("d", Span(0, len(TEXT))),),))
+    assert problems(dataset(whole)) == [("fair", "too long")]
+
+
+def test_gold_that_was_found_only_nearly_and_what_was_not_found_are_shown() -> None:
+    lost = Unplaced("lost", "Where?", "in the new hall", "it is not in the documents")
+    made = dataset(replace(FAIR, confidence=0.9), unplaced=(lost,))
+    assert problems(made) == [("lost", "not placed"), ("fair", "found nearly")]
+    assert not check_dataset(made).is_sound
+
+
+def test_drafts_are_counted() -> None:
+    assert check_dataset(dataset(replace(FAIR, draft=True))).drafts == 1

@@ -1,0 +1,92 @@
+"""Each miss has the one reason that explains it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rag_nodes.evaluation.dataset import Question
+from rag_nodes.evaluation.diagnosis import REMEDIES, diagnose
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.evaluation.scoring import ChunkMap
+from rag_nodes.text.filling import Ranked
+from rag_nodes.text.spans import Span
+
+WORDS = [f"word{number:03d}" for number in range(200)]
+TEXT = " ".join(WORDS)
+TEXTS = {"d": TEXT}
+
+
+def words(first: int, last: int) -> Span:
+    """The span of some words, the last one included."""
+    return Span(first * 8, last * 8 + 7)
+
+
+def reason(
+    gold: Span,
+    chunks: list[Span | None],
+    ranking: list[Span],
+    *,
+    budget: int = 60,
+    is_filtered: bool = False,
+) -> str | None:
+    miss = diagnose(
+        Question("q", "?", ((Passage("d", gold),),)),
+        [Ranked("d", span, span.of(TEXT)) for span in ranking],
+        ChunkMap.of(("d", span) for span in chunks),
+        TEXTS,
+        budget=budget,
+        is_filtered=is_filtered,
+    )
+    assert miss is None or miss.reason in REMEDIES
+    return miss and miss.reason
+
+
+FIRST, SECOND, THIRD = words(0, 19), words(20, 39), words(40, 59)
+CHUNKS: list[Span | None] = [FIRST, SECOND, THIRD]
+
+
+@pytest.mark.parametrize(
+    ("gold", "chunks", "ranking", "expected"),
+    [
+        (words(2, 6), CHUNKS, [FIRST, SECOND], None),
+        (words(22, 26), CHUNKS, [FIRST, THIRD, SECOND], "ranked low"),
+        (words(17, 22), CHUNKS, [FIRST, THIRD, SECOND], "cut"),
+        (words(17, 22), CHUNKS, [THIRD, FIRST, SECOND], "ranked low"),
+        (words(150, 150), [FIRST, words(20, 199)], [FIRST, words(20, 199)], "diluted"),
+        (words(100, 104), CHUNKS, [FIRST, SECOND], "not in the index"),
+        (words(100, 104), [*CHUNKS, None], [FIRST, SECOND], "not placeable"),
+        (words(0, 59), CHUNKS, [FIRST, SECOND, THIRD], "too long"),
+    ],
+)
+def test_a_miss_has_one_reason(
+    gold: Span, chunks: list[Span | None], ranking: list[Span], expected: str | None
+) -> None:
+    assert reason(gold, chunks, ranking) == expected
+
+
+def test_what_a_filter_kept_away_is_not_blamed_on_the_ranking() -> None:
+    assert reason(words(22, 26), CHUNKS, [FIRST], is_filtered=True) == "filtered"
+    assert reason(words(22, 26), CHUNKS, [FIRST]) == "ranked low"
+
+
+def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
+    gold = Question("q", "?", ((Passage("d", words(18, 21)),),))
+    ranked = [Ranked("d", span, span.of(TEXT)) for span in (THIRD, SECOND, FIRST)]
+    miss = diagnose(gold, ranked, ChunkMap.of(("d", one) for one in CHUNKS), TEXTS, budget=60)
+    assert miss is not None
+    assert miss.rank == 2
+    assert miss.chunks == (Passage("d", FIRST), Passage("d", SECOND))
+
+
+def test_of_several_answers_the_one_is_explained_of_which_most_was_read() -> None:
+    answers = ((Passage("d", words(100, 104)),), (Passage("d", words(18, 21)),))
+    ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
+    miss = diagnose(
+        Question("q", "?", answers),
+        ranked,
+        ChunkMap.of(("d", one) for one in CHUNKS),
+        TEXTS,
+        budget=60,
+    )
+    assert miss is not None
+    assert miss.reason == "cut"

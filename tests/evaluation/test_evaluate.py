@@ -1,0 +1,194 @@
+"""A whole evaluation: what a sceptic would try first."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from llama_index.core.node_parser import SentenceSplitter
+from tests.evaluation.labelled import corpus
+
+from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.evaluation.bootstrap import Interval
+from rag_nodes.evaluation.columns import CONTROL
+from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.run import Plan, Step, evaluate
+from rag_nodes.parsers import get_parser
+from rag_nodes.store import Store, open_store
+
+PLAN = Plan(budgets=(30, 60), sizes=(20, 40), target=30, draws=400, ks=(1, 5))
+
+
+def columns() -> dict[str, object]:
+    return {
+        "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
+        "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30),
+        "stock": SentenceSplitter(chunk_size=60, chunk_overlap=0),
+    }
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return corpus()
+
+
+@pytest.fixture(scope="module")
+def report(dataset: Dataset) -> EvaluationReport:
+    return evaluate(dataset, columns(), plan=PLAN)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with open_store() as opened:
+        yield opened
+
+
+def test_every_column_has_its_own_row_its_curve_and_one_at_equal_size(
+    report: EvaluationReport,
+) -> None:
+    assert [(row.column, row.role, row.nominal) for row in report.rows] == [
+        *((name, role, size) for name in columns() for role, size in
+          (("own", None), ("size", 20), ("size", 40), ("matched", None))),
+        (CONTROL, "control", None),
+    ]  # fmt: skip
+    assert not [row.error for row in report.rows if row.error]
+
+
+def test_rows_at_equal_size_have_an_equal_mean_size(report: EvaluationReport) -> None:
+    means = [row.chunks["mean"] for row in report.of_role("matched")]
+    assert means == pytest.approx([30] * 3, rel=0.1)
+
+
+def test_every_row_fills_the_same_budget(report: EvaluationReport) -> None:
+    for row in report.rows:
+        assert row.means["tokens@60"] == pytest.approx(60, abs=3)
+
+
+def test_the_same_column_twice_shows_no_difference_at_all(report: EvaluationReport) -> None:
+    assert report.control is not None
+    assert report.control.gap == Interval(0.0, 0.0, 0.0)
+    first, twin = report.rows[0], report.rows[-1]
+    assert [one.scores for one in first.outcomes] == [one.scores for one in twin.outcomes]
+
+
+def test_small_chunks_win_where_answers_are_short_and_at_equal_size_nobody_is_said_to(
+    report: EvaluationReport,
+) -> None:
+    own = next(one for one in report.contrasts if {one.left, one.right} == {"small", "large"})
+    assert (own.left, own.gap.shows_a_gap) == ("small", True)
+    share = next(one for one in report.sizes if {one.left, one.right} == {"small", "large"})
+    assert "are size" in share.words
+    assert share.equal.mean < own.gap.mean / 2
+
+
+def test_the_reasons_add_up_to_the_misses(report: EvaluationReport) -> None:
+    for row in report.rows:
+        missed = [one for one in row.outcomes if one.scores["recall@60"] < 1 - 1e-9]
+        assert sum(row.reasons.values()) == len(missed)
+        assert row.reasons.keys() <= REMEDIES.keys()
+        assert all(one.reason for one in missed)
+
+
+def test_the_same_run_gives_the_same_json_and_it_is_read_again_as_it_was(
+    dataset: Dataset, report: EvaluationReport, tmp_path: Path
+) -> None:
+    again = evaluate(dataset, columns(), plan=PLAN)
+    assert again.to_json() == report.to_json()
+    path = tmp_path / "run.json"
+    path.write_text(report.to_json(), "utf-8")
+    assert EvaluationReport.load(path).to_json() == report.to_json()
+
+
+def test_another_seed_changes_intervals_only_a_little(
+    dataset: Dataset, report: EvaluationReport
+) -> None:
+    other = evaluate(dataset, columns(), plan=replace(PLAN, seed=1))
+    for row, twin in zip(report.rows, other.rows, strict=True):
+        assert row.means == twin.means
+        assert row.interval is not None
+        assert twin.interval is not None
+        assert row.interval.low == pytest.approx(twin.interval.low, abs=0.05)
+
+
+def test_shuffled_gold_is_hardly_found(dataset: Dataset) -> None:
+    order = list(dataset.questions)
+    random.Random(4).shuffle(order)  # noqa: S311 -- no secret
+    mixed = tuple(
+        replace(asked, gold=other.gold, within=None)
+        for asked, other in zip(dataset.questions, order, strict=True)
+        if asked.gold != other.gold
+    )
+    found = evaluate(
+        replace(dataset, questions=mixed), columns(), plan=replace(PLAN, sizes=(), target=None)
+    )
+    assert max(row.means["recall@30"] for row in found.rows) < 0.25
+
+
+def test_a_column_that_retrieves_everything_has_no_advantage(dataset: Dataset) -> None:
+    whole = {
+        "everything": get_parser("fixed", unit="tokens", chunk_size=100_000, chunk_overlap=0),
+        "small": columns()["small"],
+    }
+    found = evaluate(dataset, whole, plan=replace(PLAN, sizes=(), target=None))
+    everything, small = found.row("everything"), found.row("small")
+    assert everything.means["recall@k1"] == 1.0
+    assert everything.means["recall@60"] < small.means["recall@60"]
+    assert everything.means["tokens@60"] <= 60
+
+
+def test_a_column_that_fails_is_a_row_with_its_error_and_stops_no_other(dataset: Dataset) -> None:
+    def broken(text: str) -> list[str]:
+        raise RuntimeError(f"cannot split {len(text)} characters")
+
+    found = evaluate(
+        dataset, {**columns(), "broken": broken}, plan=replace(PLAN, sizes=(), target=None)
+    )
+    assert "cannot split" in (found.row("broken").error or "")
+    assert found.row("small").error is None
+    assert found.verdict
+
+
+def test_the_index_is_gone_when_it_was_measured(dataset: Dataset, store: Store) -> None:
+    evaluate(dataset, columns(), plan=replace(PLAN, sizes=(), target=None), store=store)
+    assert store.collections() == []
+
+
+def test_progress_reaches_its_end_and_says_how_long_it_will_take(dataset: Dataset) -> None:
+    steps: list[Step] = []
+    evaluate(dataset, columns(), plan=replace(PLAN, sizes=()), progress=steps.append)
+    assert steps[-1].done == steps[-1].total > 0
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
+    assert steps[-1].seconds_left == 0
+
+
+def test_what_was_measured_and_with_what_is_written_down(report: EvaluationReport) -> None:
+    plain = json.loads(report.to_json())
+    assert plain["settings"]["measure"] == "recall@60"
+    assert plain["settings"]["resampled"] == "documents"
+    assert plain["settings"]["versions"]["rag-nodes"]
+    assert plain["dataset"]["fingerprint"]
+    assert plain["questions"][0]["gold"][0][0]["text"] in corpus().documents[0].text
+    assert plain["breakdown"]["kind"]["small"].keys() == {"h", "o", "g", "l", "w", "k", "s", "t"}
+
+
+def test_nothing_to_ask_or_to_compare_is_said(dataset: Dataset) -> None:
+    with pytest.raises(DatasetError, match="no questions"):
+        evaluate(replace(dataset, questions=()), columns())
+    with pytest.raises(ConfigurationError, match="at least one parser"):
+        evaluate(dataset, {})
+    with pytest.raises(ConfigurationError, match="choose another"):
+        evaluate(dataset, {CONTROL: columns()["small"]})
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "not json", '{"schema_version": 1}'])
+def test_a_file_that_is_no_report_is_refused_with_the_remedy(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(content)
+    with pytest.raises(DatasetError, match="evaluat"):
+        EvaluationReport.load(path)
