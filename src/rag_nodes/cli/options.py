@@ -6,22 +6,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-PARSER_NAMES = (
-    "fixed",
-    "heading",
-    "token-overlap",
-    "web",
-    "semantic",
-    "recursive",
-    "sentence",
-    "pdf-qa",
-    "sentence-window",
-    "page",
-    "parent-child",
-    "semantic-optimal",
-    "auto",
-)
-"""Presets for help texts; importing the registry itself takes seconds."""
+from rag_nodes.parsers.presets import COMPARED, parser_names
+
 DEFAULT_PARSER = "auto"
 """Cuts each document by its kind where no parser is named; a comparison takes four presets."""
 MODEL_SETTINGS = (
@@ -140,6 +126,7 @@ OUTPUT_FLAGS: dict[str, Any] = {
 }
 
 _PARSER = "NAME[:OPTION=VALUE,...]"
+_NAMES = ", ".join(parser_names())
 _FOREIGN = (
     "Or a splitter of another package by import path, as "
     "'llama_index.core.node_parser:SentenceSplitter(chunk_size=512)'."
@@ -151,8 +138,8 @@ ComparedParsers = Annotated[
         "--parser",
         "-p",
         metavar=_PARSER,
-        help=f"Parser to use, repeatable: {', '.join(PARSER_NAMES)}; fixed, heading, "
-        f"token-overlap and semantic by default. {_FOREIGN}",
+        help=f"Parser to use, repeatable: {_NAMES}; {', '.join(COMPARED[:-1])} and {COMPARED[-1]} "
+        f"by default. {_FOREIGN}",
         show_default=False,
     ),
 ]
@@ -162,7 +149,7 @@ IngestedParsers = Annotated[
         "--parser",
         "-p",
         metavar=_PARSER,
-        help=f"Parser to use, repeatable: {', '.join(PARSER_NAMES)}; {DEFAULT_PARSER} by default, "
+        help=f"Parser to use, repeatable: {_NAMES}; {DEFAULT_PARSER} by default, "
         f"which cuts each document by its kind. {_FOREIGN}",
         show_default=False,
     ),
@@ -173,7 +160,7 @@ OneParser = Annotated[
         "--parser",
         "-p",
         metavar=_PARSER,
-        help=f"Parser to use: {', '.join(PARSER_NAMES)}. {_FOREIGN}",
+        help=f"Parser to use: {_NAMES}. {_FOREIGN}",
     ),
 ]
 Changes = Annotated[

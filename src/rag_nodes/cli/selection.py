@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
+from rag_nodes.parsers.presets import COMPARED, get_parser, preset_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,7 +70,7 @@ class Selection:
         Raises:
             ConfigurationError: a preset is unknown.
         """
-        return any(not one.is_foreign and embeds(one.preset) for one in self.choices)
+        return any(not one.is_foreign and preset_named(one.preset).embeds for one in self.choices)
 
     def build(self, models: Models | None = None) -> dict[str, SpanNodeParser]:
         """The parsers by label.
@@ -81,7 +82,7 @@ class Selection:
             ConfigurationError: a preset or option is unknown, a value out of range, or one
                 parser is named twice.
         """
-        from rag_nodes.parsers import COMPARED, ForeignNodeParser, get_parser
+        from rag_nodes.parsers import ForeignNodeParser
 
         choices = self.choices or tuple(ParserChoice(name, {}) for name in COMPARED)
         parsers: dict[str, SpanNodeParser] = {}
@@ -130,8 +131,6 @@ def options_of(preset: str) -> dict[str, Any]:
     Raises:
         ConfigurationError: there is no such preset.
     """
-    from rag_nodes.parsers import get_parser
-
     return plain_options(get_parser(preset))
 
 
@@ -139,17 +138,6 @@ def plain_options(parser: SpanNodeParser) -> dict[str, Any]:
     """The options of a parser that are plain data, and their values."""
     fields = type(parser).model_fields
     return {name: getattr(parser, name) for name, field in fields.items() if not field.exclude}
-
-
-def embeds(preset: str) -> bool:
-    """Whether a preset's parser needs an embedding model to cut.
-
-    Raises:
-        ConfigurationError: there is no such preset.
-    """
-    from rag_nodes.parsers import get_parser
-
-    return "embed_model" in type(get_parser(preset)).model_fields
 
 
 def query_options(
@@ -258,7 +246,7 @@ def _refuse_unknown(choice: ParserChoice, known: dict[str, Any]) -> None:
 
 def _embedding(preset: str, own: dict[str, Any], models: Models | None) -> dict[str, Any]:
     """Parsers that embed use the model the user chose, unless told otherwise (S0-21)."""
-    if models is None or not embeds(preset) or "embedding" in own:
+    if models is None or not preset_named(preset).embeds or "embedding" in own:
         return {}
     if getattr(models.embedding, "place", "") == "offline":
         # The parser's own default is the same model, under the name its fingerprint knows.

@@ -1,19 +1,30 @@
-"""Node parsers for LlamaIndex whose nodes are exact slices of their document."""
+"""Node parsers for LlamaIndex whose nodes are exact slices of their document.
 
-from rag_nodes.parsers.auto import AutoNodeParser, Decision
-from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.chunks import EnrichedChunk, to_chunks
-from rag_nodes.parsers.fixed import FixedSizeNodeParser
-from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
-from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
-from rag_nodes.parsers.overlap import TokenOverlapNodeParser
-from rag_nodes.parsers.page import PageNodeParser
-from rag_nodes.parsers.parent_child import ParentChildNodeParser, leaf_nodes
-from rag_nodes.parsers.presets import COMPARED, PRESETS, Preset, get_parser, load_parser
-from rag_nodes.parsers.recursive import RecursiveNodeParser
-from rag_nodes.parsers.semantic import SemanticNodeParser
-from rag_nodes.parsers.sentence import SentenceNodeParser
-from rag_nodes.parsers.source import Cut, SourceText
+A name is imported when it is first asked for, so that the list of parsers costs nothing to those
+who want only their names, as the help of the command line does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rag_nodes.parsers.auto import AutoNodeParser, Decision
+    from rag_nodes.parsers.base import SpanNodeParser
+    from rag_nodes.parsers.chunks import EnrichedChunk, to_chunks
+    from rag_nodes.parsers.fixed import FixedSizeNodeParser
+    from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
+    from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
+    from rag_nodes.parsers.loading import load_parser
+    from rag_nodes.parsers.offer import offered
+    from rag_nodes.parsers.overlap import TokenOverlapNodeParser
+    from rag_nodes.parsers.page import PageNodeParser
+    from rag_nodes.parsers.parent_child import ParentChildNodeParser, leaf_nodes
+    from rag_nodes.parsers.presets import COMPARED, PRESETS, OptionRange, Preset, get_parser
+    from rag_nodes.parsers.recursive import RecursiveNodeParser
+    from rag_nodes.parsers.semantic import SemanticNodeParser
+    from rag_nodes.parsers.sentence import SentenceNodeParser
+    from rag_nodes.parsers.source import Cut, SourceText
 
 __all__ = [
     "COMPARED",
@@ -25,6 +36,7 @@ __all__ = [
     "FixedSizeNodeParser",
     "ForeignNodeParser",
     "HeadingHierarchyNodeParser",
+    "OptionRange",
     "PageNodeParser",
     "ParentChildNodeParser",
     "Preset",
@@ -38,5 +50,55 @@ __all__ = [
     "get_parser",
     "leaf_nodes",
     "load_parser",
+    "offered",
     "to_chunks",
 ]
+
+_HOMES = {
+    "auto": ("AutoNodeParser", "Decision"),
+    "base": ("SpanNodeParser",),
+    "chunks": ("EnrichedChunk", "to_chunks"),
+    "fixed": ("FixedSizeNodeParser",),
+    "foreign": ("ForeignNodeParser", "as_parser"),
+    "heading": ("HeadingHierarchyNodeParser",),
+    "loading": ("load_parser",),
+    "offer": ("offered",),
+    "overlap": ("TokenOverlapNodeParser",),
+    "page": ("PageNodeParser",),
+    "parent_child": ("ParentChildNodeParser", "leaf_nodes"),
+    "presets": ("COMPARED", "PRESETS", "OptionRange", "Preset", "get_parser"),
+    "recursive": ("RecursiveNodeParser",),
+    "semantic": ("SemanticNodeParser",),
+    "sentence": ("SentenceNodeParser",),
+    "source": ("Cut", "SourceText"),
+}
+"""Where a name is defined."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first asked for (PEP 562).
+
+        Raises:
+            AttributeError: there is no such name.
+        """
+        from importlib import import_module
+
+        home = f"{__name__}.{_HOME_OF[name]}" if name in _HOME_OF else _home_of_class(name)
+        if not home:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value
+
+
+def _home_of_class(name: str) -> str:
+    """Where the class of a preset is that nobody has listed above; "" for any other name."""
+    from rag_nodes.parsers.presets import PRESETS
+
+    paths = (preset.path.partition(":") for preset in PRESETS.values())
+    return next((module for module, _, own in paths if own == name), "")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

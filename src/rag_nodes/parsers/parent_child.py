@@ -21,6 +21,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser, counted
 from rag_nodes.parsers.nodes import link_neighbours
+from rag_nodes.parsers.presets import get_parser
 from rag_nodes.parsers.source import Cut, SourceText
 
 _NAMESPACE = uuid.UUID("0b5a3c52-3f0e-5b57-9a0c-6d6f7c1d4e21")
@@ -83,8 +84,6 @@ class ParentChildNodeParser(SpanNodeParser):
 
     def _level(self, level: str, preset: str, options: dict[str, Any]) -> SpanNodeParser:
         """The parser of one level."""
-        from rag_nodes.parsers.presets import get_parser
-
         try:
             json.dumps(options)
         except (TypeError, ValueError) as error:

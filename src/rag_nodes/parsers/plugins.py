@@ -12,9 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.base import SpanNodeParser
+
+if TYPE_CHECKING:
+    from rag_nodes.parsers.base import SpanNodeParser
 
 GROUP = "rag_nodes.parsers"
 """Entry-point group in which other packages name their parsers."""
@@ -109,6 +112,8 @@ def _import(plugin: Plugin) -> type[SpanNodeParser]:
     Raises:
         ConfigurationError: it cannot be imported, or is not a `SpanNodeParser`.
     """
+    from rag_nodes.parsers.base import SpanNodeParser
+
     where = f"parser {plugin.name!r} of {plugin.distribution} ({plugin.entry.value})"
     try:
         parser = plugin.entry.load()

@@ -1,140 +1,274 @@
-"""The one registry of strategies: every default of the source documents, by name."""
+"""The one list of parsers: every default of the source documents by name, and what is said of it.
+
+Command line, REST, MCP, page, help and the tables of the documentation are made from it. It
+imports no parser before one is asked for, so that naming them all costs nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-from llama_index.core.node_parser import NodeParser
-from llama_index.core.node_parser.loading import load_parser as load_stock_parser
-from llama_index.core.node_parser.node_utils import default_id_func
+from functools import cached_property
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.auto import AutoNodeParser
-from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.fixed import FixedSizeNodeParser
-from rag_nodes.parsers.heading import WEB_PAGES, HeadingHierarchyNodeParser
-from rag_nodes.parsers.overlap import TokenOverlapNodeParser
-from rag_nodes.parsers.page import PageNodeParser
-from rag_nodes.parsers.parent_child import ParentChildNodeParser
-from rag_nodes.parsers.plugins import find_plugins, load_plugin, plugin_of
-from rag_nodes.parsers.recursive import RecursiveNodeParser
-from rag_nodes.parsers.semantic import SemanticNodeParser
-from rag_nodes.parsers.sentence import SentenceNodeParser
+from rag_nodes.parsers.plugins import find_plugins, load_plugin
+
+if TYPE_CHECKING:
+    from rag_nodes.parsers.base import SpanNodeParser
 
 
 @dataclass(frozen=True, slots=True)
+class OptionRange:
+    """One number of a parser that is worth trying out, as a slider offers it.
+
+    Attributes:
+        field: the parser's field, or a key in one, as in `child_options.chunk_size`.
+        label: what it means, unit included.
+        minimum: least value.
+        maximum: largest value.
+        step: distance of neighbouring values.
+    """
+
+    field: str
+    label: str
+    minimum: float
+    maximum: float
+    step: float
+
+
+@dataclass(frozen=True)
 class Preset:
     """A parser with its options, under a name.
 
     Attributes:
         name: what `get_parser` and `--parser` take.
-        parser: the class.
+        path: where its class is, `module:Class`.
         title: what people read above a column.
         summary: one line: how it cuts.
         requirements: ids of the requirements the options come from.
         options: options that differ from the class's defaults.
         sizes: least and most `chunk_size` to try with it (S2-01); None where no range is known.
+        headline: its options in a few words, as a format string over the parser's fields; "" for
+            its numbers by name.
+        ranges: of its numbers those that change most, and how far. The first is the one in which a
+            second copy of the preset differs at first. Empty for all numbers of the class.
     """
 
     name: str
-    parser: type[SpanNodeParser]
+    path: str
     title: str
     summary: str
-    requirements: tuple[str, ...]
-    options: dict[str, Any] = field(default_factory=dict)
+    requirements: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
     sizes: tuple[int, int] | None = None
+    headline: str = ""
+    ranges: tuple[OptionRange, ...] = ()
 
+    @cached_property
+    def parser(self) -> type[SpanNodeParser]:
+        """The class, imported when it is first asked for."""
+        module, _, name = self.path.partition(":")
+        found: type[SpanNodeParser] = getattr(import_module(module), name)
+        return found
+
+    @property
+    def embeds(self) -> bool:
+        """Whether it needs an embedding model to cut."""
+        return "embed_model" in self.parser.model_fields
+
+    def make(self, **overrides: Any) -> SpanNodeParser:
+        """The parser, with some options changed.
+
+        Raises:
+            ConfigurationError: an option is unknown, or a value out of range.
+        """
+        return self.parser(**{**self.options, **overrides})
+
+
+_OURS = "rag_nodes.parsers."
+_SIZED = "{chunk_size} {unit} · {chunk_overlap} shared"
+_GROUPED = "percentile {breakpoint_percentile:g} · {min_chunk_size} to {chunk_size} tokens"
+_SECTIONS = "sections of {min_chunk_size} to {chunk_size} tokens"
+
+_CHARACTERS = (
+    OptionRange("chunk_size", "Chunk size, characters", 100, 4000, 50),
+    OptionRange("chunk_overlap", "Overlap, characters", 0, 1000, 10),
+)
+_TOPICS = (
+    OptionRange("chunk_size", "Largest chunk, tokens", 64, 2000, 2),
+    OptionRange("min_chunk_size", "Smallest chunk, tokens", 0, 500, 2),
+)
+_JOINED = OptionRange("min_chunk_size", "Join sections below, tokens", 0, 1000, 10)
+
+WEB_PAGES: Mapping[str, int] = MappingProxyType(
+    {
+        "chunk_size": 4000,
+        "chunk_overlap": 200,
+        "min_chunk_size": 500,
+        "split_only_if_over": 4000,
+    }
+)
+"""Sizes for pages of a website (S3-06 to S3-08)."""
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
         Preset(
             "fixed",
-            FixedSizeNodeParser,
+            f"{_OURS}fixed:FixedSizeNodeParser",
             "Fixed size",
             "1000 characters, 200 shared, cut anywhere",
             ("S0-18", "S3-03"),
             {"scale_by_script": True},
+            headline=_SIZED,
+            ranges=_CHARACTERS,
         ),
         Preset(
             "heading",
-            HeadingHierarchyNodeParser,
+            f"{_OURS}heading:HeadingHierarchyNodeParser",
             "Heading hierarchy",
             "sections of 100 to 1000 tokens, code whole up to 4000",
             ("S1-20", "S1-43", "S1-44"),
+            headline=_SECTIONS,
+            ranges=(
+                OptionRange("chunk_size", "Largest section, tokens", 50, 4000, 50),
+                _JOINED,
+                OptionRange("max_level", "Deepest heading level to cut at", 1, 6, 1),
+            ),
         ),
         Preset(
             "token-overlap",
-            TokenOverlapNodeParser,
+            f"{_OURS}overlap:TokenOverlapNodeParser",
             "Token overlap",
             "paragraphs packed to 750 tokens, 100 shared in whole sentences",
             ("S2-01", "S2-02", "S2-12", "S2-14"),
             sizes=(500, 1000),
+            headline="{chunk_size} tokens · {chunk_overlap} shared",
+            ranges=(
+                OptionRange("chunk_size", "Chunk size, tokens", 50, 2000, 10),
+                OptionRange("chunk_overlap", "Overlap, tokens", 0, 500, 10),
+            ),
         ),
         Preset(
             "web",
-            HeadingHierarchyNodeParser,
+            f"{_OURS}heading:HeadingHierarchyNodeParser",
             "Web pages",
             "pages up to 4000 tokens whole, longer ones by section, 200 shared",
             ("S3-06", "S3-07", "S3-08"),
-            dict(WEB_PAGES),
+            WEB_PAGES,
+            headline=_SECTIONS,
+            ranges=(
+                OptionRange("split_only_if_over", "Keep whole up to, tokens", 0, 8000, 100),
+                OptionRange("chunk_size", "Largest section, tokens", 100, 8000, 100),
+                OptionRange("chunk_overlap", "Overlap, tokens", 0, 1000, 10),
+                _JOINED,
+            ),
         ),
         Preset(
             "semantic",
-            SemanticNodeParser,
+            f"{_OURS}semantic:SemanticNodeParser",
             "Semantic",
             "sentences grouped by meaning, 64 to 512 tokens",
             ("S0-20", "S0-23", "S0-26"),
+            headline=_GROUPED,
+            ranges=(
+                *_TOPICS,
+                OptionRange("breakpoint_percentile", "Break above percentile", 50, 99, 1),
+            ),
         ),
         Preset(
             "recursive",
-            RecursiveNodeParser,
+            f"{_OURS}recursive:RecursiveNodeParser",
             "Recursive",
             "paragraphs, lines, sentences, words: 1000 characters, 200 shared",
             ("S0-19",),
             {"scale_by_script": True},
+            headline=_SIZED,
+            ranges=_CHARACTERS,
         ),
-        Preset("sentence", SentenceNodeParser, "Sentences", "10 sentences, 2 shared", ("S3-04",)),
+        Preset(
+            "sentence",
+            f"{_OURS}sentence:SentenceNodeParser",
+            "Sentences",
+            "10 sentences, 2 shared",
+            ("S3-04",),
+            headline=_SIZED,
+            ranges=(
+                OptionRange("chunk_size", "Chunk size, sentences", 1, 50, 1),
+                OptionRange("chunk_overlap", "Overlap, sentences", 0, 20, 1),
+            ),
+        ),
         Preset(
             "pdf-qa",
-            SentenceNodeParser,
+            f"{_OURS}sentence:SentenceNodeParser",
             "PDF questions",
             "whole sentences up to 500 characters, none shared",
             ("S4-08",),
             {"unit": "characters", "chunk_size": 500, "chunk_overlap": 0, "scale_by_script": True},
+            headline=_SIZED,
+            ranges=_CHARACTERS,
         ),
         Preset(
             "sentence-window",
-            SentenceNodeParser,
+            f"{_OURS}sentence:SentenceNodeParser",
             "Sentence window",
             "one sentence to find, three on either side to read",
             ("S2-24",),
             {"chunk_size": 1, "chunk_overlap": 0, "window": 3},
+            headline="{chunk_size} found · {window} on either side read",
+            ranges=(
+                OptionRange("window", "Sentences to read on either side", 0, 10, 1),
+                OptionRange("chunk_size", "Sentences to find", 1, 10, 1),
+            ),
         ),
-        Preset("page", PageNodeParser, "Pages", "pages as they are, up to 2000 tokens", ()),
+        Preset(
+            "page",
+            f"{_OURS}page:PageNodeParser",
+            "Pages",
+            "pages as they are, up to 2000 tokens",
+            headline="pages of up to {chunk_size} tokens",
+            ranges=(OptionRange("chunk_size", "Cut pages above, tokens", 50, 4000, 50),),
+        ),
         Preset(
             "parent-child",
-            ParentChildNodeParser,
+            f"{_OURS}parent_child:ParentChildNodeParser",
             "Parents and children",
             "250 tokens to find, their section of up to 1500 to read",
             ("S2-23",),
+            headline="{child_options[chunk_size]} tokens found · {parent_options[chunk_size]} read",
+            ranges=(
+                OptionRange("child_options.chunk_size", "Child to find, tokens", 50, 1000, 10),
+                OptionRange("parent_options.chunk_size", "Parent to read, tokens", 500, 4000, 50),
+            ),
         ),
         Preset(
             "semantic-optimal",
-            SemanticNodeParser,
+            f"{_OURS}semantic:SemanticNodeParser",
             "Semantic, optimal",
             "the most coherent sections of 64 to 512 tokens",
             ("S0-20", "S0-26"),
             {"method": "optimal"},
+            headline="most coherent · {min_chunk_size} to {chunk_size} tokens",
+            ranges=(
+                *_TOPICS,
+                OptionRange("chunk_penalty", "Penalty of each chunk; more makes fewer", 0, 5, 0.1),
+            ),
         ),
         Preset(
             "auto",
-            AutoNodeParser,
+            f"{_OURS}auto:AutoNodeParser",
             "Automatic",
             "picks a parser and a size for each document and says why",
             ("S3-25", "S3-26"),
+            headline="chosen per document · up to {chunk_size} tokens",
+            ranges=(
+                OptionRange("chunk_size", "Most tokens of a chunk", 50, 4000, 10),
+                OptionRange("chunk_overlap", "Overlap, tokens", 0, 500, 10),
+                OptionRange("whole_document_below", "Keep whole below, tokens", 0, 2000, 50),
+            ),
         ),
     )
 }
@@ -144,10 +278,32 @@ COMPARED = ("fixed", "heading", "token-overlap", "semantic")
 """Presets a comparison runs unless it is told which."""
 
 
-def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
-    """The parser of a preset or of an installed package, with some options changed (S3-24).
+def parser_names() -> tuple[str, ...]:
+    """What `get_parser` takes: the presets, then the parsers of installed packages."""
+    return (*PRESETS, *(name for name in find_plugins() if name not in PRESETS))
+
+
+def preset_named(name: str) -> Preset:
+    """A preset, or the parser of an installed package as one.
 
     Packages offer parsers through the entry-point group `rag_nodes.parsers`.
+
+    Raises:
+        ConfigurationError: there is none of that name, or the package's cannot be used.
+    """
+    if name in find_plugins():
+        parser = load_plugin(name, {one.name: one.parser for one in PRESETS.values()})
+        summary, _, _ = (parser.__doc__ or "").strip().partition("\n")
+        path = f"{parser.__module__}:{parser.__qualname__}"
+        return Preset(name, path, name, summary.rstrip("."))
+    if name not in PRESETS:
+        known = ", ".join(parser_names())
+        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}")
+    return PRESETS[name]
+
+
+def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
+    """The parser of a preset or of an installed package, with some options changed (S3-24).
 
     Args:
         name: a key of `PRESETS`, or what a package calls its parser.
@@ -160,58 +316,4 @@ def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
         >>> get_parser("fixed", chunk_size=500, chunk_overlap=50).chunk_size
         500
     """
-    plugin = load_plugin(name, _built_in())
-    if plugin is not None:
-        return plugin(**overrides)
-    preset = PRESETS.get(name)
-    if preset is None:
-        known = ", ".join([*PRESETS, *find_plugins()])
-        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}")
-    return preset.parser(**{**preset.options, **overrides})
-
-
-def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeParser:
-    """The parser that `to_dict` described: ours, an installed package's, or LlamaIndex's own.
-
-    `llama_index.core.node_parser.loading.load_parser` knows a fixed list of classes, to which
-    none can be added, so it refuses ours. This one takes both.
-
-    Args:
-        data: what `to_dict` gave, also from JSON; a parser comes back as it is.
-        overrides: options to change, and what is never in the data, such as `embed_model`.
-
-    Raises:
-        ConfigurationError: there is no such class, or its options are wrong, or were written by a
-            version that cut differently.
-
-    Example:
-        >>> load_parser(get_parser("fixed", chunk_size=500).to_dict()).chunk_size
-        500
-    """
-    if isinstance(data, NodeParser):
-        return data
-    name = str(data.get("class_name"))
-    built_in = _built_in()
-    own = {parser.class_name(): parser for parser in built_in.values()}.get(name)
-    if own is None and (plugin := plugin_of(name)):
-        own = load_plugin(plugin, built_in)
-    return own.from_dict(dict(data), **overrides) if own else _stock(name, {**data, **overrides})
-
-
-def _built_in() -> dict[str, type[SpanNodeParser]]:
-    return {name: preset.parser for name, preset in PRESETS.items()}
-
-
-def _stock(name: str, options: dict[str, Any]) -> NodeParser:
-    """One of LlamaIndex's own parsers, which refuse the `id_func` that they wrote themselves."""
-    id_func = options.get("id_func")
-    if isinstance(id_func, Mapping) and id_func.get("id_func_name") == default_id_func.__name__:
-        del options["id_func"]
-    try:
-        return load_stock_parser(options)
-    except ValueError as error:
-        known = ", ".join(sorted({preset.parser.class_name() for preset in PRESETS.values()}))
-        raise ConfigurationError(
-            f"no parser can be made from data of class {name!r}: {error}; it must be what to_dict "
-            f"of one of LlamaIndex's parsers or of one of these gave: {known}"
-        ) from error
+    return preset_named(name).make(**overrides)

@@ -19,110 +19,14 @@ if TYPE_CHECKING:
 
     from rag_nodes.parsers import SpanNodeParser
 
-LEAST_CHUNK = 20
-"""Smallest size of chunks that a server cuts for anyone."""
 MOST_COLUMNS = 4
 """Parsers compared at once: more columns than that nobody reads."""
 MOST_QUESTION = 4_000
 """Characters of a question."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One slider of a parser.
-
-    Attributes:
-        field: the parser's field, or a key in one, as in `child_options.chunk_size`.
-        label: what the slider says, unit included.
-        minimum: leftmost value.
-        maximum: rightmost value.
-        step: distance of neighbouring values.
-    """
-
-    field: str
-    label: str
-    minimum: int
-    maximum: int
-    step: float
-
-
-_CHARACTERS = Option("chunk_size", "Chunk size, characters", 100, 4000, 50)
-_SHARED = Option("chunk_overlap", "Overlap, characters", 0, 1000, 10)
-_LARGEST = Option("chunk_size", "Largest chunk, tokens", 64, 2000, 2)
-_SMALLEST = Option("min_chunk_size", "Smallest chunk, tokens", 0, 500, 2)
-_JOINED = Option("min_chunk_size", "Join sections below, tokens", 0, 1000, 10)
-
-OPTIONS: dict[str, tuple[Option, ...]] = {
-    "fixed": (_CHARACTERS, _SHARED),
-    "heading": (
-        Option("chunk_size", "Largest section, tokens", 50, 4000, 50),
-        _JOINED,
-        Option("max_level", "Deepest heading level to cut at", 1, 6, 1),
-    ),
-    "token-overlap": (
-        Option("chunk_size", "Chunk size, tokens", 50, 2000, 10),
-        Option("chunk_overlap", "Overlap, tokens", 0, 500, 10),
-    ),
-    "web": (
-        Option("split_only_if_over", "Keep whole up to, tokens", 0, 8000, 100),
-        Option("chunk_size", "Largest section, tokens", 100, 8000, 100),
-        Option("chunk_overlap", "Overlap, tokens", 0, 1000, 10),
-        _JOINED,
-    ),
-    "semantic": (
-        _LARGEST,
-        _SMALLEST,
-        Option("breakpoint_percentile", "Break above percentile", 50, 99, 1),
-    ),
-    "recursive": (_CHARACTERS, _SHARED),
-    "sentence": (
-        Option("chunk_size", "Chunk size, sentences", 1, 50, 1),
-        Option("chunk_overlap", "Overlap, sentences", 0, 20, 1),
-    ),
-    "pdf-qa": (_CHARACTERS, _SHARED),
-    "sentence-window": (
-        Option("window", "Sentences to read on either side", 0, 10, 1),
-        Option("chunk_size", "Sentences to find", 1, 10, 1),
-    ),
-    "page": (Option("chunk_size", "Cut pages above, tokens", 50, 4000, 50),),
-    "parent-child": (
-        Option("child_options.chunk_size", "Child to find, tokens", 50, 1000, 10),
-        Option("parent_options.chunk_size", "Parent to read, tokens", 500, 4000, 50),
-    ),
-    "semantic-optimal": (
-        _LARGEST,
-        _SMALLEST,
-        Option("chunk_penalty", "Penalty of each chunk; more makes fewer", 0, 5, 0.1),
-    ),
-    "auto": (
-        Option("chunk_size", "Most tokens of a chunk", 50, 4000, 10),
-        Option("chunk_overlap", "Overlap, tokens", 0, 500, 10),
-        Option("whole_document_below", "Keep whole below, tokens", 0, 2000, 50),
-    ),
-}
-"""The sliders of each preset (S0-12): of its fields those that change most. The first is the one in
-which a second copy of the preset differs at first."""
-
 SECOND = "-2"
 """Ends the name of a preset's second copy, which has parameters of its own."""
-
-_HEADLINES: dict[str, str] = {
-    "FixedSizeNodeParser": "{chunk_size} {unit} · {chunk_overlap} shared",
-    "RecursiveNodeParser": "{chunk_size} {unit} · {chunk_overlap} shared",
-    "SentenceNodeParser": "{chunk_size} {unit} · {chunk_overlap} shared",
-    "HeadingHierarchyNodeParser": "sections of {min_chunk_size} to {chunk_size} tokens",
-    "TokenOverlapNodeParser": "{chunk_size} tokens · {chunk_overlap} shared",
-    "SemanticNodeParser": (
-        "percentile {breakpoint_percentile:g} · {min_chunk_size} to {chunk_size} tokens"
-    ),
-    "PageNodeParser": "pages of up to {chunk_size} tokens",
-    "ParentChildNodeParser": (
-        "{child_options[chunk_size]} tokens found · {parent_options[chunk_size]} read"
-    ),
-    "AutoNodeParser": "chosen per document · up to {chunk_size} tokens",
-}
-_OPTIMAL = "most coherent · {min_chunk_size} to {chunk_size} tokens"
-_WINDOW = "{chunk_size} found · {window} on either side read"
 
 
 @dataclass(frozen=True, slots=True)

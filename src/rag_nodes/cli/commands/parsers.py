@@ -11,7 +11,7 @@ from rag_nodes.cli.selection import options_of
 def parsers(cli: Invocation) -> None:
     """List the parsers with their options and defaults."""
     with cli.activity("Loading parsers"):
-        from rag_nodes.parsers import PRESETS
+        from rag_nodes.parsers import offered
 
         listed = [
             {
@@ -23,7 +23,7 @@ def parsers(cli: Invocation) -> None:
                 "options": options_of(preset.name),
                 "sizes": list(preset.sizes) if preset.sizes else None,
             }
-            for preset in PRESETS.values()
+            for preset in offered().values()
         ]
     if cli.as_json:
         cli.emit({"parsers": listed})

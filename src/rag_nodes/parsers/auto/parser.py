@@ -16,9 +16,10 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.auto.rules import SEMANTIC, rule_of_sentences, rule_of_structure
 from rag_nodes.parsers.auto.signals import sample_of, structure_of, with_sentences
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.heading import WEB_PAGES, HeadingHierarchyNodeParser
+from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
 from rag_nodes.parsers.origins import origins_of
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
+from rag_nodes.parsers.presets import WEB_PAGES
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
 from rag_nodes.parsers.sentence import SentenceNodeParser

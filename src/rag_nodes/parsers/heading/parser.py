@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -51,17 +50,6 @@ class _Plan(NamedTuple):
     is_whole: bool
     splitter: Splitter
     meaning: Meaning | None
-
-
-WEB_PAGES: Mapping[str, int] = MappingProxyType(
-    {
-        "chunk_size": 4000,
-        "chunk_overlap": 200,
-        "min_chunk_size": 500,
-        "split_only_if_over": 4000,
-    }
-)
-"""Sizes for pages of a website (S3-06 to S3-08): the preset `web`."""
 
 
 class HeadingHierarchyNodeParser(SpanNodeParser):

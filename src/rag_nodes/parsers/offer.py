@@ -1,0 +1,136 @@
+"""What users can choose from: presets, parsers of installed packages, and splitters they name.
+
+And what is said of each without anybody writing it down again: its numbers and how far they go,
+what an option means, its options in a few words.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.import_paths import label_of
+from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
+from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_named
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+logger = logging.getLogger(__name__)
+
+LEAST_CHUNK = 20
+"""Smallest size of chunks that a server cuts for anyone."""
+_WIDE = 4
+"""How many times as large as at first an option without a bound may become."""
+_SHOWN = 4
+"""Options of a parser named under its title, where its preset does not say which."""
+_COMMON = frozenset({*SpanNodeParser.model_fields, "output_version"})
+_SECTION = re.compile(r"^(?:Args|Attributes):\n((?:(?: .*)?\n?)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
+
+
+def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset]:
+    """All that can be chosen, by name: presets, sound plug-ins, then what is given here.
+
+    A plug-in that cannot be used is logged and left out, so that it does not stop the others.
+
+    Args:
+        foreign: splitters of other packages (see `ForeignNodeParser`) or parsers of ours with
+            options of their own, by the name they get; or import paths,
+            `module:Class(option=value)`, which are named after their class. One that was made
+            already is used by several threads at once.
+
+    Raises:
+        ConfigurationError: one of these cannot be used, or its name is taken.
+    """
+    found: dict[str, Preset] = {}
+    for name in parser_names():
+        try:
+            found[name] = preset_named(name)
+        except ConfigurationError as error:
+            logger.warning("left out: %s", error)
+    named = foreign if isinstance(foreign, Mapping) else {label_of(one): one for one in foreign}
+    for name, given in named.items():
+        if name in found:
+            raise ConfigurationError(f"the name {name!r} is taken by a parser; choose another one")
+        found[name] = _as_preset(name, given)
+    return found
+
+
+def _as_preset(name: str, given: Any) -> Preset:
+    """What was given, made once to see that it can be."""
+    options: dict[str, Any]
+    if isinstance(given, str):
+        parser, options = ForeignNodeParser(path=given), {"path": given}
+    elif isinstance(made := as_parser(given), ForeignNodeParser):
+        parser, options = made, {"splitter": made.splitter}
+    else:
+        fields = (one for one in type(made).model_fields if one not in {"id_func"})
+        parser, options = made, {one: getattr(made, one) for one in fields}
+    where = f"{type(parser).__module__}:{type(parser).__qualname__}"
+    splits = getattr(parser, "splitter_class", "") or parser.class_name()
+    return Preset(name, where, name, f"as {splits.replace(':', '.')} cuts", options=options)
+
+
+def ranges_of(preset: Preset) -> tuple[OptionRange, ...]:
+    """The numbers of a parser worth trying out: those its preset names, else all of its class.
+
+    Bounds are those of the field; where it has none, four times what it is at first.
+    """
+    if preset.ranges:
+        return preset.ranges
+    parser = preset.make()
+    fields = type(parser).model_fields.items()
+    return tuple(
+        _range_of(name, field, getattr(parser, name), getattr(parser, "unit", "tokens"))
+        for name, field in fields
+        if _is_number(getattr(parser, name)) and name not in _COMMON
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _range_of(name: str, field: FieldInfo, value: float, unit: str) -> OptionRange:
+    low, high = bounds_of(field)
+    least = max(low or 0, LEAST_CHUNK) if name == "chunk_size" and unit != "sentences" else low or 0
+    most = high if high is not None else _WIDE * value or 100
+    words = name.replace("_", " ").capitalize()
+    label = f"{words}, {unit}" if name.startswith("chunk_") else words
+    step = 1 if isinstance(value, int) else (most - least) / 100
+    return OptionRange(name, label, min(least, value), max(most, value), step)
+
+
+def bounds_of(field: FieldInfo) -> tuple[float | None, float | None]:
+    """Least and largest value that a field of a parser takes; None where any may be."""
+    low = [one.ge for one in field.metadata if hasattr(one, "ge")]
+    high = [one.le for one in field.metadata if hasattr(one, "le")]
+    return (low[0] if low else None), (high[0] if high else None)
+
+
+def meanings_of(parser: type[SpanNodeParser]) -> dict[str, str]:
+    """What each option means, as the docstrings of the class and its bases say."""
+    found: dict[str, str] = {}
+    for one in reversed(parser.__mro__):
+        text = inspect.cleandoc(one.__doc__ or "") if issubclass(one, SpanNodeParser) else ""
+        for section in _SECTION.findall(text):
+            found |= {name: " ".join(said.split()) for name, said in _ENTRY.findall(section)}
+    return found
+
+
+def in_few_words(configuration: Mapping[str, object]) -> str:
+    """The options of a parser by name, for one whose preset says nothing about them.
+
+    Args:
+        configuration: its fields; of a foreign one, those that were found out, under "options".
+    """
+    found = configuration.get("options") or configuration
+    named = found.items() if isinstance(found, Mapping) else ()
+    shown = [f"{name} {value}" for name, value in named if _is_number(value)]
+    return " · ".join(shown[:_SHOWN])
