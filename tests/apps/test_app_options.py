@@ -12,10 +12,10 @@ from rag_nodes.apps.sidebar.controls import _PRESETS, BY_COUNT, _like_preset, bu
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.settings import Settings
 from rag_nodes.settings.answer_presets import ANSWER_PRESETS
 from rag_nodes.workspace.options import (
-    OPTIONS,
     SECOND,
     Choice,
     default_of,
@@ -76,15 +76,15 @@ def test_thresholds_of_the_server_survive_a_typed_model(settings: Settings) -> N
 
 
 def test_every_preset_has_sliders() -> None:
-    assert list(OPTIONS) == list(PRESETS)
+    assert all(ranges_of(preset) for preset in PRESETS.values())
 
 
-@pytest.mark.parametrize("preset", OPTIONS)
+@pytest.mark.parametrize("preset", PRESETS)
 def test_every_slider_starts_at_the_preset_and_the_parser_takes_both_of_its_ends(
     preset: str,
 ) -> None:
-    for option in OPTIONS[preset]:
-        assert option.minimum <= default_of(preset, option) <= option.maximum
+    for option in ranges_of(PRESETS[preset]):
+        assert option.minimum <= default_of(PRESETS[preset], option) <= option.maximum
         small = {"chunk_overlap": 0, "min_chunk_size": 0, "split_only_if_over": 0}
         known = {name: 0 for name in small if name in PRESETS[preset].parser.model_fields}
         wide = {} if option.field.endswith("chunk_size") else {"chunk_size": 8000}
@@ -95,13 +95,16 @@ def test_every_slider_starts_at_the_preset_and_the_parser_takes_both_of_its_ends
             make_parsers(Choice((preset,), options=values), None)
 
 
-@pytest.mark.parametrize("preset", OPTIONS)
+@pytest.mark.parametrize("preset", PRESETS)
 def test_with_its_sliders_untouched_a_parser_is_the_preset_and_its_second_copy_is_not(
     preset: str,
 ) -> None:
     names = (preset, preset + SECOND)
     values = {
-        name: {option.field: number(default_of(name, option)) for option in OPTIONS[preset]}
+        name: {
+            option.field: number(default_of(PRESETS[preset], option, second=name != preset))
+            for option in ranges_of(PRESETS[preset])
+        }
         for name in names
     }
     first, second = make_parsers(Choice(names, options=values), None).values()
@@ -110,11 +113,11 @@ def test_with_its_sliders_untouched_a_parser_is_the_preset_and_its_second_copy_i
     assert type(second) is type(first)
 
 
-@pytest.mark.parametrize("preset", OPTIONS)
+@pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_says_its_options_under_its_title(preset: str) -> None:
     parser = get_parser(preset)
-    headline = headline_of({"class": type(parser).__name__, **parser.to_dict()})
-    value = default_of(preset, OPTIONS[preset][0])
+    headline = headline_of(preset, parser.to_dict())
+    value = default_of(PRESETS[preset], ranges_of(PRESETS[preset])[0])
     if preset != "web":  # whose first slider is a condition, not a size
         assert f"{value:g}" in headline
 

@@ -235,7 +235,7 @@ def test_a_bad_option_is_refused_with_the_remedy(options: dict[str, object], mes
 def test_a_family_within_a_family_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from rag_nodes.parsers import presets
 
-    family = presets.Preset("parent-child", ParentChildNodeParser, "", "", ())
+    family = presets.Preset("parent-child", presets.PRESETS["parent-child"].path, "", "")
     monkeypatch.setitem(presets.PRESETS, "parent-child", family)
     with pytest.raises(ConfigurationError, match="child must not be 'parent-child'"):
         small_family(child="parent-child", child_options={})

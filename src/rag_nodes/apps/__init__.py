@@ -5,10 +5,10 @@ Importing this loads no Gradio; `build_app` does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import gradio as gr
@@ -19,9 +19,13 @@ __all__ = ["build_app"]
 
 
 def build_app(
-    settings: Settings, *, documents: Sequence[str | Path] = (), local_models: bool = False
+    settings: Settings,
+    *,
+    documents: Sequence[str | Path] = (),
+    local_models: bool = False,
+    parsers: Mapping[str, Any] | Sequence[str] = (),
 ) -> gr.Blocks:
     """The app as Gradio blocks, safe to launch or to mount; see `rag_nodes.apps.page`."""
     from rag_nodes.apps.page import build_app as build
 
-    return build(settings, documents=documents, local_models=local_models)
+    return build(settings, documents=documents, local_models=local_models, parsers=parsers)

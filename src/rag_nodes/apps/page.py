@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 from gradio.context import Context
@@ -13,11 +13,12 @@ from rag_nodes.apps.inside_gradio import GuardedBlocks
 from rag_nodes.apps.tabs.page import build_tabs
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.votes.store import Votes
+from rag_nodes.parsers import offered
 from rag_nodes.parsers.isolation.parent import cutting
 from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rag_nodes.settings import Settings
 
@@ -32,7 +33,11 @@ _AT_ONCE = 8
 
 
 def build_app(
-    settings: Settings, *, documents: Sequence[str | Path] = (), local_models: bool = False
+    settings: Settings,
+    *,
+    documents: Sequence[str | Path] = (),
+    local_models: bool = False,
+    parsers: Mapping[str, Any] | Sequence[str] = (),
 ) -> gr.Blocks:
     """The app as Gradio blocks.
 
@@ -42,13 +47,18 @@ def build_app(
         settings: defaults of the controls, and the models where the visitor names none.
         documents: loaded as soon as a visitor opens the page.
         local_models: visitors may type in addresses behind this machine's firewall.
+        parsers: what visitors can choose besides presets and plug-ins: splitters of other packages
+            by name, or import paths, see `rag_nodes.parsers.offered`.
+
+    Raises:
+        ConfigurationError: one of the parsers cannot be used.
 
     Returns:
         Blocks to launch, to mount, or, where other blocks are open, a part of those. They bring
         their style sheet; `rag_nodes.apps.launch` adds theme, limits and headers, see
         `rag_nodes.server.serve.launch_options`.
     """
-    sessions = Sessions(settings, local_models=local_models)
+    sessions = Sessions(settings, local_models=local_models, offer=offered(parsers))
     app = GuardedBlocks(
         title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS
     )

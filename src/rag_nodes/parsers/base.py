@@ -33,6 +33,8 @@ from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokens import DEFAULT_ENCODING, check_tokenizer
 
 _T = TypeVar("_T")
+_NOT_OPTIONS = frozenset({"callback_manager", "id_func"})
+"""Fields that decide nothing of the output."""
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")
 
 
@@ -190,6 +192,13 @@ class SpanNodeParser(NodeParser):
     def fingerprint(self) -> str:
         """12 hex digits of the class and all configuration that decides the output (L8)."""
         return self._fingerprint
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether `to_dict` says all of it, so that another process can make an equal parser."""
+        fields = type(self).model_fields.items()
+        given = [name for name, field in fields if field.exclude and name not in _NOT_OPTIONS]
+        return all(getattr(self, name) is None for name in given)
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Where to cut: the only thing a strategy implements.

@@ -16,7 +16,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import label_of
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
-from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_named
+from rag_nodes.parsers.presets import PRESETS, OptionRange, Preset, parser_names, preset_named
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -32,6 +32,7 @@ _SHOWN = 4
 _COMMON = frozenset({*SpanNodeParser.model_fields, "output_version"})
 _SECTION = re.compile(r"^(?:Args|Attributes):\n((?:(?: .*)?\n?)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
+_REQUIREMENT = re.compile(r" \(S\d[^)]*\)")
 
 
 def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset]:
@@ -51,9 +52,13 @@ def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset
     found: dict[str, Preset] = {}
     for name in parser_names():
         try:
-            found[name] = preset_named(name)
-        except ConfigurationError as error:
-            logger.warning("left out: %s", error)
+            preset = preset_named(name)
+            if name not in PRESETS:
+                preset.make()
+        except Exception as error:  # noqa: BLE001 -- whatever a package does
+            logger.warning("parser %s is left out: %s: %s", name, type(error).__name__, error)
+        else:
+            found[name] = preset
     named = foreign if isinstance(foreign, Mapping) else {label_of(one): one for one in foreign}
     for name, given in named.items():
         if name in found:
@@ -64,13 +69,14 @@ def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset
 
 def _as_preset(name: str, given: Any) -> Preset:
     """What was given, made once to see that it can be."""
+    parser: SpanNodeParser
     options: dict[str, Any]
     if isinstance(given, str):
         parser, options = ForeignNodeParser(path=given), {"path": given}
     elif isinstance(made := as_parser(given), ForeignNodeParser):
         parser, options = made, {"splitter": made.splitter}
     else:
-        fields = (one for one in type(made).model_fields if one not in {"id_func"})
+        fields = (one for one in type(made).model_fields if one != "id_func")
         parser, options = made, {one: getattr(made, one) for one in fields}
     where = f"{type(parser).__module__}:{type(parser).__qualname__}"
     splits = getattr(parser, "splitter_class", "") or parser.class_name()
@@ -120,7 +126,8 @@ def meanings_of(parser: type[SpanNodeParser]) -> dict[str, str]:
     for one in reversed(parser.__mro__):
         text = inspect.cleandoc(one.__doc__ or "") if issubclass(one, SpanNodeParser) else ""
         for section in _SECTION.findall(text):
-            found |= {name: " ".join(said.split()) for name, said in _ENTRY.findall(section)}
+            for name, said in _ENTRY.findall(section):
+                found[name] = _REQUIREMENT.sub("", " ".join(said.split()))
     return found
 
 

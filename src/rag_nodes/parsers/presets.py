@@ -291,8 +291,10 @@ def preset_named(name: str) -> Preset:
     Raises:
         ConfigurationError: there is none of that name, or the package's cannot be used.
     """
+    parser = None
     if name in find_plugins():
         parser = load_plugin(name, {one.name: one.parser for one in PRESETS.values()})
+    if parser is not None:
         summary, _, _ = (parser.__doc__ or "").strip().partition("\n")
         path = f"{parser.__module__}:{parser.__qualname__}"
         return Preset(name, path, name, summary.rstrip("."))

@@ -5,10 +5,10 @@ Importing this loads no web framework; `launch` does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rag_nodes.server.gate.access import Access
@@ -26,6 +26,7 @@ def launch(
     access: Access | None = None,
     mcp: bool = False,
     local_models: bool = False,
+    parsers: Mapping[str, Any] | Sequence[str] = (),
 ) -> None:
     """Serve the app until it is interrupted; see `rag_nodes.server.serve`."""
     from rag_nodes.server.serve import launch as serve
@@ -38,4 +39,5 @@ def launch(
         access=access,
         mcp=mcp,
         local_models=local_models,
+        parsers=parsers,
     )

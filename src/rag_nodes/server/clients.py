@@ -13,6 +13,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from rag_nodes.errors import ConfigurationError, ReadError
 from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
+from rag_nodes.parsers import offered
 from rag_nodes.processes import current_interrupt, interruptible
 from rag_nodes.server.failures import ApiError, too_large, without_paths
 from rag_nodes.server.rest.uploads import check_content, save
@@ -20,11 +21,12 @@ from rag_nodes.workspace.sessions import Visitors
 from rag_nodes.workspace.workspace import Workspace, parsers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llama_index.core.schema import Document
 
     from rag_nodes.compare import Comparison, ComparisonReport, ComparisonStream
+    from rag_nodes.parsers import Preset
     from rag_nodes.processes import Interrupt
     from rag_nodes.query import QueryOptions
     from rag_nodes.query.events import Event
@@ -178,7 +180,7 @@ class Client(Workspace):
             raise ConfigurationError("no document yet; upload one first")
         before = self._comparison if choice == self._choice else None
         models = before.models if before else self.models(choice)
-        parsers = before.parsers if before else parsers_of(choice, models)
+        parsers = before.parsers if before else parsers_of(choice, models, self._offer)
         made = self.compared(parsers, models, options)
         if before:
             made.statistics, made.vectors = before.statistics, before.vectors
@@ -239,11 +241,24 @@ class Clients(Visitors[Client]):
     Args:
         settings: handed to each client.
         local_models: handed to each client.
+        offer: parsers that may be named; None for presets and plug-ins.
         **options: of `Visitors`.
+
+    Attributes:
+        offer: parsers that may be named.
     """
 
-    def __init__(self, settings: Settings, *, local_models: bool = False, **options: Any) -> None:
-        super().__init__(partial(Client, settings, local_models=local_models), **options)
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        local_models: bool = False,
+        offer: Mapping[str, Preset] | None = None,
+        **options: Any,
+    ) -> None:
+        self.offer = offered() if offer is None else offer
+        make = partial(Client, settings, local_models=local_models, offer=self.offer)
+        super().__init__(make, **options)
 
     @contextmanager
     def opened(self, key: str | None, *, new: bool = False) -> Iterator[Client]:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from mcp.server.fastmcp import Context, FastMCP
 from mcp.server.fastmcp.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import ToolAnnotations
+from mcp.types import Tool, ToolAnnotations
 from pydantic import Field, ValidationError
 from starlette.requests import Request
 
 from rag_nodes.errors import CollectionMissingError, RagNodesError
 from rag_nodes.models import choose_models
+from rag_nodes.parsers import COMPARED, offered
 from rag_nodes.processes import current_interrupt
 from rag_nodes.server.clients import Client, text_document
 from rag_nodes.server.failures import ApiError, public
@@ -30,19 +31,19 @@ from rag_nodes.server.rest.models import (
     ChunkBody,
     CompareBody,
     Cutoff,
-    ParserName,
-    ParserOptions,
     SearchFilter,
     Size,
 )
+from rag_nodes.server.rest.parser_options import ParserName, ParserOptions, naming
 from rag_nodes.server.rest.replies import AnswerReply, Chunk, Chunks, Compared
 from rag_nodes.workspace.options import MOST_QUESTION
 from rag_nodes.workspace.workspace import Workspace, cut, is_stored, parsers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rag_nodes.compare import ComparisonReport
+    from rag_nodes.parsers import Preset
     from rag_nodes.server.gate.limits import ServerLimits, Workers
     from rag_nodes.settings import Settings
 
@@ -65,6 +66,7 @@ _Text = Annotated[
     ),
 ]
 _Parser = Annotated[ParserName, Field(description="How the text is cut.")]
+_COMPARED: list[str] = list(COMPARED)
 _Options = Annotated[
     ParserOptions | None, Field(description="Options that differ from the parser's preset.")
 ]
@@ -76,16 +78,23 @@ _Cutoff = Annotated[
 _Budget = Annotated[Size | None, Field(description="Tokens of context; null for no limit.")]
 
 
-def make_mcp(settings: Settings, workers: Workers, limits: ServerLimits) -> FastMCP[Any]:
+def make_mcp(
+    settings: Settings,
+    workers: Workers,
+    limits: ServerLimits,
+    offer: Mapping[str, Preset] | None = None,
+) -> FastMCP[Any]:
     """The tools as a server for streamable HTTP, without sessions.
 
     Args:
         settings: models, store and corpus.
         workers: threads for what blocks.
         limits: how much one request may bring.
+        offer: parsers that may be named; None for presets and plug-ins.
     """
+    offer = offered() if offer is None else offer
     with _logging_kept():
-        server: FastMCP[Any] = FastMCP(
+        server = _Server(
             "rag_nodes",
             instructions="Cut texts, and answer questions from them with citations.",
             streamable_http_path=PATH,
@@ -95,17 +104,32 @@ def make_mcp(settings: Settings, workers: Workers, limits: ServerLimits) -> Fast
             # `Gate` has looked at host and origin already.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-    tools = _Tools(settings, workers)
+    server.parsers = tuple(offer)
+    tools = _Tools(settings, workers, offer)
     for tool in (tools.chunk, tools.ask, tools.compare):
         server.tool(annotations=_READ_ONLY)(tool)
     return server
 
 
+class _Server(FastMCP[Any]):
+    """The SDK's server, which says in the schema of each tool which parsers there are."""
+
+    parsers: tuple[str, ...] = ()
+
+    async def list_tools(self) -> list[Tool]:
+        """The tools, as agents see them."""
+        tools = await super().list_tools()
+        for tool in tools:
+            tool.inputSchema = naming(tool.inputSchema, self.parsers)
+        return tools
+
+
 class _Tools:
     """The tools as methods; their docstrings are what agents read."""
 
-    def __init__(self, settings: Settings, workers: Workers) -> None:
+    def __init__(self, settings: Settings, workers: Workers, offer: Mapping[str, Preset]) -> None:
         self._settings = settings
+        self._offer = offer
         self._workers = workers
 
     async def chunk(
@@ -120,7 +144,7 @@ class _Tools:
 
         def work() -> Chunks:
             body = ChunkBody(text=text, parser=parser, options=options, limit=limit)
-            nodes = cut(text_document(text), body.choice())
+            nodes = cut(text_document(text), body.choice(), self._offer)
             shown = [Chunk.of(node, index) for index, node in enumerate(nodes[:limit])]
             return Chunks(total=len(nodes), chunks=shown)
 
@@ -161,7 +185,7 @@ class _Tools:
         text: _Text = None,
         parsers: Annotated[
             list[ParserName], Field(min_length=1, max_length=4, description="Which to compare.")
-        ] = ["fixed", "heading", "token-overlap", "semantic"],  # noqa: B006 - only read
+        ] = _COMPARED,
         budget: _Budget = BUDGET,
         filter: _Filter = None,  # noqa: A002 - what REST calls it
         similarity_cutoff: _Cutoff = None,
@@ -183,7 +207,7 @@ class _Tools:
         """From the text in a store that is gone afterwards, or from the stored corpus."""
         options = body.query_options(self._settings.answering())
         if text is not None:
-            with Client(self._settings) as client:
+            with Client(self._settings, offer=self._offer) as client:
                 client.add_text(text)
                 return client.answers(body.question, body.choice(), options)
         settings = self._settings
@@ -192,7 +216,7 @@ class _Tools:
                 "no documents are stored on this server; send a text, or have them ingested"
             )
         models = choose_models(settings)
-        parsers = parsers_of(body.choice(), models)
+        parsers = parsers_of(body.choice(), models, self._offer)
         with Workspace(settings, store=settings.store) as workspace:
             stream = workspace.compared(parsers, models, options).stream(body.question)
             with stream, current_interrupt().killing(stream.close):

@@ -19,12 +19,13 @@ from rag_nodes.errors import (
 from rag_nodes.workspace.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     import uvicorn
     from fastapi import FastAPI
     from mcp.server.fastmcp import FastMCP
 
+    from rag_nodes.parsers import Preset
     from rag_nodes.server.clients import Clients
     from rag_nodes.server.gate.access import Access
     from rag_nodes.server.gate.limits import ServerLimits
@@ -36,7 +37,7 @@ _LAST_WORDS = 3
 """Seconds that running requests get when the server ends."""
 
 
-def launch(
+def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
     settings: Settings,
     *,
     host: str = "127.0.0.1",
@@ -46,6 +47,7 @@ def launch(
     access: Access | None = None,
     mcp: bool = False,
     local_models: bool = False,
+    parsers: Mapping[str, Any] | Sequence[str] = (),
 ) -> None:
     """Serve the app until it is interrupted.
 
@@ -58,6 +60,7 @@ def launch(
         access: token and password to ask for; None for neither.
         mcp: offer the tools for agents at `/mcp`.
         local_models: visitors may type in addresses behind this machine's firewall.
+        parsers: what visitors can choose besides presets and plug-ins, see `make_server`.
 
     Raises:
         ConfigurationError: the port is taken or the address is not one of this machine.
@@ -77,7 +80,12 @@ def launch(
         _warn(host, access)
     with _listening(host, port) as listener:
         app = make_server(
-            settings, documents=documents, access=access, mcp=mcp, local_models=local_models
+            settings,
+            documents=documents,
+            access=access,
+            mcp=mcp,
+            local_models=local_models,
+            parsers=parsers,
         )
         config = uvicorn.Config(
             app,
@@ -100,6 +108,7 @@ def make_server(
     limits: ServerLimits | None = None,
     mcp: bool = False,
     local_models: bool = False,
+    parsers: Mapping[str, Any] | Sequence[str] = (),
 ) -> FastAPI:
     """Page, REST at `/api` and MCP at `/mcp` as one ASGI app.
 
@@ -110,11 +119,17 @@ def make_server(
         limits: how much the server takes on; None for the defaults.
         mcp: offer the tools for agents.
         local_models: visitors may type in addresses behind this machine's firewall.
+        parsers: what visitors can choose besides presets and plug-ins: splitters of other packages
+            by name, or import paths, see `rag_nodes.parsers.offered`. Visitors never name a path.
+
+    Raises:
+        ConfigurationError: one of the parsers cannot be used.
     """
     import gradio as gr
     from fastapi import FastAPI
 
     from rag_nodes.apps.page import build_app
+    from rag_nodes.parsers import offered
     from rag_nodes.server.clients import Clients
     from rag_nodes.server.gate.access import Access, Gate
     from rag_nodes.server.gate.headers import NoDeepLinks, SecurityHeaders
@@ -125,17 +140,18 @@ def make_server(
     clients = Clients(
         settings,
         local_models=local_models,
+        offer=offered(parsers),
         idle_seconds=limits.idle_seconds,
         most=limits.sessions,
     )
     workers = Workers(limits)
-    tools = _tools(settings, workers, limits) if mcp else None
+    tools = _tools(settings, workers, limits, clients.offer) if mcp else None
     server = FastAPI(openapi_url=None, lifespan=lambda _: _living(clients, tools))
     needs_token = access.token is not None
     server.mount("/api", make_api(settings, clients, workers, limits, needs_token=needs_token))
     if tools is not None:
         server.router.routes.extend(tools.streamable_http_app().routes)
-    page = build_app(settings, documents=documents, local_models=local_models)
+    page = build_app(settings, documents=documents, local_models=local_models, parsers=parsers)
     gr.mount_gradio_app(server, page, path="/", **_mount_options())
     # The last one added is the outermost: headers are on every refusal, too.
     server.add_middleware(NoDeepLinks)
@@ -188,10 +204,12 @@ async def _living(clients: Clients, tools: FastMCP[Any] | None) -> AsyncIterator
         yield
 
 
-def _tools(settings: Settings, workers: Any, limits: ServerLimits) -> FastMCP[Any]:
+def _tools(
+    settings: Settings, workers: Any, limits: ServerLimits, offer: Mapping[str, Preset]
+) -> FastMCP[Any]:
     from rag_nodes.server.mcp import make_mcp
 
-    return make_mcp(settings, workers, limits)
+    return make_mcp(settings, workers, limits, offer)
 
 
 def forwarding(access: Access) -> dict[str, Any]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.parsers import PRESETS
+from rag_nodes.parsers.offer import LEAST_CHUNK, in_few_words, ranges_of
+from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_named
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
 from rag_nodes.workspace.addresses import check_address
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4
 """Parsers compared at once: more columns than that nobody reads."""
+LARGEST_WINDOW = 50
+"""Sentences on either side that a server keeps beside each chunk for anyone, where the parser's own
+default is not more than that."""
 MOST_QUESTION = 4_000
 """Characters of a question."""
 
@@ -34,8 +39,7 @@ class Choice:
     """What one user chose.
 
     Attributes:
-        parsers: presets to compare, in the order of `PRESETS`; a second copy has `SECOND` at the
-            end of its name.
+        parsers: parsers to compare by name; a second copy has `SECOND` at the end of its own.
         options: per name, the values of its sliders by field.
         budget: context tokens per answer; None for no budget.
         top_k: chunks per answer; None lets the budget decide.
@@ -65,8 +69,8 @@ class Choice:
 
 def preset_of(name: str) -> str:
     """The preset a column runs: its name, unless that is a second copy's."""
-    base = name.removesuffix(SECOND)
-    return base if name not in PRESETS and base in PRESETS else name
+    base, known = name.removesuffix(SECOND), parser_names()
+    return base if name not in known and base in known else name
 
 
 def is_second(name: str) -> bool:
@@ -74,44 +78,47 @@ def is_second(name: str) -> bool:
     return preset_of(name) != name
 
 
-def headline_of(configuration: Mapping[str, object]) -> str:
+def headline_of(name: str, configuration: Mapping[str, object]) -> str:
     """What stands under the title of a column: its options in a few words.
 
     Args:
-        configuration: the parser's fields, and its class under "class".
+        name: of the column.
+        configuration: the parser's fields.
     """
-    headline = _HEADLINES.get(str(configuration["class"]), "")
-    if configuration.get("method") == "optimal":
-        headline = _OPTIMAL
-    if "unit" in configuration and configuration.get("window"):
-        headline = _WINDOW
-    return headline.format(**configuration)
+    preset = PRESETS.get(preset_of(name))
+    if preset is None or not preset.headline:
+        return in_few_words(configuration)
+    return preset.headline.format(**configuration)
 
 
-def default_of(name: str, option: Option) -> float:
+def default_of(preset: Preset, option: OptionRange, *, second: bool = False) -> float:
     """Where a slider stands at first: what the preset says, and half of that in a second copy.
 
     Two columns of equal options could not be compared.
     """
-    preset = preset_of(name)
     group, _, key = option.field.rpartition(".")
-    parser = get_parser(preset)
+    parser = preset.make()
     value: float = getattr(parser, group)[key] if group else getattr(parser, option.field)
-    if preset == name or option is not OPTIONS[preset][0]:
+    if not second or option != ranges_of(preset)[0]:
         return value
     return max(option.minimum, value / 2 // option.step * option.step)
 
 
-def make_parsers(choice: Choice, embedding: BaseEmbedding | None) -> dict[str, SpanNodeParser]:
+def make_parsers(
+    choice: Choice,
+    embedding: BaseEmbedding | None,
+    offer: Mapping[str, Preset] | None = None,
+) -> dict[str, SpanNodeParser]:
     """The chosen parsers, by name.
 
     Args:
         choice: what was chosen.
         embedding: compares sentences where a parser needs that; None for the offline one.
+        offer: what may be chosen, see `rag_nodes.parsers.offered`; None for presets and plug-ins.
 
     Raises:
-        ConfigurationError: too many, chunks that would be too many, or values that contradict each
-            other, such as more overlap than size.
+        ConfigurationError: too many, one that is not on offer, chunks that would be too many, or
+            values that contradict each other, such as more overlap than size.
     """
     surplus = len(choice.parsers) - MOST_COLUMNS
     if surplus > 0:
@@ -121,16 +128,29 @@ def make_parsers(choice: Choice, embedding: BaseEmbedding | None) -> dict[str, S
         )
     parsers = {}
     for name in choice.parsers:
-        preset = preset_of(name)
-        options = _fields(preset, choice.options.get(name, {}))
-        if embedding is not None and "embed_model" in PRESETS[preset].parser.model_fields:
-            options["embed_model"] = embedding
+        preset = _on_offer(preset_of(name), offer)
         try:
-            parsers[name] = get_parser(preset, **options)
+            options = _fields(preset, choice.options.get(name, {}))
+            if embedding is not None and preset.embeds:
+                options["embed_model"] = embedding
+            parsers[name] = preset.make(**options)
         except ConfigurationError as error:
             raise ConfigurationError(f"parser {name!r}: {error}") from error
         _check_cost(name, parsers[name])
     return parsers
+
+
+def _on_offer(name: str, offer: Mapping[str, Preset] | None) -> Preset:
+    """The preset of that name.
+
+    Raises:
+        ConfigurationError: there is none. What a visitor sends is looked up and never imported.
+    """
+    if offer is None:
+        return preset_named(name)
+    if name not in offer:
+        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {', '.join(offer)}")
+    return offer[name]
 
 
 def _check_cost(name: str, parser: SpanNodeParser) -> None:
@@ -144,15 +164,19 @@ def _check_cost(name: str, parser: SpanNodeParser) -> None:
             f"{name}: chunk_overlap must be at most three quarters of chunk_size, not {overlap} of "
             f"{size}"
         )
+    window: int = getattr(parser, "window", 0)
+    widest = max(LARGEST_WINDOW, getattr(type(parser).model_fields.get("window"), "default", 0))
+    if window > widest:
+        raise ConfigurationError(f"{name}: window must be at most {widest}, not {window}")
 
 
-def _fields(preset: str, values: Mapping[str, float]) -> dict[str, Any]:
+def _fields(preset: Preset, values: Mapping[str, float]) -> dict[str, Any]:
     """Values of sliders as fields of the parser; a key in a field leaves its other keys."""
     fields: dict[str, Any] = {}
     for name, value in values.items():
         group, _, key = name.rpartition(".")
         if group:
-            fields.setdefault(group, dict(getattr(get_parser(preset), group)))[key] = value
+            fields.setdefault(group, dict(getattr(preset.make(), group)))[key] = value
         else:
             fields[name] = value
     return fields

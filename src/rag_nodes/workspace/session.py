@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.compare import ComparisonStream
+    from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.options import Choice
@@ -32,6 +33,7 @@ class Session(Workspace):
     Args:
         settings: the server's; what the visitor types in comes on top.
         local_models: the visitor may type in addresses behind the server's firewall.
+        offer: parsers to choose from; None for presets and plug-ins.
 
     Attributes:
         history: questions and answers, and what the visitor thought of them.
@@ -41,8 +43,14 @@ class Session(Workspace):
         choice: what they were loaded with, so what the next question is answered with.
     """
 
-    def __init__(self, settings: Settings, *, local_models: bool = False) -> None:
-        super().__init__(settings, local_models=local_models)
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        local_models: bool = False,
+        offer: Mapping[str, Preset] | None = None,
+    ) -> None:
+        super().__init__(settings, local_models=local_models, offer=offer)
         self._one_question = threading.Lock()
         self._scale: SimilarityScale | None = None
         self._files: Mapping[str, FileOutcome] = {}
@@ -205,7 +213,7 @@ class Session(Workspace):
         started = time.perf_counter()
         models = self.models(choice)
         loading.watch(models.embedding)
-        parsers = parsers_of(choice, models)
+        parsers = parsers_of(choice, models, self._offer)
         known = wanted == self.paths and bool(self._documents)
         documents, files = self._documents, self._files
         if not known:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakMethod
 
 from rag_nodes.errors import BusyError, ConfigurationError
+from rag_nodes.parsers import offered
 from rag_nodes.workspace.session import Session
 from rag_nodes.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from rag_nodes.parsers import Preset
     from rag_nodes.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -184,11 +186,25 @@ class Sessions(Visitors[Session]):
     Args:
         settings: handed to each session.
         local_models: handed to each session.
+        offer: parsers that visitors can choose, see `rag_nodes.parsers.offered`; None for presets
+            and plug-ins.
         **options: of `Visitors`.
+
+    Attributes:
+        offer: parsers that visitors can choose.
     """
 
-    def __init__(self, settings: Settings, *, local_models: bool = False, **options: Any) -> None:
-        super().__init__(partial(Session, settings, local_models=local_models), **options)
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        local_models: bool = False,
+        offer: Mapping[str, Preset] | None = None,
+        **options: Any,
+    ) -> None:
+        self.offer = offered() if offer is None else offer
+        make = partial(Session, settings, local_models=local_models, offer=self.offer)
+        super().__init__(make, **options)
 
 
 def _sweep(method: WeakMethod[Callable[[], None]]) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, Document
 
     from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.query import QueryOptions
     from rag_nodes.readers import ReadResult
@@ -48,14 +48,22 @@ class Workspace:
         settings: models, limits and corpus; what the user chooses comes on top.
         store: folder or URL of the store, opened when it is first needed.
         local_models: the user may type in addresses behind the server's firewall.
+        offer: parsers to choose from, see `rag_nodes.parsers.offered`; None for presets and
+            plug-ins.
     """
 
     def __init__(
-        self, settings: Settings, *, store: str = MEMORY, local_models: bool = False
+        self,
+        settings: Settings,
+        *,
+        store: str = MEMORY,
+        local_models: bool = False,
+        offer: Mapping[str, Preset] | None = None,
     ) -> None:
         self._settings = settings
         self._location = store
         self._local_models = local_models
+        self._offer = offer
         self._lock = threading.Lock()
         self._cutting = threading.Lock()
         self._store: Store | None = None
@@ -219,13 +227,15 @@ class Workspace:
             logger.warning("unused collections could not be dropped", exc_info=True)
 
 
-def parsers_of(choice: Choice, models: Models) -> dict[str, SpanNodeParser]:
+def parsers_of(
+    choice: Choice, models: Models, offer: Mapping[str, Preset] | None = None
+) -> dict[str, SpanNodeParser]:
     """The chosen parsers, by name; those that compare sentences do so with the models' embedding.
 
     Raises:
         ConfigurationError: see `make_parsers`.
     """
-    return make_parsers(choice, None if models.offline else models.embedding)
+    return make_parsers(choice, None if models.offline else models.embedding, offer)
 
 
 def is_stored(location: str) -> bool:
@@ -233,7 +243,9 @@ def is_stored(location: str) -> bool:
     return "://" in location or (location != MEMORY and Path(location).is_dir())
 
 
-def cut(document: Document, choice: Choice) -> list[BaseNode]:
+def cut(
+    document: Document, choice: Choice, offer: Mapping[str, Preset] | None = None
+) -> list[BaseNode]:
     """The chunks of a document by the one chosen parser, without embedding them.
 
     Raises:
@@ -241,5 +253,5 @@ def cut(document: Document, choice: Choice) -> list[BaseNode]:
         ParseError: cutting takes too long, or fails.
         CancelledError: the user has left; see `interruptible`.
     """
-    (parser,) = make_parsers(choice, None).values()
+    (parser,) = make_parsers(choice, None, offer).values()
     return cutting.cut(parser, document, CUT_SECONDS)

@@ -11,22 +11,22 @@ from pydantic import SecretStr
 from rag_nodes.apps.view.explained import parsers_explained
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, notice, title_of
-from rag_nodes.parsers import COMPARED, PRESETS
+from rag_nodes.parsers import COMPARED
+from rag_nodes.parsers.offer import offered, ranges_of
 from rag_nodes.settings.answer_presets import ANSWER_PRESETS
 from rag_nodes.workspace.options import (
     MOST_COLUMNS,
-    OPTIONS,
     SECOND,
     Choice,
     default_of,
-    preset_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gradio.components import Component
 
+    from rag_nodes.parsers import OptionRange, Preset
     from rag_nodes.settings import Settings
 
 BY_BUDGET = "Same token budget"
@@ -46,7 +46,8 @@ class Controls:
     """All components that make up a choice.
 
     Attributes:
-        parsers: which presets to compare.
+        offer: what can be compared, by name.
+        parsers: which of them to compare.
         seconds: which of them to compare twice, with other parameters.
         count: how many columns that makes.
         groups: per name of a column, what holds its sliders.
@@ -60,6 +61,7 @@ class Controls:
         preset: sets what a source document says about answers.
     """
 
+    offer: Mapping[str, Preset] = field(repr=False)
     parsers: gr.CheckboxGroup
     seconds: gr.Dropdown
     count: gr.HTML
@@ -94,7 +96,7 @@ class Controls:
         numbers, rest = rest[: len(self.sliders)], rest[len(self.sliders) :]
         retrieval, budget, top_k, retrieval_only, *typed = rest
         key, api_base, embedding_model, llm_model, seconds, cutoff, temperature, longest = typed
-        columns = _columns(parsers, seconds)
+        columns = _columns(self.offer, parsers, seconds)
         options: dict[str, dict[str, float]] = {}
         for (column, name), value in zip(self.sliders, numbers, strict=True):
             if column in columns:
@@ -118,7 +120,7 @@ class Controls:
 
     def shown(self, parsers: list[str] | None, seconds: list[str] | None) -> list[Any]:
         """What `count` and `groups` become with these chosen."""
-        names = _columns(parsers, seconds)
+        names = _columns(self.offer, parsers, seconds)
         return [_counted(len(names)), *(gr.Group(visible=one in names) for one in self.groups)]
 
     def wire(self) -> None:
@@ -150,28 +152,34 @@ class Controls:
         )
 
 
-def build_controls(settings: Settings) -> Controls:
-    """Build the controls inside the blocks that are open."""
+def build_controls(settings: Settings, offer: Mapping[str, Preset] | None = None) -> Controls:
+    """Build the controls inside the blocks that are open.
+
+    Args:
+        settings: where they stand at first.
+        offer: what can be compared; None for presets and plug-ins.
+    """
+    offer = offered() if offer is None else offer
     first = list(COMPARED[:MOST_COLUMNS])
     parsers = gr.CheckboxGroup(
-        [(preset.title, name) for name, preset in PRESETS.items()],
+        [(preset.title, name) for name, preset in offer.items()],
         value=first,
         label=f"Parsers to compare, up to {MOST_COLUMNS}",
         elem_id="rn-parsers",
     )
     count = gr.HTML(_counted(len(first)), apply_default_css=False, elem_id="rn-columns")
     with gr.Accordion("What each parser does", open=False):
-        gr.HTML(parsers_explained(), apply_default_css=False)
+        gr.HTML(parsers_explained(offer), apply_default_css=False)
     with gr.Accordion("Parameters", open=False, elem_id="rn-parameters"):
         seconds = gr.Dropdown(
-            [(preset.title, name) for name, preset in PRESETS.items()],
+            [(one.title, name) for name, one in offer.items() if ranges_of(one)],
             multiselect=True,
             value=[],
             label="Compare twice, with other parameters",
             info="Each adds a column with sliders of its own.",
             elem_id="rn-seconds",
         )
-        groups, sliders = _groups(first)
+        groups, sliders = _groups(offer, first)
     with gr.Accordion("Retrieval", open=False):
         preset = gr.Dropdown(
             [("choose", ""), *((title, name) for name, title in _PRESETS.items())],
@@ -206,6 +214,7 @@ def build_controls(settings: Settings) -> Controls:
             label="Longest answer, tokens",
         )
     return Controls(
+        offer=offer,
         parsers=parsers,
         seconds=seconds,
         count=count,
@@ -240,10 +249,12 @@ def _like_preset(name: str | None) -> list[Any]:
     ]
 
 
-def _columns(parsers: Sequence[str] | None, seconds: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the columns, second copies beside the first; only presets count."""
+def _columns(
+    offer: Mapping[str, Preset], parsers: Sequence[str] | None, seconds: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Names of the columns, second copies beside the first; only what is on offer counts."""
     wanted = {*(parsers or ()), *(one + SECOND for one in seconds or ())}
-    return tuple(name for one in PRESETS for name in (one, one + SECOND) if name in wanted)
+    return tuple(name for one in offer for name in (one, one + SECOND) if name in wanted)
 
 
 def _counted(number: int) -> Html:
@@ -253,27 +264,29 @@ def _counted(number: int) -> Html:
     return notice("warning", f"{said}: untick {number - MOST_COLUMNS}")
 
 
-def _groups(shown: Sequence[str]) -> tuple[dict[str, gr.Group], dict[tuple[str, str], gr.Slider]]:
-    """The sliders of every preset and of its second copy; only those of `shown` are visible."""
+def _groups(
+    offer: Mapping[str, Preset], shown: Sequence[str]
+) -> tuple[dict[str, gr.Group], dict[tuple[str, str], gr.Slider]]:
+    """The sliders of every parser and of its second copy; only those of `shown` are visible."""
     groups: dict[str, gr.Group] = {}
     sliders: dict[tuple[str, str], gr.Slider] = {}
-    for name in [one + copy for one in OPTIONS for copy in ("", SECOND)]:
-        with gr.Group(visible=name in shown) as groups[name]:
-            sliders |= _sliders(name)
+    for preset in offer.values():
+        ranges = ranges_of(preset)
+        for name in (preset.name, preset.name + SECOND) if ranges else ():
+            with gr.Group(visible=name in shown) as groups[name]:
+                for option in ranges:
+                    sliders[name, option.field] = _slider(name, preset, option)
     return groups, sliders
 
 
-def _sliders(name: str) -> dict[tuple[str, str], gr.Slider]:
-    return {
-        (name, option.field): gr.Slider(
-            option.minimum,
-            option.maximum,
-            value=default_of(name, option),
-            step=option.step,
-            label=f"{title_of(name)}: {option.label[:1].lower()}{option.label[1:]}",
-        )
-        for option in OPTIONS[preset_of(name)]
-    }
+def _slider(name: str, preset: Preset, option: OptionRange) -> gr.Slider:
+    return gr.Slider(
+        option.minimum,
+        option.maximum,
+        value=default_of(preset, option, second=name != preset.name),
+        step=option.step,
+        label=f"{title_of(name)}: {option.label[:1].lower()}{option.label[1:]}",
+    )
 
 
 def _retrieval(settings: Settings) -> tuple[gr.Radio, gr.Slider, gr.Slider]:

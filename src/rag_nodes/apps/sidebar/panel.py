@@ -13,13 +13,14 @@ from rag_nodes.apps.view.html import tag
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from gradio.events import Dependency
 
     from rag_nodes.apps.sidebar.events import LoadingEvents
     from rag_nodes.apps.tabs.compare.tab import CompareTab
+    from rag_nodes.parsers import Preset
     from rag_nodes.settings import Settings
 
 AT_ONCE = 8
@@ -90,12 +91,15 @@ class Sidebar:
         return [self.status, *shown, self.process, self.cancel]
 
 
-def build_sidebar(settings: Settings, example: Path | None) -> Sidebar:
+def build_sidebar(
+    settings: Settings, example: Path | None, offer: Mapping[str, Preset] | None = None
+) -> Sidebar:
     """Build the sidebar inside the blocks that are open; `wire_loading` makes it work.
 
     Args:
         settings: defaults of the controls.
         example: offered to visitors who have no document at hand; None for no offer.
+        offer: what can be compared; None for presets and plug-ins.
     """
     with gr.Sidebar(width=330):
         gr.HTML(_TITLE, apply_default_css=False)
@@ -109,7 +113,7 @@ def build_sidebar(settings: Settings, example: Path | None) -> Sidebar:
         tried = gr.Button("Try the example document", size="md", visible=example is not None)
         panel = gr.HTML(status.idle(), apply_default_css=False, elem_id="rn-status")
         cancel = gr.Button("Cancel", visible=False, size="sm", variant="stop", elem_id="rn-cancel")
-        controls = build_controls(settings)
+        controls = build_controls(settings, offer)
         process = gr.Button(
             "Apply changes", interactive=False, variant="primary", size="md", elem_id="rn-process"
         )

@@ -58,7 +58,7 @@ def build_tabs(
         example: offered to visitors who have no document at hand; None for no offer.
     """
     cuts = AllCuts(sessions)
-    sidebar = build_sidebar(settings, example)
+    sidebar = build_sidebar(settings, example, sessions.offer)
     loading = LoadingEvents(sessions, sidebar.controls, example)
     with gr.Tabs(elem_id="rn-tabs") as tabs:
         with gr.Tab("Compare", id="compare") as comparing:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from rag_nodes.apps.view.html import Html, tag
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.view.html import Html, name_of, tag
 from rag_nodes.apps.view.parts import colour_of
-from rag_nodes.parsers import PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rag_nodes.parsers import Preset
 
 
-def parsers_explained() -> Html:
-    """All presets with their summaries, in the order they are offered."""
+def parsers_explained(offer: Mapping[str, Preset]) -> Html:
+    """All that can be chosen with its summary, in the order it is offered."""
     return tag(
         "dl",
         *(
@@ -17,11 +23,11 @@ def parsers_explained() -> Html:
                 tag(
                     "dt",
                     tag("span", cls=f"rn-swatch {colour_of(name)}", aria_hidden="true"),
-                    preset.title,
+                    name_of(preset.title),
                 ),
-                tag("dd", preset.summary),
+                tag("dd", name_of(preset.summary)),
             )
-            for name, preset in PRESETS.items()
+            for name, preset in offer.items()
         ),
         cls="rn-explained",
     )

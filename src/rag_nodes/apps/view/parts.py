@@ -6,11 +6,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.view.html import Html, join, name_of, tag
-from rag_nodes.parsers import PRESETS
-from rag_nodes.workspace.options import headline_of, is_second, preset_of
+from rag_nodes.parsers.presets import PRESETS, parser_names
+from rag_nodes.workspace.options import is_second, preset_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _COLOURS = 6
 """Colours in the style sheet."""
@@ -18,8 +18,8 @@ _COLOURS = 6
 
 def colour_of(parser: str) -> str:
     """The class that carries the parser's colour, the same everywhere."""
-    names, preset = list(PRESETS), preset_of(parser)
-    position = names.index(preset) if preset in names else len(names)
+    names, preset = parser_names(), preset_of(parser)
+    position = names.index(preset) if preset in names else len(names) + sum(preset.encode())
     position += _COLOURS // 2 if is_second(parser) else 0  # another one than the first copy's
     return f"rn-c{position % _COLOURS + 1}"
 
@@ -30,11 +30,6 @@ def title_of(parser: str) -> str:
     if preset is None:
         return parser
     return f"{preset.title}, second" if is_second(parser) else preset.title
-
-
-def summary_of(configuration: Mapping[str, object]) -> str:
-    """The options a column ran with, in a few words."""
-    return headline_of(configuration)
 
 
 def place(page: int | None, page_end: int | None) -> str | None:

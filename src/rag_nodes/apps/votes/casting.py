@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import gradio as gr
 
 from rag_nodes.apps.sent import number_in
-from rag_nodes.apps.view.parts import summary_of
 from rag_nodes.apps.votes import view
 from rag_nodes.apps.votes.store import Vote, question_of, voter_of
 from rag_nodes.apps.votes.sums import Contender
 from rag_nodes.errors import StoreError
+from rag_nodes.workspace.options import headline_of
 from rag_nodes.workspace.turns import MOST_VOTES
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _contender(one: Column) -> Contender:
     return Contender(
         name=_plain(one.name),
         fingerprint=_plain(str(one.parser["fingerprint"])),
-        settings=_plain(summary_of(one.parser)),
+        settings=_plain(headline_of(one.name, one.parser)),
     )
 
 

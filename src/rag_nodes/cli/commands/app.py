@@ -19,7 +19,7 @@ _SHORTEST = 12
 
 
 @takes("store", "corpus", "budget", "top_k", *MODEL_SETTINGS)
-def app(
+def app(  # noqa: PLR0913 - one per option of the command
     cli: Invocation,
     documents: Annotated[
         list[Path] | None,
@@ -41,6 +41,16 @@ def app(
         bool,
         typer.Option("--local-models", help="Let visitors name model servers in this network."),
     ] = False,
+    parser: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parser",
+            "-p",
+            metavar="MODULE:CLASS(OPTION=VALUE)",
+            help="Splitter of another package that visitors can choose besides the presets, "
+            "repeatable, as 'llama_index.core.node_parser:SentenceSplitter(chunk_size=512)'.",
+        ),
+    ] = None,
     behind_proxy: Annotated[
         str | None,
         typer.Option(
@@ -62,6 +72,7 @@ def app(
         access=access,
         mcp=mcp,
         local_models=local_models,
+        parsers=parser or [],
     )
 
 

@@ -88,6 +88,11 @@ class ForeignNodeParser(SpanNodeParser):
             }
         )
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its splitter can be made anew from its path."""
+        return bool(self.path)
+
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """The chunks that have a place and no chunks below them, in order."""
         pieces = pieces_of(self.splitter, source.text)

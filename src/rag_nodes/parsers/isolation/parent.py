@@ -61,8 +61,8 @@ class IsolatedCutting:
     def cut(self, parser: SpanNodeParser, document: Document, seconds: float) -> list[BaseNode]:
         """The nodes that the parser makes of a document.
 
-        A parser that was given a model as an object cuts in this process: the model, and its key,
-        stay where they are.
+        A parser that was given an object cuts in this process: a model, and its key, stay where
+        they are, and a splitter of another package cannot be written down.
 
         Args:
             parser: any of ours, or of an installed package.
@@ -76,7 +76,7 @@ class IsolatedCutting:
             CancelledError: see `interruptible`; also while it waits for its turn.
             RagNodesError: what the parser raised.
         """
-        if getattr(parser, "embed_model", None) is not None:
+        if not parser.is_plain:
             return parser([document])
         seconds *= max(1.0, len(document.text) / _CHARACTERS)
         name = str(document.metadata.get(FILE_NAME) or document.id_)

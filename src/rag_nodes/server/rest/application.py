@@ -9,6 +9,7 @@ from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
 
 from rag_nodes.server.failures import install_handlers
+from rag_nodes.server.rest.parser_options import naming
 from rag_nodes.server.rest.routes import make_router
 
 if TYPE_CHECKING:
@@ -54,4 +55,5 @@ def make_api(
     )
     install_handlers(api)
     api.include_router(make_router(settings, clients, workers, limits))
+    api.openapi_schema = naming(api.openapi(), tuple(clients.offer))
     return api

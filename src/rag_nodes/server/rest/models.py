@@ -4,87 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import ConfigDict, Field, SecretStr, model_validator
 
+from rag_nodes.parsers import COMPARED
 from rag_nodes.query import Filter, QueryOptions
 from rag_nodes.query.options import STEP_FACTOR
+from rag_nodes.server.rest.parser_options import LARGEST, Body, ParserName, ParserOptions
 from rag_nodes.settings.answer_presets import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
 from rag_nodes.workspace.options import MOST_COLUMNS, MOST_QUESTION, Choice
 
-ParserName = Literal[
-    "fixed",
-    "heading",
-    "token-overlap",
-    "web",
-    "semantic",
-    "recursive",
-    "sentence",
-    "pdf-qa",
-    "sentence-window",
-    "page",
-    "parent-child",
-    "semantic-optimal",
-    "auto",
-]
-"""The presets; a test compares them with the registry."""
 MOST_TEXT = 500_000
 """Characters of a text that is sent to be cut."""
 BUDGET = 1500
 """Tokens of context where a request names no limit."""
-_LARGEST = 100_000
-Size = Annotated[int, Field(ge=1, le=_LARGEST)]
+Size = Annotated[int, Field(ge=1, le=LARGEST)]
 Cutoff = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 Address = Annotated[str, Field(max_length=2000, pattern=r"\S")]
 Name = Annotated[str, Field(max_length=200, pattern=r"\S")]
 
 
-class _Body(BaseModel):
-    """A body whose unknown fields are refused, so that a misspelt one is not ignored."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-
-class ParserOptions(_Body):
-    """Options of a parser that differ from its preset; which ones it has depends on the parser."""
-
-    chunk_size: Size | None = Field(
-        default=None, description="Largest chunk, in the parser's unit."
-    )
-    chunk_overlap: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
-        default=None, description="What neighbours share, at most three quarters of chunk_size."
-    )
-    min_chunk_size: Annotated[int, Field(ge=0, le=_LARGEST)] | None = Field(
-        default=None, description="Smaller chunks are joined with their neighbours, in tokens."
-    )
-    unit: Literal["characters", "tokens", "sentences"] | None = Field(
-        default=None, description="What chunk_size counts, where the parser leaves a choice."
-    )
-    method: Literal["percentile", "optimal"] | None = Field(
-        default=None, description="How the semantic parser finds its boundaries."
-    )
-    breakpoint_percentile: Annotated[float, Field(gt=0, lt=100)] | None = Field(
-        default=None, description="Distance of sentences from which the semantic parser cuts."
-    )
-    max_sentences: Annotated[int, Field(ge=2, le=_LARGEST)] | None = Field(
-        default=None,
-        description="Sentences the semantic parser embeds at most; what follows is cut by size.",
-    )
-    oversize: Literal["keep", "split"] | None = Field(
-        default=None, description="What becomes of a code block larger than chunk_size."
-    )
-    max_block_tokens: Annotated[int, Field(ge=1, le=_LARGEST)] | None = Field(
-        default=None, description="Tokens from which on a code block that is kept is split too."
-    )
-    max_level: Annotated[int, Field(ge=1, le=6)] | None = Field(
-        default=None, description="Deepest heading that starts a section."
-    )
-
-    def chosen(self) -> dict[str, Any]:
-        """Those that were given."""
-        return self.model_dump(exclude_none=True)
-
-
-class ModelChoice(_Body):
+class ModelChoice(Body):
     """Models of your own instead of the server's; both key and address stay in your session."""
 
     api_key: SecretStr | None = Field(
@@ -104,7 +43,7 @@ class ModelChoice(_Body):
     )
 
 
-class SearchFilter(_Body):
+class SearchFilter(Body):
     """Conditions a chunk must meet, all of them."""
 
     file_name: Name | None = Field(default=None, description="Name of its file, whole.")
@@ -123,13 +62,13 @@ class SearchFilter(_Body):
         """The same as the library's filter."""
         pages = None
         if self.first_page is not None or self.last_page is not None:
-            pages = (self.first_page or 1, self.last_page or _LARGEST)
+            pages = (self.first_page or 1, self.last_page or LARGEST)
         return Filter(
             file_name=self.file_name, pages=pages, heading=self.heading, source=self.source
         )
 
 
-class Question(_Body):
+class Question(Body):
     """What every question has."""
 
     step_factor: ClassVar[float | None] = None
@@ -239,9 +178,7 @@ class CompareBody(Question):
     parsers: Annotated[
         list[ParserName],
         Field(min_length=1, max_length=MOST_COLUMNS, json_schema_extra={"uniqueItems": True}),
-    ] = Field(
-        default=["fixed", "heading", "token-overlap", "semantic"], description="In this order."
-    )
+    ] = Field(default=list(COMPARED), description="In this order.")
     options: dict[ParserName, ParserOptions] = Field(
         default_factory=dict, description="By parser; those of the presets where missing."
     )
@@ -257,7 +194,7 @@ class CompareBody(Question):
         return self._choice({name: self.options.get(name) for name in self.parsers})
 
 
-class ChunkBody(_Body):
+class ChunkBody(Body):
     """A text or an uploaded document, and how to cut it."""
 
     model_config = ConfigDict(

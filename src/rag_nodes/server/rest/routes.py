@@ -14,7 +14,6 @@ from starlette.responses import Response
 
 from rag_nodes.metadata import display_name
 from rag_nodes.models import choose_models
-from rag_nodes.parsers import PRESETS
 from rag_nodes.server.clients import Clients, Received, facts_of, text_document
 from rag_nodes.server.failures import ApiError, halves, too_large
 from rag_nodes.server.gate.leaving import ended_by_leaving
@@ -152,7 +151,9 @@ class _Api:
         """Show how a parser cuts a text or an uploaded document; nothing is stored."""
         caller, document = self._caller(request, x_session), self._document(body, x_session)
         async with ended_by_leaving(request):
-            nodes = await self._workers.run(caller, cut, document, body.choice())
+            nodes = await self._workers.run(
+                caller, cut, document, body.choice(), self._clients.offer
+            )
         shown = enumerate(nodes[body.first : body.first + body.limit], body.first)
         return Chunks(total=len(nodes), chunks=[Chunk.of(node, index) for index, node in shown])
 
@@ -187,7 +188,7 @@ class _Api:
             models=models.describe(),
             parsers=[
                 ParserReply(name=one.name, title=one.title, summary=one.summary)
-                for one in PRESETS.values()
+                for one in self._clients.offer.values()
             ],
             documents=documents,
         )

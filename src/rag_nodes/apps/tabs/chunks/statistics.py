@@ -6,8 +6,9 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.view.html import Html, join, tag
-from rag_nodes.apps.view.parts import colour_of, count, notice, percent, summary_of
+from rag_nodes.apps.view.parts import colour_of, count, notice, percent
 from rag_nodes.apps.view.plots import histogram
+from rag_nodes.workspace.options import headline_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +41,7 @@ def statistics(
         *(tag("p", f"{name}: {words}", cls="rn-config", dir="auto") for name, words in said),
         tag("div", _table(sizes, tally), histogram(sizes, "tokens", colour_of(strategy)),
             cls="rn-overview"),
-        tag("p", summary_of(configuration), cls="rn-config"),
+        tag("p", headline_of(strategy, configuration), cls="rn-config"),
         cls="rn-statistics",
     )  # fmt: skip
 

@@ -21,12 +21,12 @@ from rag_nodes.apps.view.parts import (
     path_of,
     place,
     seconds,
-    summary_of,
     title_of,
 )
 from rag_nodes.models.prices import dollars
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.query.marks import marks_of
+from rag_nodes.workspace.options import headline_of
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Column
@@ -137,7 +137,7 @@ def _header(one: Column, shown: Shown) -> Html:
     return tag(
         "header",
         tag("h3", letter, title_of(one.name)),
-        tag("p", summary_of(one.parser), cls="rn-config"),
+        tag("p", headline_of(one.name, one.parser), cls="rn-config"),
         tag("p", " · ".join(part for part in stored if part), cls="rn-config"),
         notice("warning", statistics.error) if statistics.error else None,
     )
