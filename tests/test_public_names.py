@@ -64,8 +64,12 @@ def test_the_version_is_that_of_the_installed_package() -> None:
 
 
 def test_every_module_is_an_attribute_without_being_imported_first() -> None:
-    code = "import rag_nodes; assert rag_nodes.parsers.get_parser; rag_nodes.errors.RagNodesError"
+    code = "import rag_nodes; rag_nodes.errors.RagNodesError; rag_nodes.parsers.SpanNodeParser"
     assert loaded_after(code) == {"llama_index", "numpy"}
+
+
+def test_the_list_of_parsers_costs_no_import_until_one_is_made() -> None:
+    assert loaded_after("from rag_nodes.parsers import PRESETS, get_parser; list(PRESETS)") == set()
 
 
 @pytest.mark.parametrize("name", ["no_such_name", "_private", "__wrapped__", "a b"])
