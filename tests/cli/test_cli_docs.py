@@ -16,7 +16,7 @@ from rag_nodes.cli.commands import docs as docs_command
 from rag_nodes.cli.commands.docs import FORMAT_NAMES, MEASURE_NAMES
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.render.progress import LineProgress, docs_words
-from rag_nodes.documentation import FORMATS, MEASURES, Step
+from rag_nodes.documentation import FORMATS, MEASURES, DocsStep
 from rag_nodes.models import pacing
 from rag_nodes.models.openai import client
 
@@ -286,8 +286,8 @@ def test_lines_come_at_the_start_of_a_stage_and_every_few_seconds() -> None:
     show = LineProgress(lines.append, docs_words, clock=lambda: now[0])
     for second in range(7):
         now[0] = float(second)
-        show(Step("pages", f"{SITE}/{second}", second + 1))
-        show(Step("summaries", "tea-1", second + 1, len(PAGES)))
+        show(DocsStep("pages", f"{SITE}/{second}", second + 1))
+        show(DocsStep("summaries", "tea-1", second + 1, len(PAGES)))
     assert lines == [
         f"pages: 1, {SITE}/0",
         "summaries: 1/4, tea-1",

@@ -12,7 +12,7 @@ from crawls import GUIDE, LONG, PAGES, SHORT, SITE, page, write_crawl
 from openai_server import FAILING, Fault, OpenAIServer
 
 from rag_nodes import documentation
-from rag_nodes.documentation import Gate, Options, Step, pages, statistics, workflow
+from rag_nodes.documentation import DocsOptions, DocsStep, Threshold, pages, statistics, workflow
 from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
@@ -54,14 +54,14 @@ def chunks(output: Path) -> list[dict[str, Any]]:
 
 
 def test_a_crawl_becomes_chunks_that_hold_all_of_it(crawl: Path, output: Path) -> None:
-    documentation.run(crawl, output, Options(**SMALL))
+    documentation.run(crawl, output, DocsOptions(**SMALL))
     for name, text in (("guide", GUIDE), ("long", LONG), ("short", SHORT)):
         own = [row["content"] for row in chunks(output) if row["source_url"] == f"{SITE}/{name}"]
         assert re.sub(r"\s", "", "".join(own)) == re.sub(r"\s", "", text)
 
 
 def test_the_statistics_are_those_of_an_independent_count(crawl: Path, output: Path) -> None:
-    report = documentation.run(crawl, output, Options(**SMALL))
+    report = documentation.run(crawl, output, DocsOptions(**SMALL))
     rows = chunks(output)
     tokens = [count_tokens(row["content"]) for row in rows]
     figures = report.statistics
@@ -96,7 +96,7 @@ def test_two_workers_write_what_one_writes(tmp_path: Path, output: Path) -> None
     crawl = write_crawl(tmp_path / "crawl.json", bad)
     reports, outputs = [], []
     for workers in (1, 2):
-        report = documentation.run(crawl, output, Options(workers=workers, **SMALL))
+        report = documentation.run(crawl, output, DocsOptions(workers=workers, **SMALL))
         reports.append({**report.as_dict(), "seconds": 0})
         outputs.append(output.read_bytes())
     assert outputs[0] == outputs[1]
@@ -141,7 +141,7 @@ def test_chunks_that_repeat_are_named_with_the_first(tmp_path: Path, output: Pat
 
 
 def test_repeated_pages_are_cut_where_that_is_asked_for(crawl: Path, output: Path) -> None:
-    report = documentation.run(crawl, output, Options(keep_duplicates=True))
+    report = documentation.run(crawl, output, DocsOptions(keep_duplicates=True))
     assert report.statistics.pages == 4
     assert report.statistics.findings["duplicate"] == 1
 
@@ -150,29 +150,31 @@ def test_more_findings_than_memory_should_hold_are_only_counted(
     crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statistics, "MOST_FINDINGS", 2)
-    report = documentation.run(crawl, output, Options(max_tokens=64, min_tokens=60))
+    report = documentation.run(crawl, output, DocsOptions(max_tokens=64, min_tokens=60))
     assert len(report.findings) == 2
     assert sum(report.statistics.findings.values()) > 2
 
 
 def test_summaries_can_be_left_out(crawl: Path, output: Path) -> None:
-    report = documentation.run(crawl, output, Options(summaries=False))
+    report = documentation.run(crawl, output, DocsOptions(summaries=False))
     assert report.model is None
     assert report.statistics.summaries == {}
     assert {row["summary"] for row in chunks(output)} == {None}
 
 
 def test_thresholds_are_reported_and_the_output_is_written(crawl: Path, output: Path) -> None:
-    gates = (Gate("coverage", 100), Gate("too-small", 0))
-    report = documentation.run(crawl, output, Options(fail_on=gates, max_tokens=64, min_tokens=60))
+    thresholds = (Threshold("coverage", 100), Threshold("too-small", 0))
+    report = documentation.run(
+        crawl, output, DocsOptions(fail_on=thresholds, max_tokens=64, min_tokens=60)
+    )
     assert len(report.crossed) == 1
     assert report.crossed[0].startswith("too-small: ")
     assert chunks(output)
 
 
 def test_every_page_and_every_summary_is_a_step(crawl: Path, output: Path) -> None:
-    steps: list[Step] = []
-    report = documentation.run(crawl, output, Options(**SMALL), progress=steps.append)
+    steps: list[DocsStep] = []
+    report = documentation.run(crawl, output, DocsOptions(**SMALL), progress=steps.append)
     done = {stage: [s.done for s in steps if s.stage == stage] for stage in ("pages", "summaries")}
     assert done["pages"] == [1, 2, 3]
     assert done["summaries"] == list(range(1, report.statistics.chunks + 1))
@@ -234,7 +236,7 @@ def test_a_reader_that_dies_is_a_crawl_that_cannot_be_read(
 
 
 def test_pages_crawled_twice_are_kept_where_that_is_asked_for(crawl: Path, output: Path) -> None:
-    report = documentation.run(crawl, output, Options(keep_duplicates=True))
+    report = documentation.run(crawl, output, DocsOptions(keep_duplicates=True))
     assert (report.statistics.pages, report.repeated) == (4, ())
 
 
@@ -306,7 +308,7 @@ def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) ->
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=str(next(iter(options)))):
-        Options(**options)
+        DocsOptions(**options)
 
 
 def test_a_dead_worker_is_said_to_be_one(
@@ -320,7 +322,7 @@ def test_a_dead_worker_is_said_to_be_one(
 
     monkeypatch.setattr(pages, "_in_order", die)
     with pytest.raises(RagNodesError, match="fewer --workers"):
-        documentation.run(crawl, output, Options(workers=2))
+        documentation.run(crawl, output, DocsOptions(workers=2))
     assert not output.exists()
 
 
@@ -336,7 +338,7 @@ def test_large_crawls_use_all_cores_unless_told_otherwise(
     monkeypatch.setattr(workflow, "cut_pages", cut)
     monkeypatch.setattr(workflow.os, "cpu_count", lambda: 5)
     documentation.run(crawl, output)
-    documentation.run(crawl, output, Options(workers=3))
+    documentation.run(crawl, output, DocsOptions(workers=3))
     monkeypatch.setattr(workflow, "WORTH_WORKERS", 1)
     documentation.run(crawl, output)
     assert used == [1, 3, 5]
@@ -361,14 +363,14 @@ def test_failed_summaries_keep_the_journal_and_resume_asks_only_for_them(
     openai_server.fail(Fault(), times=2)
     openai_server.fail(FAILING, times=2)
     options: dict[str, Any] = {**SMALL, "concurrency": 1}
-    first = documentation.run(crawl, output, Options(**options), llm=llm)
+    first = documentation.run(crawl, output, DocsOptions(**options), llm=llm)
     assert first.statistics.summaries["failed"] == 2
     assert first.journal == f"{output}.summaries.jsonl"
     assert sum(row["metadata"].get("summary_error") is not None for row in chunks(output)) == 2
     before = len(asked(openai_server))
     with pytest.raises(ConfigurationError, match="--resume"):
-        documentation.run(crawl, output, Options(**options), llm=llm)
-    second = documentation.run(crawl, output, Options(resume=True, **options), llm=llm)
+        documentation.run(crawl, output, DocsOptions(**options), llm=llm)
+    second = documentation.run(crawl, output, DocsOptions(resume=True, **options), llm=llm)
     assert len(asked(openai_server)) == before + 2
     assert second.reused == second.statistics.chunks - 2
     assert second.journal is None
@@ -397,7 +399,7 @@ def test_a_killed_run_resumes_without_paying_twice(
         "from rag_nodes import documentation\n"
         "from rag_nodes.models.openai.llm import OpenAIServerLLM\n"
         "llm = OpenAIServerLLM(model='tea-1', api_base=sys.argv[3])\n"
-        f"options = documentation.Options(**{options})\n"
+        f"options = documentation.DocsOptions(**{options})\n"
         "documentation.run(sys.argv[1], sys.argv[2], options, llm=llm)\n"
     )
     with Holding() as server:
@@ -414,11 +416,11 @@ def test_a_killed_run_resumes_without_paying_twice(
         server.reset()
 
         llm = OpenAIServerLLM(model="tea-1", api_base=server.base)
-        report = documentation.run(crawl, output, Options(resume=True, **options), llm=llm)
+        report = documentation.run(crawl, output, DocsOptions(resume=True, **options), llm=llm)
         assert report.reused == 4
         assert len(asked(server)) == report.statistics.chunks - 4
         assert not set(asked(server)) & set(paid)
         resumed = output.read_bytes()
 
-        documentation.run(crawl, output, Options(**options), llm=llm)
+        documentation.run(crawl, output, DocsOptions(**options), llm=llm)
         assert output.read_bytes() == resumed

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Columns:
+class ColumnEngines:
     """Several parsers over one corpus in one store, each with a collection and an engine.
 
     For arguments and errors see `Comparison`.

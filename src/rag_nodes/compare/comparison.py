@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from rag_nodes.compare.columns import Columns
+from rag_nodes.compare.columns import ColumnEngines
 from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
 
 
-class Comparison(Columns):
+class Comparison(ColumnEngines):
     """Several parsers over one corpus in one store, ready for any number of questions.
 
     Each parser has its own collection, so nothing mixes; each question is embedded once; all

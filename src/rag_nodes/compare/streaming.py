@@ -16,7 +16,7 @@ from rag_nodes.query.events import Cancelled, Delta, Event, Failed, Finished, La
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from rag_nodes.compare.columns import Columns
+    from rag_nodes.compare.columns import ColumnEngines
     from rag_nodes.compare.report import Column, ComparisonReport
     from rag_nodes.query import RagNodesQueryEngine
     from rag_nodes.query.question_vectors import QuestionVector
@@ -40,7 +40,7 @@ class ComparisonStream:
 
     def __init__(
         self,
-        compared: Columns,
+        compared: ColumnEngines,
         question: str,
         document_ids: Sequence[str] | None,
         *,

@@ -6,27 +6,27 @@ chunks, `FORMATS` turns nodes into the objects other programs expect.
 
 from __future__ import annotations
 
-from rag_nodes.documentation.export import FORMATS, Format
-from rag_nodes.documentation.gates import MEASURES, Gate, parse_gates
-from rag_nodes.documentation.report import DocsReport, Options, Repeated, Step
+from rag_nodes.documentation.export import FORMATS, ChunkFormat
+from rag_nodes.documentation.report import DocsOptions, DocsReport, DocsStep, Repeated
 from rag_nodes.documentation.statistics import Statistics
-from rag_nodes.documentation.validate import Finding, PageCheck, check_page
+from rag_nodes.documentation.thresholds import MEASURES, Threshold, parse_thresholds
+from rag_nodes.documentation.validate import PageCheck, PageFinding, check_page
 from rag_nodes.documentation.workflow import run, validate_input
 
 __all__ = [
     "FORMATS",
     "MEASURES",
+    "ChunkFormat",
+    "DocsOptions",
     "DocsReport",
-    "Finding",
-    "Format",
-    "Gate",
-    "Options",
+    "DocsStep",
     "PageCheck",
+    "PageFinding",
     "Repeated",
     "Statistics",
-    "Step",
+    "Threshold",
     "check_page",
-    "parse_gates",
+    "parse_thresholds",
     "run",
     "validate_input",
 ]

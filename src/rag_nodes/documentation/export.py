@@ -27,7 +27,7 @@ class Rows(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ChunkFormat:
     """A shape of the output.
 
     Attributes:
@@ -164,12 +164,12 @@ def flat_rows(
         }
 
 
-FORMATS: dict[str, Format] = {
-    "documentation": Format("content, headers, token_count, summary", documentation_rows),
-    "links": Format("chunk_link, chunk_heading, text, summary", link_rows),
-    "tokens": Format("text, tokens, chunk_index, offsets", token_rows),
-    "web": Format("section, hierarchy, position, overlaps", web_rows),
-    "jsonl": Format("every fact, one chunk per line", flat_rows, is_lines=True),
+FORMATS: dict[str, ChunkFormat] = {
+    "documentation": ChunkFormat("content, headers, token_count, summary", documentation_rows),
+    "links": ChunkFormat("chunk_link, chunk_heading, text, summary", link_rows),
+    "tokens": ChunkFormat("text, tokens, chunk_index, offsets", token_rows),
+    "web": ChunkFormat("section, hierarchy, position, overlaps", web_rows),
+    "jsonl": ChunkFormat("every fact, one chunk per line", flat_rows, is_lines=True),
 }
 """The shapes by name."""
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.documentation.gates import Gate
     from rag_nodes.documentation.statistics import Statistics
-    from rag_nodes.documentation.validate import Finding
+    from rag_nodes.documentation.thresholds import Threshold
+    from rag_nodes.documentation.validate import PageFinding
 
 _LEAST = {"summary_tokens": 16, "concurrency": 1, "requests_per_minute": 1, "workers": 1}
 """Of options that are numbers; the parser checks its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DocsStep:
     """One step of a running workflow, for progress bars (S1-35).
 
     Attributes:
@@ -34,7 +34,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class DocsOptions:
     """How a crawl becomes chunks.
 
     Attributes:
@@ -65,7 +65,7 @@ class Options:
     resume: bool = False
     format: str = "documentation"
     workers: int | None = None
-    fail_on: tuple[Gate, ...] = ()
+    fail_on: tuple[Threshold, ...] = ()
     keep_duplicates: bool = False
 
     def __post_init__(self) -> None:
@@ -119,7 +119,7 @@ class DocsReport:
     model: str | None
     reused: int
     statistics: Statistics
-    findings: tuple[Finding, ...]
+    findings: tuple[PageFinding, ...]
     failed_pages: tuple[str, ...]
     repeated: tuple[Repeated, ...]
     crossed: tuple[str, ...]

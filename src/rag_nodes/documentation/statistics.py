@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from rag_nodes import metadata as keys
-from rag_nodes.documentation.validate import LEVELS, Finding, text_digest
+from rag_nodes.documentation.validate import LEVELS, PageFinding, text_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -84,12 +84,12 @@ class Statistics:
         return asdict(self) | named | {"tokens_mean": round(self.tokens_mean, 2)}
 
 
-class Tally:
+class RunningStatistics:
     """Adds pages to the statistics and finds chunks that repeat; holds two short ids per chunk."""
 
     def __init__(self) -> None:
         self.statistics = Statistics()
-        self.findings: list[Finding] = []
+        self.findings: list[PageFinding] = []
         self._kinds: Counter[str] = Counter()
         self._summaries: Counter[str] = Counter()
         self._visible = 0
@@ -138,16 +138,16 @@ class Tally:
                 self._summaries[outcome] += 1
         figures.summaries = dict(self._summaries)
 
-    def _repeats(self, page: str, nodes: Sequence[TextNode]) -> Iterable[Finding]:
+    def _repeats(self, page: str, nodes: Sequence[TextNode]) -> Iterable[PageFinding]:
         """Chunks whose text an earlier chunk of any page had."""
         for node in nodes:
             own = UUID(node.node_id).int
             first = self._first.setdefault(text_digest(node.text), own)
             if first != own:
                 detail = f"same text as chunk {UUID(int=first)}"
-                yield Finding("duplicate", page, node.node_id, detail)
+                yield PageFinding("duplicate", page, node.node_id, detail)
 
-    def _note(self, findings: Sequence[Finding]) -> None:
+    def _note(self, findings: Sequence[PageFinding]) -> None:
         self._kinds.update(finding.kind for finding in findings)
         self.statistics.findings = dict(self._kinds)
         self.findings += findings[: MOST_FINDINGS - len(self.findings)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document, TextNode
 
-Kind = Literal[
+FindingKind = Literal[
     "lost-heading",
     "split-code",
     "lost-text",
@@ -36,7 +36,7 @@ _LONGEST_QUOTE = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PageFinding:
     """Something to look at.
 
     Attributes:
@@ -46,7 +46,7 @@ class Finding:
         detail: the facts, in words.
     """
 
-    kind: Kind
+    kind: FindingKind
     page: str
     chunk_id: str | None
     detail: str
@@ -77,7 +77,7 @@ class PageCheck:
     headings: tuple[int, ...]
     kept: tuple[int, ...]
     code_blocks: int
-    findings: tuple[Finding, ...]
+    findings: tuple[PageFinding, ...]
 
 
 def check_page(
@@ -138,15 +138,15 @@ class _Check:
             findings=tuple(self.findings),
         )
 
-    def _misplaced(self) -> Iterator[Finding]:
+    def _misplaced(self) -> Iterator[PageFinding]:
         """Chunks that are not the text at their offsets: nothing else can be said of them."""
         for node in self.nodes:
             start, end = node.start_char_idx, node.end_char_idx
             if start is None or end is None or self.text[start:end] != node.text:
                 detail = f"its text is not that at {start} to {end} of the page"
-                yield Finding("misplaced", self.page, node.node_id, detail)
+                yield PageFinding("misplaced", self.page, node.node_id, detail)
 
-    def _disordered(self) -> Iterator[Finding]:
+    def _disordered(self) -> Iterator[PageFinding]:
         """Chunks that repeat the one before them, or stand where they do not belong."""
         for before, node in pairwise(self.nodes):
             former, span = _span(before), _span(node)
@@ -155,27 +155,27 @@ class _Check:
             behind = before.metadata.get(keys.CHUNK_INDEX, -1)
             if span == former:
                 detail = f"{place}, as the chunk before it"
-                yield Finding("duplicate", self.page, node.node_id, detail)
+                yield PageFinding("duplicate", self.page, node.node_id, detail)
             elif span[0] <= former[0] or span[1] <= former[1]:
                 detail = f"{place}, after a chunk that starts or ends further on"
-                yield Finding("misplaced", self.page, node.node_id, detail)
+                yield PageFinding("misplaced", self.page, node.node_id, detail)
             elif number <= behind:
                 detail = f"is number {number}, after number {behind}"
-                yield Finding("misplaced", self.page, node.node_id, detail)
+                yield PageFinding("misplaced", self.page, node.node_id, detail)
 
-    def _sizes(self, min_tokens: int, max_tokens: int) -> Iterator[Finding]:
+    def _sizes(self, min_tokens: int, max_tokens: int) -> Iterator[PageFinding]:
         for node, tokens in zip(self.nodes, self.tokens, strict=True):
             stated = node.metadata.get(keys.TOKEN_COUNT)
             if stated != tokens:
                 detail = f"says {stated} tokens, has {tokens}"
-                yield Finding("wrong-tokens", self.page, node.node_id, detail)
+                yield PageFinding("wrong-tokens", self.page, node.node_id, detail)
             if tokens > max_tokens:
                 why = ", code kept whole" if node.metadata.get(keys.OVERSIZED) else ""
                 detail = f"{tokens:,} tokens, over {max_tokens:,}{why}"
-                yield Finding("too-large", self.page, node.node_id, detail)
+                yield PageFinding("too-large", self.page, node.node_id, detail)
             elif tokens < min_tokens and not node.metadata.get(keys.WHOLE_DOCUMENT):
                 detail = f"{tokens:,} tokens, under {min_tokens:,}"
-                yield Finding("too-small", self.page, node.node_id, detail)
+                yield PageFinding("too-small", self.page, node.node_id, detail)
 
     def _coverage(self) -> tuple[int, int]:
         """Visible characters that are in a chunk, and all visible characters."""
@@ -212,8 +212,8 @@ class _Check:
         position = bisect_right(self.starts, start) - 1
         return position >= 0 and self.spans[position][1] >= end
 
-    def _find(self, kind: Kind, detail: str) -> None:
-        self.findings.append(Finding(kind, self.page, None, detail))
+    def _find(self, kind: FindingKind, detail: str) -> None:
+        self.findings.append(PageFinding(kind, self.page, None, detail))
 
     def _quote(self, start: int, end: int) -> str:
         words = " ".join(self.text[start:end][: 4 * _LONGEST_QUOTE].split())

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from rag_nodes import metadata as keys
 from rag_nodes.documentation.export import FORMATS
 from rag_nodes.documentation.pages import CutPage, PageCutter, cut_pages
-from rag_nodes.documentation.report import DocsReport, Options, Repeated, Step
-from rag_nodes.documentation.statistics import Tally
+from rag_nodes.documentation.report import DocsOptions, DocsReport, DocsStep, Repeated
+from rag_nodes.documentation.statistics import RunningStatistics
 from rag_nodes.documentation.writer import AtomicFile, RowWriter
 from rag_nodes.errors import (
     ConfigurationError,
@@ -48,12 +48,12 @@ _log = logging.getLogger(__name__)
 def run(
     crawl: str | Path,
     output: str | Path,
-    options: Options | None = None,
+    options: DocsOptions | None = None,
     *,
     llm: LLM | None = None,
     window: RequestWindow | None = None,
     limits: Limits | None = None,
-    progress: Callable[[Step], None] | None = None,
+    progress: Callable[[DocsStep], None] | None = None,
 ) -> DocsReport:
     """Read a Firecrawl crawl, cut every page at its headings, check, summarise and write it.
 
@@ -86,7 +86,7 @@ def run(
         MissingExtraError: ijson is not installed.
     """
     started = time.perf_counter()
-    work = _Work(Path(crawl), Path(output), options or Options(), progress or _nothing, window)
+    work = _Work(Path(crawl), Path(output), options or DocsOptions(), progress or _nothing, window)
     _check_places(work)
     with ExitStack() as opened:
         summarise = _summariser(work, llm, opened) if work.options.summaries else None
@@ -132,10 +132,10 @@ class _Work:
 
     crawl: Path
     output: Path
-    options: Options
-    progress: Callable[[Step], None]
+    options: DocsOptions
+    progress: Callable[[DocsStep], None]
     window: RequestWindow | None = None
-    tally: Tally = field(default_factory=Tally)
+    tally: RunningStatistics = field(default_factory=RunningStatistics)
     failed: list[str] = field(default_factory=list)
     repeated: list[Repeated] = field(default_factory=list)
     pages: int = 0
@@ -147,7 +147,7 @@ class _Work:
         return self.output.with_name(f"{self.output.name}.{ending}")
 
 
-def _nothing(_step: Step) -> None:
+def _nothing(_step: DocsStep) -> None:
     """Nobody watches."""
 
 
@@ -183,7 +183,7 @@ def _summariser(work: _Work, llm: LLM | None, opened: ExitStack) -> SectionSumma
 
     def done() -> None:
         work.summaries += 1
-        work.progress(Step("summaries", name, work.summaries, work.chunks))
+        work.progress(DocsStep("summaries", name, work.summaries, work.chunks))
 
     summary = SectionSummary(
         llm=llm,
@@ -223,14 +223,14 @@ def _cut(work: _Work, limits: Limits) -> Generator[CutPage]:
             _log.warning("page failed: %s", page)
             work.failed.append(str(page))
             work.tally.add_failure()
-            work.progress(Step("pages", "failed", work.pages))
+            work.progress(DocsStep("pages", "failed", work.pages))
             continue
         url = str(page.document.metadata[keys.SOURCE])
         if also_at := page.document.metadata.get(keys.ALSO_AT):
             work.repeated.append(Repeated(url, tuple(also_at)))
         work.chunks += len(page.nodes)
         _log.info("%s: %d chunks", url, len(page.nodes))
-        work.progress(Step("pages", url, work.pages))
+        work.progress(DocsStep("pages", url, work.pages))
         yield page
 
 
@@ -269,7 +269,7 @@ def _report(work: _Work, summarise: SectionSummary | None, seconds: float) -> Do
     journal = summarise.journal if summarise else None
     if journal and not statistics.summaries.get("failed"):
         journal.path.unlink()
-    crossed = (gate.crossed(statistics) for gate in work.options.fail_on)
+    crossed = (one.crossed(statistics) for one in work.options.fail_on)
     return DocsReport(
         input=str(work.crawl),
         output=str(work.output),

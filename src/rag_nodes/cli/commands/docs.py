@@ -13,7 +13,7 @@ from rag_nodes.cli.render.progress import DOCS_BARS, docs_words, shown_progress
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-    from rag_nodes.documentation import Options
+    from rag_nodes.documentation import DocsOptions
     from rag_nodes.models.pacing import RequestWindow
     from rag_nodes.settings import Settings
 
@@ -107,12 +107,12 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
     """
     settings = cli.settings()
     with cli.activity("Loading the workflow"):
-        from rag_nodes.documentation import Options, parse_gates, run
+        from rag_nodes.documentation import DocsOptions, parse_thresholds, run
         from rag_nodes.models.pacing import RequestWindow
         from rag_nodes.readers import Limits
 
         limits = Limits(**settings.reading())
-        options = Options(
+        options = DocsOptions(
             max_tokens=max_tokens,
             min_tokens=min_tokens,
             summaries=summaries,
@@ -123,7 +123,7 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
             resume=resume,
             format=output_format,
             workers=workers,
-            fail_on=parse_gates(fail_on),
+            fail_on=parse_thresholds(fail_on),
             keep_duplicates=keep_duplicates,
         )
         window = RequestWindow(requests_per_minute) if requests_per_minute else None
@@ -144,7 +144,7 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
 
 
 def _llm(
-    cli: Invocation, settings: "Settings", options: "Options", window: "RequestWindow | None"
+    cli: Invocation, settings: "Settings", options: "DocsOptions", window: "RequestWindow | None"
 ) -> "LLM | None":
     """The model that summarises, tried out with requests that `window` counts, or None."""
     from rag_nodes.models import check_models, choose_models

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.documentation import Step
+    from rag_nodes.documentation import DocsStep
     from rag_nodes.pipeline import Progress
 
 LINE_EVERY = 5.0
@@ -29,7 +29,7 @@ _DOING = {"read": "reading", "parse": "cutting", "embed": "embedding", "store": 
 _NAME_WIDTH = 36
 _URL_WIDTH = 48
 
-Running = TypeVar("Running", "Progress", "Step")
+Running = TypeVar("Running", "Progress", "DocsStep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def ingest_words(step: Progress) -> StepWords:
     return StepWords(step.name, f"{doing} {amount} chunks", line, last and step.stage == "store")
 
 
-def docs_words(step: Step) -> StepWords:
+def docs_words(step: DocsStep) -> StepWords:
     """A step of the documentation workflow; its bars are `DOCS_BARS`."""
     amount, name = _amount(step), ending(step.name, _URL_WIDTH)
     return StepWords(step.stage, f"{amount} {name}", f"{step.stage}: {amount}, {name}")
@@ -150,5 +150,5 @@ def _opened(cli: Invocation) -> Bars:
     )
 
 
-def _amount(step: Progress | Step) -> str:
+def _amount(step: Progress | DocsStep) -> str:
     return f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"

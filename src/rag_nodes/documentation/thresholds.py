@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class _Measure:
-    """A figure that can be gated.
+class _Figure:
+    """A figure with a threshold.
 
     Attributes:
         meaning: for help texts.
         of: the figure.
-        default: the threshold of a gate without a number.
+        default: the threshold where no number is given.
         least: True where the figure must reach the threshold, False where it must not exceed it.
     """
 
@@ -34,25 +34,23 @@ def _found(*kinds: str) -> Callable[[Statistics], float]:
     return lambda statistics: sum(statistics.findings.get(kind, 0) for kind in kinds)
 
 
-MEASURES: dict[str, _Measure] = {
-    "lost-headings": _Measure("headings no chunk has whole", lambda s: s.headings_lost),
-    "split-code": _Measure("blocks of code cut apart", _found("split-code")),
-    "coverage": _Measure(
-        "percent of visible text in chunks", lambda s: s.coverage, 100, least=True
-    ),
-    "tokens": _Measure("token counts that do not add up", _found("wrong-tokens", "misplaced")),
-    "duplicates": _Measure("chunks whose text came before", _found("duplicate")),
-    "outside-range": _Measure("chunks over or under the limits", _found("too-large", "too-small")),
-    "too-large": _Measure("chunks over --max-tokens", _found("too-large")),
-    "too-small": _Measure("chunks under --min-tokens", _found("too-small")),
-    "failed-pages": _Measure("pages that gave no chunks", lambda s: s.pages_failed),
-    "failed-summaries": _Measure("chunks without", lambda s: s.summaries.get("failed", 0)),
+MEASURES: dict[str, _Figure] = {
+    "lost-headings": _Figure("headings no chunk has whole", lambda s: s.headings_lost),
+    "split-code": _Figure("blocks of code cut apart", _found("split-code")),
+    "coverage": _Figure("percent of visible text in chunks", lambda s: s.coverage, 100, least=True),
+    "tokens": _Figure("token counts that do not add up", _found("wrong-tokens", "misplaced")),
+    "duplicates": _Figure("chunks whose text came before", _found("duplicate")),
+    "outside-range": _Figure("chunks over or under the limits", _found("too-large", "too-small")),
+    "too-large": _Figure("chunks over --max-tokens", _found("too-large")),
+    "too-small": _Figure("chunks under --min-tokens", _found("too-small")),
+    "failed-pages": _Figure("pages that gave no chunks", lambda s: s.pages_failed),
+    "failed-summaries": _Figure("chunks without", lambda s: s.summaries.get("failed", 0)),
 }
 """What `--fail-on` can name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class Threshold:
     """One threshold.
 
     Attributes:
@@ -75,23 +73,23 @@ class Gate:
         return None
 
 
-def parse_gates(text: str) -> tuple[Gate, ...]:
-    """The gates of `NAME[=NUMBER],...`; without a number, nothing may be wrong at all.
+def parse_thresholds(text: str) -> tuple[Threshold, ...]:
+    """The thresholds of `NAME[=NUMBER],...`; without a number, nothing may be wrong at all.
 
     Raises:
         ConfigurationError: a name is unknown, or what follows `=` is no number.
     """
-    return tuple(_gate(part.strip()) for part in text.split(",") if part.strip())
+    return tuple(_threshold(part.strip()) for part in text.split(",") if part.strip())
 
 
-def _gate(text: str) -> Gate:
+def _threshold(text: str) -> Threshold:
     name, equals, number = (part.strip() for part in text.partition("="))
     if name not in MEASURES:
         raise ConfigurationError(
             f"--fail-on: {name!r} is no measure; choose from: {', '.join(MEASURES)}"
         )
     if not equals:
-        return Gate(name, MEASURES[name].default)
+        return Threshold(name, MEASURES[name].default)
     try:
         threshold = float(number)
     except ValueError:
@@ -100,4 +98,4 @@ def _gate(text: str) -> Gate:
         raise ConfigurationError(
             f"--fail-on: {text!r}: a number from 0 up is needed, for example {name}=5"
         )
-    return Gate(name, threshold)
+    return Threshold(name, threshold)

@@ -2,35 +2,35 @@ from __future__ import annotations
 
 import pytest
 
-from rag_nodes.documentation import MEASURES, Gate, Statistics, parse_gates
+from rag_nodes.documentation import MEASURES, Statistics, Threshold, parse_thresholds
 from rag_nodes.errors import ConfigurationError
 
 
-def test_gates_are_named_with_or_without_a_number() -> None:
-    assert parse_gates("lost-headings, coverage=99.9 ,duplicates=3") == (
-        Gate("lost-headings", 0),
-        Gate("coverage", 99.9),
-        Gate("duplicates", 3),
+def test_thresholds_are_named_with_or_without_a_number() -> None:
+    assert parse_thresholds("lost-headings, coverage=99.9 ,duplicates=3") == (
+        Threshold("lost-headings", 0),
+        Threshold("coverage", 99.9),
+        Threshold("duplicates", 3),
     )
-    assert parse_gates("coverage") == (Gate("coverage", 100),)
-    assert parse_gates("") == ()
+    assert parse_thresholds("coverage") == (Threshold("coverage", 100),)
+    assert parse_thresholds("") == ()
 
 
 @pytest.mark.parametrize(
     "text", ["headings", "coverage=", "coverage=much", "tokens=-1", "tokens=nan"]
 )
-def test_what_is_no_gate_is_refused(text: str) -> None:
+def test_what_is_no_threshold_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="--fail-on"):
-        parse_gates(text)
+        parse_thresholds(text)
 
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_run_without_faults_crosses_nothing(name: str) -> None:
-    assert parse_gates(name)[0].crossed(Statistics()) is None
+    assert parse_thresholds(name)[0].crossed(Statistics()) is None
 
 
 @pytest.mark.parametrize(
-    ("gate", "statistics"),
+    ("text", "statistics"),
     [
         (
             "lost-headings=1",
@@ -50,15 +50,15 @@ def test_a_run_without_faults_crosses_nothing(name: str) -> None:
     ],
 )
 def test_each_threshold_is_crossed_by_what_it_measures_and_by_nothing_else(
-    gate: str, statistics: Statistics
+    text: str, statistics: Statistics
 ) -> None:
-    [wanted] = parse_gates(gate)
+    [wanted] = parse_thresholds(text)
     assert wanted.name in str(wanted.crossed(statistics))
     related = {"too-large", "too-small", "outside-range", wanted.name}
     for name in MEASURES.keys() - related:
-        assert parse_gates(name)[0].crossed(statistics) is None
+        assert parse_thresholds(name)[0].crossed(statistics) is None
 
 
 def test_the_message_names_figure_and_threshold() -> None:
-    message = Gate("duplicates", 4).crossed(Statistics(findings={"duplicate": 5}))
+    message = Threshold("duplicates", 4).crossed(Statistics(findings={"duplicate": 5}))
     assert message == "duplicates: 5, over 4 (chunks whose text came before)"
