@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rag_nodes.evaluation import (
-    Chunk,
-    Limits,
+    JudgedChunk,
+    SizeLimits,
     Tally,
     compare_sentences,
     duplicates_of,
@@ -21,14 +21,14 @@ from rag_nodes.text.spans import Span
 
 TABLE = "| name | size |\n|---|---|\n| oak | 9 |\n| ash | 7 |"
 TEXT = f"Cats sleep. Cats sleep long.\n\n{TABLE}\n\nRust eats iron. Salt speeds it up."
-FREE = Limits(0, None, "tokens")
+FREE = SizeLimits(0, None, "tokens")
 
 
-def _chunk(start: int, end: int, tokens: int = 5, *, oversized: bool = False) -> Chunk:
-    return Chunk(Span(start, end), tokens, tokens + 2, oversized)
+def _chunk(start: int, end: int, tokens: int = 5, *, oversized: bool = False) -> JudgedChunk:
+    return JudgedChunk(Span(start, end), tokens, tokens + 2, oversized)
 
 
-def _judged(*chunks: Chunk, text: str = TEXT, limits: Limits = FREE) -> Tally:
+def _judged(*chunks: JudgedChunk, text: str = TEXT, limits: SizeLimits = FREE) -> Tally:
     return judge("d", compare_sentences(text_facts(text)), chunks, limits)
 
 
@@ -90,23 +90,23 @@ def test_a_table_that_an_overlapping_chunk_holds_whole_is_not_cut() -> None:
 
 def test_sizes_are_judged_in_the_parsers_own_unit() -> None:
     chunks = (_chunk(0, 30, tokens=9), _chunk(30, 40, tokens=3), _chunk(40, 60, tokens=4))
-    characters = _judged(*chunks, limits=Limits(15, 25, "characters"))
+    characters = _judged(*chunks, limits=SizeLimits(15, 25, "characters"))
     assert characters.compliance == 1 / 3
     assert [(f.problem, f.value) for f in characters.of("oversized", "undersized")] == [
         ("oversized", 30),
         ("undersized", 10),
     ]
-    assert _judged(*chunks, limits=Limits(3, 9, "tokens")).compliance == 1.0
+    assert _judged(*chunks, limits=SizeLimits(3, 9, "tokens")).compliance == 1.0
     assert _judged(*chunks).compliance is None
 
 
 def test_a_block_kept_whole_over_the_limit_counts_as_oversized() -> None:
-    tally = _judged(_chunk(0, 5, oversized=True), limits=Limits(0, 100, "tokens"))
+    tally = _judged(_chunk(0, 5, oversized=True), limits=SizeLimits(0, 100, "tokens"))
     assert [finding.problem for finding in tally.of("oversized")] == ["oversized"]
 
 
 def test_a_document_shorter_than_the_least_size_is_no_fault() -> None:
-    assert _judged(_chunk(0, 5, tokens=2), limits=Limits(50, 100, "tokens")).compliance == 1.0
+    assert _judged(_chunk(0, 5, tokens=2), limits=SizeLimits(50, 100, "tokens")).compliance == 1.0
 
 
 def test_overlap_is_the_share_of_characters_that_are_there_twice() -> None:
@@ -166,15 +166,15 @@ def test_cost_counts_what_the_model_reads_and_says_when_the_price_is_unknown() -
 @pytest.mark.parametrize(
     ("preset", "limits"),
     [
-        ("fixed", Limits(0, 1000, "characters")),
-        ("heading", Limits(100, 1000, "tokens")),
-        ("semantic", Limits(64, 512, "tokens")),
-        ("sentence", Limits(0, 1000, "tokens")),
-        ("pdf-qa", Limits(0, 500, "characters")),
-        ("parent-child", Limits(0, 250, "tokens")),
+        ("fixed", SizeLimits(0, 1000, "characters")),
+        ("heading", SizeLimits(100, 1000, "tokens")),
+        ("semantic", SizeLimits(64, 512, "tokens")),
+        ("sentence", SizeLimits(0, 1000, "tokens")),
+        ("pdf-qa", SizeLimits(0, 500, "characters")),
+        ("parent-child", SizeLimits(0, 250, "tokens")),
     ],
 )
-def test_limits_are_those_the_parser_was_configured_with(preset: str, limits: Limits) -> None:
+def test_limits_are_those_the_parser_was_configured_with(preset: str, limits: SizeLimits) -> None:
     assert limits_of(get_parser(preset)) == limits
 
 

@@ -15,15 +15,15 @@ from rag_nodes.evaluation.metrics import (
     within_budget,
 )
 from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
-from rag_nodes.evaluation.tally import Chunk, Finding, Limits, Tally
+from rag_nodes.evaluation.tally import Finding, JudgedChunk, SizeLimits, Tally
 from rag_nodes.evaluation.text_facts import TextFacts, compare_sentences, text_facts
 
 __all__ = [
-    "Chunk",
     "ChunkStatistics",
     "Finding",
-    "Limits",
+    "JudgedChunk",
     "Passage",
+    "SizeLimits",
     "Tally",
     "TextFacts",
     "chunk_statistics",

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.evaluation.tally import Chunk, Finding, Limits, Tally
+from rag_nodes.evaluation.tally import Finding, JudgedChunk, SizeLimits, Tally
 from rag_nodes.parsers import ParentChildNodeParser, get_parser
 from rag_nodes.text.spans import Span, trimmed
 
@@ -22,18 +22,20 @@ _RELATED = 0.5
 """Cosine from which two sentences on either side of a boundary are pointed out."""
 
 
-def limits_of(parser: SpanNodeParser) -> Limits:
+def limits_of(parser: SpanNodeParser) -> SizeLimits:
     """The sizes a parser is configured for; those of the children where it makes families."""
     if isinstance(parser, ParentChildNodeParser):
         parser = get_parser(parser.child, **parser.child_options)
     unit = getattr(parser, "unit", "tokens")
     if unit == "sentences":
-        return Limits(0, getattr(parser, "max_tokens", None), "tokens")
+        return SizeLimits(0, getattr(parser, "max_tokens", None), "tokens")
     least, most = getattr(parser, "min_chunk_size", 0), getattr(parser, "chunk_size", None)
-    return Limits(least, most, "characters" if unit == "characters" else "tokens")
+    return SizeLimits(least, most, "characters" if unit == "characters" else "tokens")
 
 
-def judge(document: str, facts: TextFacts, chunks: Sequence[Chunk], limits: Limits) -> Tally:
+def judge(
+    document: str, facts: TextFacts, chunks: Sequence[JudgedChunk], limits: SizeLimits
+) -> Tally:
     """Everything about one document's chunks.
 
     Args:
@@ -80,7 +82,7 @@ def total(tallies: Iterable[Tally], duplicates: Sequence[Finding] = ()) -> Tally
     return Tally(**sums, findings=(*findings, *duplicates))
 
 
-def duplicates_of(documents: Iterable[tuple[str, str, Sequence[Chunk]]]) -> list[Finding]:
+def duplicates_of(documents: Iterable[tuple[str, str, Sequence[JudgedChunk]]]) -> list[Finding]:
     """Chunks whose words an earlier chunk of any document has already, in the same order.
 
     Args:
@@ -97,7 +99,7 @@ def duplicates_of(documents: Iterable[tuple[str, str, Sequence[Chunk]]]) -> list
     return found
 
 
-def _sizes(document: str, chunks: Sequence[Chunk], limits: Limits) -> list[Finding]:
+def _sizes(document: str, chunks: Sequence[JudgedChunk], limits: SizeLimits) -> list[Finding]:
     if limits.most is None:
         return []
     found = []
@@ -110,7 +112,7 @@ def _sizes(document: str, chunks: Sequence[Chunk], limits: Limits) -> list[Findi
     return found
 
 
-def _open_ends(document: str, facts: TextFacts, chunks: Sequence[Chunk]) -> list[Finding]:
+def _open_ends(document: str, facts: TextFacts, chunks: Sequence[JudgedChunk]) -> list[Finding]:
     """Chunks that stop in the middle of a sentence, with the characters around the cut."""
     found = []
     for number, chunk in enumerate(chunks):
@@ -120,7 +122,7 @@ def _open_ends(document: str, facts: TextFacts, chunks: Sequence[Chunk]) -> list
     return found
 
 
-def _cut_blocks(document: str, facts: TextFacts, chunks: Sequence[Chunk]) -> list[Finding]:
+def _cut_blocks(document: str, facts: TextFacts, chunks: Sequence[JudgedChunk]) -> list[Finding]:
     """For each table or code block that no chunk holds whole, the first chunk that cuts it."""
     ends = [chunk.span.end for chunk in chunks]
     found = []
@@ -142,7 +144,7 @@ class _Pairs(NamedTuple):
     related: list[Finding]
 
 
-def _pairs(document: str, facts: TextFacts, chunks: Sequence[Chunk]) -> _Pairs:
+def _pairs(document: str, facts: TextFacts, chunks: Sequence[JudgedChunk]) -> _Pairs:
     """Neighbouring sentences, by whether some chunk has both sides of the gap between them."""
     if facts.similarity is None:
         return _Pairs(0, 0.0, 0, 0.0, [])

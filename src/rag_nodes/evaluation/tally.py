@@ -14,7 +14,7 @@ text of another chunk; is followed by a sentence much like its own last one."""
 _MILLION = 1_000_000
 
 
-class Chunk(NamedTuple):
+class JudgedChunk(NamedTuple):
     """One chunk as it is judged.
 
     Attributes:
@@ -30,7 +30,7 @@ class Chunk(NamedTuple):
     oversized: bool = False
 
 
-class Limits(NamedTuple):
+class SizeLimits(NamedTuple):
     """How large a parser lets its chunks be; 0 and None where it sets no limit.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes.evaluation import (
-    Chunk,
+    JudgedChunk,
     Tally,
     TextFacts,
     compare_sentences,
@@ -139,7 +139,7 @@ class Cuts:
         limits = limits_of(self.comparison.parsers[strategy])
         return judge(document, facts, self._chunks(strategy, document), limits)
 
-    def _chunks(self, strategy: str, document: str) -> list[Chunk]:
+    def _chunks(self, strategy: str, document: str) -> list[JudgedChunk]:
         return [_chunk(node) for node in self.nodes(strategy, document)]
 
 
@@ -148,9 +148,9 @@ def span_of(node: TextNode) -> Span:
     return Span(node.start_char_idx or 0, node.end_char_idx or 0)
 
 
-def _chunk(node: TextNode) -> Chunk:
+def _chunk(node: TextNode) -> JudgedChunk:
     embedded = count_tokens(node.get_content(metadata_mode=MetadataMode.EMBED))
-    return Chunk(
+    return JudgedChunk(
         span=span_of(node),
         tokens=int(node.metadata.get(TOKEN_COUNT) or 0),
         embedded=embedded,
