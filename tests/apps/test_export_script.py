@@ -158,6 +158,12 @@ def test_the_script_of_every_preset_makes_the_parser_of_the_session(
     ]
     made = eval(ast.unparse(value), names)  # noqa: S307 - the script under test
     assert made == get_parser(preset, language="de")
+    called = {
+        ast.unparse(node.func)
+        for node in ast.walk(ast.parse(written))
+        if isinstance(node, ast.Call)
+    }
+    assert {"build_pipeline", "pipeline.run"} <= called
 
 
 def test_offline_the_script_knows_no_key(script: Callable[..., str]) -> None:

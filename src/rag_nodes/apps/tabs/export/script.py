@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import ParentChildNodeParser, get_parser
+from rag_nodes.parsers import get_parser
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
 from rag_nodes.workspace.options import preset_of
@@ -36,10 +36,9 @@ Run it as often as you like: the id of a chunk follows from its text, so nothing
 import argparse
 {imports_standard}import sys
 
-from llama_index.core.ingestion import IngestionPipeline
-{imports_llama}
 from rag_nodes.models import choose_models
-from rag_nodes.parsers import get_parser{imports_parsers}
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import build_pipeline
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.readers import read_all
 from rag_nodes.settings import Settings
@@ -52,7 +51,7 @@ PARSER = get_parser({parser})
 
 # How much of what is found is read for an answer.
 OPTIONS = QueryOptions({options})
-{families}
+
 
 def read(paths):
     """The documents that could be read; what is wrong with the others is said on stderr."""
@@ -77,14 +76,16 @@ def main():
     parser = {parser_object}
     collection = parser_collection("export", parser, models.embedding_name)
     with open_store(chosen.store) as store:
-        # A QdrantVectorStore of LlamaIndex, with a BM25 vector beside each embedding.
-        vector_store = store.vector_store(collection)
-        pipeline = IngestionPipeline(
-            transformations=[{transformations}],
-            vector_store=vector_store,
+        # An IngestionPipeline of LlamaIndex: parser, your extractors, guard, embedding.
+        pipeline = build_pipeline(
+            parser,
+            embed_model=models.embedding,
+            transformations=[],  # extractors of LlamaIndex, or your own
             disable_cache=True,
         )
-        pipeline.run(documents=read(chosen.paths))
+        nodes = pipeline.run(documents=read(chosen.paths))
+        # A QdrantVectorStore of LlamaIndex, with a BM25 vector beside each embedding.
+        store.vector_store(collection).add(nodes)
         print(f"{{store.count(collection)}} chunks in {{collection}}", file=sys.stderr)
 
         # A LlamaIndex query engine: engine.query(...) gives a LlamaIndex response.
@@ -100,24 +101,6 @@ def main():
 
 if __name__ == "__main__":
     main()
-'''
-_FAMILY_IMPORTS = """\
-from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.schema import TransformComponent
-"""
-_FAMILIES = '''
-
-class Families(TransformComponent):
-    """Embeds the children, which are found; parents go along without a vector, to be read."""
-
-    embedding: BaseEmbedding
-
-    def __call__(self, nodes, **kwargs):
-        self.embedding(leaf_nodes(nodes))
-        for node in nodes:
-            node.embedding = node.embedding or []
-        return nodes
-
 '''
 
 
@@ -143,16 +126,12 @@ def script_of(comparison: Comparison, strategy: str) -> str:
     if parser is None:
         raise ConfigurationError(f"no parser {strategy!r} in this comparison: choose another")
     preset = preset_of(strategy)
-    family = isinstance(parser, ParentChildNodeParser)
     online = not comparison.models.offline
     embedder = next((name for name in _EMBEDDERS if getattr(parser, name, None)), None)
-    embed = "Families(embedding=models.embedding)" if family else "models.embedding"
     return _TEMPLATE.format(
         extras="pdf,qdrant,openai" if online else "pdf,qdrant",
         file=script_name(strategy),
         imports_standard="import os\n" if online else "",
-        imports_llama=_FAMILY_IMPORTS if family else "",
-        imports_parsers=", leaf_nodes" if family else "",
         models=_models(comparison.models),
         parser=_arguments([repr(preset)], _parser_options(preset, parser, embedder)),
         parser_object=(
@@ -161,8 +140,6 @@ def script_of(comparison: Comparison, strategy: str) -> str:
             else "PARSER"
         ),
         options=_arguments([], _answer_options(comparison.options)),
-        families=_FAMILIES if family else "",
-        transformations=f"parser, {embed}",
     )
 
 
