@@ -321,3 +321,81 @@ def test_every_page_becomes_a_document_of_its_own(crawl: Path) -> None:
     assert [document.metadata["source"] for document in documents] == [f"{SITE}/a", f"{SITE}/b"]
     assert len({document.id_ for document in documents}) == 2
     assert [type(row.error) for row in rows if row.error] == [ReadError]
+
+
+# --- pages as crawlers really write them ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("name", ["page.json", "page.jsonl"])
+def test_one_page_alone_is_a_crawl_however_it_is_laid_out(
+    tmp_path: Path, name: str, indent: int | None
+) -> None:
+    content = json.dumps({**page("tea"), "links": [SITE]}, indent=indent).encode()
+    [reading] = good(read(tmp_path / name, content))
+    assert reading.text == "# Tea\n\nHot."
+    assert reading.facts["links_on_page"] == [SITE]
+
+
+@pytest.mark.parametrize("content", [[page("tea")], {"data": [page("tea")]}])
+def test_a_crawl_that_is_called_jsonl_is_read_as_the_json_it_is(
+    tmp_path: Path, content: Any
+) -> None:
+    [reading] = good(read(tmp_path / "crawl.jsonl", json.dumps(content, indent=1).encode()))
+    assert reading.source == f"{SITE}/tea"
+
+
+def test_metadata_of_a_crawl_make_no_page_of_it(crawl: Path) -> None:
+    [reading] = good(read(crawl, {"metadata": {"sourceURL": SITE}, "data": [page("tea")]}))
+    assert reading.source == f"{SITE}/tea"
+
+
+@pytest.mark.parametrize("content", [{}, {"pages": [page("tea")]}])
+def test_an_object_without_pages_is_said_to_have_none(crawl: Path, content: Any) -> None:
+    with pytest.raises(NoPagesError):
+        read(crawl, content)
+
+
+@pytest.mark.parametrize("name", ["html", "rawHtml"])
+@pytest.mark.parametrize(
+    "html", ["<span>Hot</span> tea", "<!-- made by x --><p>Hot tea</p>", "\ufeff<p>Hot tea</p>"]
+)
+def test_what_a_crawl_calls_html_is_html(crawl: Path, name: str, html: str) -> None:
+    [reading] = good(read(crawl, [{name: html, "metadata": {"sourceURL": SITE}}]))
+    assert reading.text == "Hot tea"
+
+
+@pytest.mark.parametrize(
+    "content", ["<!-- a --> <!-- b --><div>Hot tea</div>", "<?xml version='1.0'?><p>Hot tea</p>"]
+)
+def test_content_is_known_for_html_behind_its_comments(crawl: Path, content: str) -> None:
+    [reading] = good(read(crawl, [{"content": content, "metadata": {"sourceURL": SITE}}]))
+    assert reading.text == "Hot tea"
+
+
+def test_comments_without_end_are_looked_through_in_one_way_only(crawl: Path) -> None:
+    content = "<!---->" * 5000 + "x"
+    [reading] = good(read(crawl, [{"content": content, "metadata": {"sourceURL": SITE}}]))
+    assert reading.text == content
+
+
+@pytest.mark.parametrize("url", ["https://", "https:///x", "https://a.test/\nx", "https://a\x00b"])
+def test_what_is_no_address_is_refused(crawl: Path, url: str) -> None:
+    [error] = bad(read(crawl, [page("tea", sourceURL=url)]))
+    assert "[0].metadata.sourceURL: an http address is required" in str(error)
+
+
+def test_an_empty_address_gives_way_to_the_next(crawl: Path) -> None:
+    [reading] = good(read(crawl, [page("tea", sourceURL="", url=SITE)]))
+    assert reading.source == SITE
+
+
+@pytest.mark.parametrize("status", [True, -1, 0, 1e300, "0", [404]])
+def test_what_is_no_status_is_none(crawl: Path, status: Any) -> None:
+    [reading] = good(read(crawl, [page("tea", statusCode=status)]))
+    assert "status_code" not in reading.facts
+
+
+def test_of_several_titles_the_first_that_says_anything_counts(crawl: Path) -> None:
+    [reading] = good(read(crawl, [page("tea", title=["", " ", "Tea"])]))
+    assert reading.title == "Tea"

@@ -19,6 +19,7 @@ from docx_files import (
 from rag_nodes import metadata as keys
 from rag_nodes.errors import EmptyFileError, FileTooLargeError
 from rag_nodes.readers import Limits, read
+from rag_nodes.text.markdown import scan_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -323,3 +324,41 @@ def test_a_document_without_text_is_empty_and_one_over_the_limit_is_refused(tmp_
     path = write_docx(tmp_path / "long.docx", members(paragraph("x" * 100) * 20))
     with pytest.raises(FileTooLargeError, match="characters"):
         read(path, limits=Limits(characters=1500))
+
+
+# --- what few files have ------------------------------------------------------------------------
+
+
+def test_a_note_that_refers_to_another_note_brings_it_along(tmp_path: Path) -> None:
+    notes = (
+        f'<w:footnote w:id="2"><w:p>{run("see ")}<w:r><w:footnoteReference w:id="3"/></w:r></w:p>'
+        f'</w:footnote><w:footnote w:id="3">{paragraph("there")}</w:footnote>'
+    )
+    body = f'<w:p>{run("text")}<w:r><w:footnoteReference w:id="2"/></w:r></w:p>'
+    assert text_of(tmp_path, body, footnotes=notes) == "text[^1]\n\n[^1]: see [^2]\n\n[^2]: there"
+
+
+def test_a_link_within_a_link_is_one_link(tmp_path: Path) -> None:
+    field = (
+        '<w:r><w:fldChar w:fldCharType="begin"/></w:r><w:r><w:instrText>HYPERLINK "{}"'
+        '</w:instrText></w:r><w:r><w:fldChar w:fldCharType="separate"/></w:r>'
+    )
+    end = '<w:r><w:fldChar w:fldCharType="end"/></w:r>'
+    inner = f"{field.format('http://in.test')}{run('tea')}{end}"
+    body = f"<w:p>{field.format('http://out.test')}{run('hot ')}{inner}{run(' here')}{end}</w:p>"
+    assert text_of(tmp_path, body) == "hot [tea](http://in.test) here"
+
+
+def test_a_link_that_leads_nowhere_leaves_the_one_around_it(tmp_path: Path) -> None:
+    body = (
+        "<w:p><w:fldSimple w:instr='HYPERLINK \"http://out.test\"'>"
+        f"<w:fldSimple w:instr='HYPERLINK \"javascript:x\"'>{run('tea')}</w:fldSimple>"
+        "</w:fldSimple></w:p>"
+    )
+    assert text_of(tmp_path, body) == "[tea](http://out.test)"
+
+
+def test_hashes_at_the_end_of_a_heading_are_part_of_it(tmp_path: Path) -> None:
+    body = styled("Written in C #", "berschrift1") + styled("C#", "berschrift2")
+    text = text_of(tmp_path, body, styles=HEADINGS)
+    assert [block.title.of(text) for block in scan_blocks(text)] == ["Written in C \\#", "C#"]

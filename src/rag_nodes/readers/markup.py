@@ -17,6 +17,8 @@ _SAFE = frozenset({"http:", "https:", "mailto:", "ftp:", "tel:"})
 _ENCODED = str.maketrans(
     {" ": "%20", "\xa0": "%20", "(": "%28", ")": "%29", "<": "%3C", ">": "%3E", "\\": "%5C"}
 )
+_BRACKET = re.compile(r"(?<!\\)(\\*)([\[\]]|$)")
+"""A bracket, or the end, with the backslashes before it, which would escape it or our own."""
 _BACKTICKS = re.compile(r"`+")
 _BARE_BACKTICK = re.compile(r"(?<!\\)`")
 _RULERS = "-*_=|:+ \t"
@@ -88,8 +90,22 @@ def link(text: str, address: str | None) -> str:
     if not target or len(target) > LONGEST_ADDRESS or shown in {"", target}:
         return text
     before, after = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    label = " ".join(shown.split()).replace("[", "\\[").replace("]", "\\]")
+    label = _BRACKET.sub(_escaped_bracket, " ".join(shown.split()))
     return f"{before}[{label}]({target.translate(_ENCODED)}){after}"
+
+
+def _escaped_bracket(match: re.Match[str]) -> str:
+    backslashes, bracket = match.groups()
+    return f"{backslashes * 2}\\{bracket}" if bracket else backslashes * 2
+
+
+def heading(level: int, text: str) -> str:
+    """Write a heading of one line; hashes at its end would be taken for marks."""
+    words = " ".join(text.split())
+    bare = words.rstrip("#")
+    if bare != words and (not bare or bare[-1] == " "):
+        words = f"{bare}\\{words[len(bare) :]}"
+    return f"{'#' * level} {words}"
 
 
 def table_cell(text: str) -> str:

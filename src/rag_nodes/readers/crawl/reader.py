@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 _TEXTS = ("markdown", "content", "html", "rawHtml")
 """Where the text of a page may stand, best first. Versions 0 and 1 have the first."""
+_ALWAYS_HTML = frozenset({"html", "rawHtml"})
 _URLS = ("sourceURL", "URL", "url")
 _LINKS = ("linksOnPage", "links")
 _BASES = ("base_url", "input_url")
 _STATUSES = ("statusCode", "pageStatusCode")
 _ERRORS = ("error", "pageError")
+_HTTP_STATUSES = range(100, 1000)
+"""What can be an HTTP status; some servers make up their own."""
 _FAILED = 400
 """HTTP status from which on a page is an error message and not the document."""
 _LONGEST_QUOTE = 200
@@ -42,10 +45,11 @@ _LONGEST_LANGUAGE = 35
 _DIGEST = 16
 """Bytes of the hashes that find pages crawled twice."""
 _CRAWL_AGAIN = "crawl this page again"
+_ADDRESS = re.compile(r"https?://[^\s/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*")
 _HTML = re.compile(
-    r"\s*<(?:!doctype|html|head|body|main|article|section|div|p|h[1-6]|table|ul|ol|nav|header)"
-    r"[\s>]",
-    re.IGNORECASE,
+    r"[\s\ufeff]*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*"
+    r"<(?:!doctype|html|head|body|main|article|section|div|p|h[1-6]|table|ul|ol|nav|header)[\s>]",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -55,8 +59,8 @@ def read_firecrawl(
     """Read a crawl page by page; memory holds one page and two short hashes per page.
 
     Shapes: version 0 (`base_url`, `data[].markdown` or `.content`), version 1 (`input_url`,
-    `data[].markdown`), a bare list of pages, one page per line. The text of a page is its
-    Markdown, else its content, which may be Markdown or HTML (C19).
+    `data[].markdown`), a bare list of pages, one page per line, one page alone. The text of a page
+    is its Markdown, else its content, which may be Markdown or HTML (C19), else its HTML.
 
     A text that was crawled under several URLs is given once, at its first URL, with the others in
     `also_at`. To know them by then, the file is read twice; `keep_duplicates` saves the first pass.
@@ -170,17 +174,13 @@ def _page(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage:
         limits.check_characters(path, len(text))
     except FileTooLargeError as error:
         raise FileTooLargeError(path, f"{where}.{name}: {error.reason}") from None
-    is_html = name != "markdown" and _HTML.match(text) is not None
+    is_html = name in _ALWAYS_HTML or (name == "content" and _HTML.match(text) is not None)
     links = _texts(_first(page, _LINKS))
     return _CrawledPage(where, url, text, is_html, metadata, links, _digest(text))
 
 
 def _is_address(url: object) -> bool:
-    return (
-        isinstance(url, str)
-        and url.startswith(("http://", "https://"))
-        and len(url) <= _LONGEST_URL
-    )
+    return isinstance(url, str) and len(url) <= _LONGEST_URL and bool(_ADDRESS.fullmatch(url))
 
 
 def _object(path: Path, where: str, value: object) -> dict[str, Any]:
@@ -211,8 +211,8 @@ def _failed_request(metadata: dict[str, Any]) -> str:
 def _status(metadata: dict[str, Any]) -> int | None:
     status = _first(metadata, _STATUSES)
     if isinstance(status, str) and status.isdecimal() and status.isascii():
-        return int(status[:4])
-    return int(status) if isinstance(status, int | float) else None
+        status = int(status[:4])
+    return int(status) if status in _HTTP_STATUSES else None
 
 
 def _wrong(path: Path, where: str, wanted: str, found: object) -> ReadError:
@@ -269,7 +269,7 @@ def _from_html(path: Path, page: _CrawledPage) -> Reading:
 
 def _first(metadata: dict[str, Any], names: tuple[str, ...]) -> Any:
     """The first of these fields that is set."""
-    return next((metadata[name] for name in names if metadata.get(name) is not None), None)
+    return next((metadata[name] for name in names if metadata.get(name) not in (None, "")), None)
 
 
 def _texts(value: Any) -> list[str]:
@@ -281,7 +281,7 @@ def _texts(value: Any) -> list[str]:
 def _one_text(value: Any) -> str | None:
     """A text; of several, such as repeated meta tags, the first."""
     if isinstance(value, list):
-        value = next((one for one in value if isinstance(one, str)), None)
+        value = next((one for one in value if isinstance(one, str) and one.strip()), None)
     return value if isinstance(value, str) and value.strip() else None
 
 

@@ -19,8 +19,12 @@ DEEPEST = 64
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 """Files with one page per line."""
 
+_BUFFER = 1 << 18
+"""Bytes given to the parser at once: for each piece of a text it takes hold of the whole anew."""
 _FIRST_LINE = 1 << 20
 """Bytes of a first line that is tried as a page of its own, whatever the file is called."""
+_BELOW = 1024
+"""Bytes behind the first line in which another one begins; what is alone is no line."""
 _NOTHING = r"\u0000"
 """JSON for NUL, which every reader replaces by U+FFFD and says so."""
 _HEX = "[0-9a-fA-F]"
@@ -63,22 +67,27 @@ def raw_pages(path: Path, about: dict[str, Any] | None = None) -> Iterator[RawPa
     with path.open("rb") as file:
         if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
             file.seek(0)
-        if path.suffix.lower() in LINE_SUFFIXES or _starts_with_a_page(file):
+        if _is_by_line(file, named_so=path.suffix.lower() in LINE_SUFFIXES):
             yield from _by_line(file)
         else:
             yield from _by_event(path, file, {} if about is None else about)
 
 
-def _starts_with_a_page(file: BinaryIO) -> bool:
-    """Whether the first line is an object of its own and not the crawl; the file stays there."""
+def _is_by_line(file: BinaryIO, *, named_so: bool) -> bool:
+    """Whether each line is a page of its own, whatever the file is called; the file stays there.
+
+    A list, and an object that goes on in the next line, are no lines of pages.
+    """
     start = file.tell()
-    line = file.readline(_FIRST_LINE)
+    line, below = file.readline(_FIRST_LINE), file.read(_BELOW)
     file.seek(start)
+    if named_so:
+        return not line.lstrip().startswith(b"[") and line.strip() != b"{"
     try:
         first = json.loads(_decodable(line.decode("utf-8", "surrogateescape")))
     except (ValueError, RecursionError):
         return False
-    return isinstance(first, dict) and "data" not in first
+    return isinstance(first, dict) and "data" not in first and bool(below.strip())
 
 
 def _by_line(file: BinaryIO) -> Iterator[RawPage]:
@@ -99,8 +108,9 @@ def _by_event(path: Path, file: BinaryIO, about: dict[str, Any]) -> Iterator[Raw
     except ImportError:
         raise MissingExtraError("ijson", "firecrawl") from None
     last = ""
+    events = ijson.basic_parse(_Mended(file), use_float=True, buf_size=_BUFFER)
     try:
-        for page in _elements(ijson.basic_parse(_Mended(file), use_float=True), about):
+        for page in _elements(events, about):
             last = page.where
             yield page
     except ijson.JSONError as error:
@@ -162,26 +172,32 @@ def _elements(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Itera
     if kind == "start_array":
         yield from _list(events, "")
     elif kind == "start_map":
-        for kind, key in events:
-            if kind == "end_map":
-                break
-            first = next(events)
-            if key == "data" and first[0] == "start_array":
-                yield from _list(events, "data")
-            elif key == "data":
-                yield RawPage("data", _built(first, events))
-            else:
-                _note(about, key, _built(first, events))
+        yield from _map(events, about)
     else:
         yield RawPage("the file", value)
     for _ in events:  # what follows must be nothing; the parser raises where it is not
         pass
 
 
-def _note(about: dict[str, Any], key: str, value: Any) -> None:
-    """Keep what is no structure: lists of all links of a crawl may be as large as the crawl."""
-    if not isinstance(value, dict | list):
-        about[key] = value
+def _map(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Iterator[RawPage]:
+    """The elements under `data`, or the object itself where it is a page."""
+    fields: dict[str, Any] = {}
+    for kind, key in events:
+        if kind == "end_map":
+            break
+        first = next(events)
+        if key == "data" and first[0] == "start_array":
+            fields[key] = None
+            yield from _list(events, "data")
+        elif key == "data":
+            fields[key] = None
+            yield RawPage("data", _built(first, events))
+        else:
+            fields[key] = value = _built(first, events)
+            if not isinstance(value, dict | list):
+                about[key] = value
+    if "metadata" in fields and "data" not in fields:
+        yield RawPage("the file", fields)
 
 
 def _list(events: Iterator[tuple[str, Any]], name: str) -> Iterator[RawPage]:

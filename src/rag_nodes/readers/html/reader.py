@@ -88,7 +88,8 @@ def reading_of_html(html: str, *, main_content: bool = True, base: str | None = 
     except ImportError as error:  # they import markdownify and what it brings
         raise MissingExtraError("markdownify", "html") from error
 
-    simple, warnings = bounded(html.translate(_SEPARATORS), html_tree.DEEPEST)
+    html = html.removeprefix("\ufeff").translate(_SEPARATORS)
+    simple, warnings = bounded(html, html_tree.DEEPEST)
     soup = html_tree.HtmlPage(simple)
     title, description = _head(soup)
     warnings = tuple(dict.fromkeys((*warnings, *html_tree.flatten(soup))))

@@ -9,7 +9,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from rag_nodes.readers.markup import markdown_table, table_cell
+from rag_nodes.readers.markup import heading, markdown_table, table_cell
 from rag_nodes.readers.pdf.joints import Joint, Vocabulary, joint
 from rag_nodes.readers.pdf.links import linked, without_seam
 
@@ -316,7 +316,7 @@ def _attach(
 
 def _rendered(block: PageBlock) -> str:
     if block.kind == "heading":
-        return f"{'#' * block.level} {block.text}"
+        return heading(block.level, block.text)
     return block.text if block.kind == "table" else _escaped(block.text)
 
 

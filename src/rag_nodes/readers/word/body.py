@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from rag_nodes.readers.markup import flat_table, markdown_table, plain_line, table_cell
+from rag_nodes.readers.markup import flat_table, heading, markdown_table, plain_line, table_cell
 from rag_nodes.readers.word.names import LEFT_OUT, PARAGRAPH, TABLE, W, inside, number_of, value_of
 from rag_nodes.readers.word.numbering import LEVELS
 from rag_nodes.readers.word.styles import BODY_LEVEL
@@ -106,11 +106,11 @@ class BodyReader:
             label = self._numbering.label(kind.list_id, kind.list_level)
         if kind.level is not None:
             self._open_items.clear()
-            return BodyBlock(f"{'#' * min(kind.level, DEEPEST)} {_on_one_line(f'{label} {text}')}")
+            return BodyBlock(heading(min(kind.level, DEEPEST), f"{label} {text}"))
         if self._styles.is_title(kind.style):
             self._open_items.clear()
             self.title = self.title or _on_one_line(text)
-            return BodyBlock(f"# {_on_one_line(text)}")
+            return BodyBlock(heading(1, text))
         lines = [line for line in map(plain_line, text.splitlines()) if line]
         if kind.list_id is None:
             self._open_items.clear()

@@ -43,12 +43,20 @@ class Notes:
     """Numbers of footnotes and endnotes, in the order in which the text refers to them."""
 
     def __init__(self) -> None:
-        self.order: dict[tuple[str, str], int] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._order: list[tuple[str, str]] = []
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Kind and id of each note, also of those that are referred to meanwhile."""
+        return iter(self._order)
 
     def mark(self, kind: str, note: str) -> str:
         """Give the mark of a note, the same wherever the text refers to it."""
-        number = self.order.setdefault((kind, note), len(self.order) + 1)
-        return f"[^{number}]"
+        key = kind, note
+        if key not in self._numbers:
+            self._order.append(key)
+            self._numbers[key] = len(self._order)
+        return f"[^{self._numbers[key]}]"
 
 
 class _Field:
@@ -69,6 +77,7 @@ class InlineReader:
         self._out: list[str] = []
         self._fields: list[_Field] = []
         self._boxes: list[Element] = []
+        self._last_link = -1
         self._handlers: dict[str, Callable[[Element], None]] = {
             W + "t": self._text,
             W + "r": self._run,
@@ -88,6 +97,7 @@ class InlineReader:
     def read(self, paragraph: Element) -> tuple[str, list[Element]]:
         """Give the text of a paragraph and the text boxes anchored in it."""
         self._out, self._fields, self._boxes = [], [], []
+        self._last_link = -1
         self._children(paragraph)
         return "".join(self._out), self._boxes
 
@@ -124,8 +134,11 @@ class InlineReader:
         self._wrap(start, relation.target if relation and relation.external else None)
 
     def _wrap(self, start: int, address: str | None) -> None:
+        """Make a link of what came since `start`, unless there is one in it: none holds another."""
         text = "".join(self._out[start:])
-        self._out[start:] = [link(text, address)]
+        if self._last_link < start and (linked := link(text, address)) != text:
+            self._out[start:] = [linked]
+            self._last_link = start
 
     def _field_mark(self, element: Element) -> None:
         kind = element.get(W + "fldCharType")

@@ -118,7 +118,7 @@ class _Document:
             if part is not None
             for note in part
         }
-        for key, number in self._notes.order.items():
+        for number, key in enumerate(self._notes, 1):  # a note may refer to further ones
             if key in texts:
                 text = " ".join(self.body.flat_text(texts[key]).split())
                 yield BodyBlock(f"[^{number}]: {text}")
