@@ -20,7 +20,7 @@ LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 """Files with one page per line."""
 
 _BUFFER = 1 << 18
-"""Bytes given to the parser at once: for each piece of a text it takes hold of the whole anew."""
+"""Bytes given to the parser at once; it copies a long text anew with every piece of it."""
 _FIRST_LINE = 1 << 20
 """Bytes of a first line that is tried as a page of its own, whatever the file is called."""
 _BELOW = 1024
