@@ -32,7 +32,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.query import Delta, Failed, QueryOptions
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
-from rag_nodes.store.sparse import document_vectors, query_vectors
+from rag_nodes.store.bm25 import document_vectors, query_vectors
 
 Work = Callable[[str], object]
 

@@ -74,9 +74,12 @@ def _create(client: QdrantClient, name: str, body: Any) -> Any:
 
 def _query(client: QdrantClient, name: str, body: Any) -> Any:
     wanted = rest.QueryRequest.model_validate(body)
-    _check_indexes(client, name, wanted.filter)
+    prefetch = wanted.prefetch if isinstance(wanted.prefetch, rest.Prefetch) else None
+    for scope in (wanted.filter, prefetch.filter if prefetch else None):
+        _check_indexes(client, name, scope)
     return client.query_points(
         name,
+        prefetch=prefetch,
         query=wanted.query,
         using=wanted.using,
         query_filter=wanted.filter,

@@ -14,7 +14,8 @@ from qdrant_client.http.models import MatchText
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.store import open_store
-from rag_nodes.store.filters import HEADING_LEVELS, INDEXES, Filter, conditions
+from rag_nodes.store.client import conditions
+from rag_nodes.store.filters import HEADING_LEVELS, INDEXES, Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +187,7 @@ def old_server(
 ) -> str:
     """A strict server with a collection whose documents alone are indexed."""
     with monkeypatch.context() as patch, open_store(server_url) as store:
-        patch.setattr("rag_nodes.store.engine.INDEXES", {"doc_id": "keyword"})
+        patch.setattr("rag_nodes.store.server.INDEXES", {"doc_id": "keyword"})
         fill(store, collection, make_node)
     return server_url
 
@@ -217,11 +218,11 @@ def test_a_collection_without_any_index_gets_them_whichever_way_it_is_used_first
     server_url: str, collection: str, make_node: MakeNode, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch, open_store(server_url) as store:
-        patch.setattr("rag_nodes.store.engine.INDEXES", {})
+        patch.setattr("rag_nodes.store.server.INDEXES", {})
         fill(store, collection, make_node)
     with open_store(server_url) as store:
         if way == "catalogue":
-            assert len(store.catalogue(collection).of("manual")) == 3
+            assert len(store.catalogue(collection)("manual")) == 3
         else:
             store.vector_store(collection).delete("manual")
             assert store.count(collection) == 1

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 from qdrant_client.http import models as rest
 
-from rag_nodes.store import local_index, open_store
-from rag_nodes.store.layout import DENSE, SPARSE
-from rag_nodes.store.local_index import LocalIndex
-from rag_nodes.store.sparse import query_vectors
+from rag_nodes.store import LocalIndex, inside_qdrant, open_store
+from rag_nodes.store.bm25 import query_vectors
+from rag_nodes.store.engine import DENSE, SPARSE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 TEXTS = ("the red fox runs", "a red house", "the fox, the fox and the hound", "nothing of it", "—")
 QUESTION = "which red fox"
 VECTOR = [0.3, -0.4, 0.8]
+LAYOUT = Layout(DENSE, 3, SPARSE)
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def test_scores_are_those_of_qdrant(
     filled: Store, collection: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if way == "public interface":
-        monkeypatch.setattr(local_index, "_peeked", lambda *_: None)
-    index = LocalIndex.read(filled._engine.client, collection, DENSE, SPARSE)
+        monkeypatch.setattr(inside_qdrant, "arrays_of", lambda *_: None)
+    index = filled._engine.index(collection, LAYOUT)
     dense = by_index(index, index.similarities(VECTOR))
     assert dense == pytest.approx(by_qdrant(filled, collection, VECTOR, DENSE), abs=1e-6)
     (numbers,), (values,) = query_vectors([QUESTION])
@@ -62,12 +62,6 @@ def test_scores_are_those_of_qdrant(
     }
     assert len(found) == 3
     assert found == pytest.approx(expected, abs=1e-5)
-
-
-def test_the_vectors_are_where_the_shortcut_looks_for_them(filled: Store, collection: str) -> None:
-    found = local_index._peeked(filled._engine.client, collection, DENSE, SPARSE)
-    assert found is not None
-    assert len(found[0]) == len(TEXTS)
 
 
 def test_what_is_written_or_deleted_is_seen_by_the_next_search(
@@ -88,7 +82,7 @@ def test_what_is_written_or_deleted_is_seen_by_the_next_search(
 def test_a_question_of_unknown_words_or_no_direction_scores_nothing(
     filled: Store, collection: str
 ) -> None:
-    index = LocalIndex.read(filled._engine.client, collection, DENSE, SPARSE)
+    index = filled._engine.index(collection, LAYOUT)
     assert not index.word_scores(query_vectors(["zebra"])[0][0]).any()
     assert not index.similarities([0.0, 0.0, 0.0]).any()
 

@@ -11,8 +11,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import get_embedding
 from rag_nodes.store import is_complete, open_store
-from rag_nodes.store.layout import DENSE, SPARSE
-from rag_nodes.store.local_index import LocalIndex
+from rag_nodes.store.engine import DENSE, SPARSE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +89,7 @@ def test_a_document_is_complete_only_with_all_of_both_levels(
 ) -> None:
     parent, *children = family(make_node, embedding=None)
     store.vector_store(collection).add([parent, *children])
-    stored = store.catalogue(collection).of("doc-1")
+    stored = store.catalogue(collection)("doc-1")
     assert is_complete(stored, "hash-1")
     assert [one.is_parent for one in stored.values()].count(True) == 1
     for lost in (parent, children[0]):
@@ -129,10 +128,11 @@ def test_both_ways_of_reading_vectors_leave_parents_out(
     collection: str, make_node: Callable[..., TextNode]
 ) -> None:
     with open_store() as store:
-        store.vector_store(collection).add(family(make_node, embedding=None))
-        client = store.vector_store(collection).client
-        ways = (client, client.unlocked)
-        assert {len(LocalIndex.read(way, collection, DENSE, SPARSE).ids) for way in ways} == {2}
+        nodes = family(make_node, embedding=None)
+        store.add(collection, nodes)
+        layout = Layout(DENSE, 3, SPARSE)
+        assert len(store._engine.index(collection, layout).ids) == 2
+        assert len(store._engine.arrays(collection, layout)[0]) == 2
 
 
 def test_only_parents_may_lack_an_embedding_and_only_beside_children(

@@ -11,7 +11,7 @@ from rag_nodes.errors import (
     DimensionError,
     StoreError,
 )
-from rag_nodes.store import is_complete, open_store, search
+from rag_nodes.store import is_complete, open_store, server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,8 +104,7 @@ def test_scores_are_complete_where_a_server_returns_only_the_best_of_each_rankin
     complete = store.search(collection, vector=[1.0, 2.0, 0.0], text="zebra", limit=9)
     expected = {hit.node.node_id: (hit.similarity, hit.keyword_score) for hit in complete}
 
-    monkeypatch.setattr(search, "SERVER_DEPTH", 3)
-    monkeypatch.setattr(store._engine, "embedded", False)
+    monkeypatch.setattr(server, "DEPTH", 3)
     truncated = store.search(collection, vector=[1.0, 2.0, 0.0], text="zebra", limit=3)
     assert len(truncated) == 3
     for hit in truncated:
@@ -151,14 +150,14 @@ def test_the_store_knows_what_it_holds_of_each_document(
     store: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
     assert store.stored(collection, "one") == {}
-    assert store.catalogue(collection).of("one") == {}
+    assert store.catalogue(collection)("one") == {}
     first = make_node("a b c", X, document="one", source_hash="h1", total_chunks=2)
     second = make_node("d", X, document="one", source_hash="h1", total_chunks=2)
     fill(store, collection, first, make_node("b", X, document="two"))
-    assert store.stored(collection, "one") == {first.node_id: "h1"}
-    assert not is_complete(store.catalogue(collection).of("one"), "h1")
+    assert list(store.stored(collection, "one")) == [first.node_id]
+    assert not is_complete(store.catalogue(collection)("one"), "h1")
     fill(store, collection, second)
-    known = store.catalogue(collection).of("one")
+    known = store.catalogue(collection)("one")
     assert {node.tokens for node in known.values()} == {3, 1}
     assert is_complete(known, "h1")
     assert not is_complete(known, "another hash")
@@ -173,10 +172,10 @@ def test_what_others_write_about_chunks_breaks_no_other_document(
     theirs.metadata |= {"total_chunks": foreign, "token_count": foreign}
     fill(store, collection, ours, theirs)
     catalogue = store.catalogue(collection)
-    assert is_complete(catalogue.of("one"), "h1")
-    [odd] = catalogue.of("two").values()
+    assert is_complete(catalogue("one"), "h1")
+    [odd] = catalogue("two").values()
     assert (odd.total_chunks, odd.tokens) == (0, 0)
-    assert not is_complete(catalogue.of("two"), "h1")
+    assert not is_complete(catalogue("two"), "h1")
 
 
 def test_deleting_removes_exactly_the_given_chunks(
@@ -260,7 +259,7 @@ def test_many_chunks_in_an_embedded_store_are_noted_once(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("rag_nodes.store.engine.MANY_POINTS", 1)
+    monkeypatch.setattr("rag_nodes.store.embedded.MANY_POINTS", 1)
     with open_store(":memory:") as store:
         for text in ("one", "two", "three"):
             fill(store, collection, make_node(text, X))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 
-from rag_nodes.store import local_index
+from rag_nodes.store import inside_qdrant
+from rag_nodes.store.engine import UNNAMED
 from rag_nodes.store.filters import Filter
-from rag_nodes.store.layout import UNNAMED, layout_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,11 +49,12 @@ def test_filters_count_and_vectors_work_without_a_name(filled: Store) -> None:
 
 @pytest.mark.parametrize("store", ["memory"], indirect=True)
 def test_the_public_way_reads_the_same_arrays(filled: Store) -> None:
-    client, dense = filled._engine.client, layout_of(filled._engine, "stock").dense
-    assert dense == UNNAMED
-    peeked = local_index._peeked(client, "stock", dense, None)
-    scrolled = local_index._scrolled(client, "stock", dense, None)
-    assert peeked is not None
-    assert sorted(peeked[0]) == sorted(scrolled[0])
-    assert peeked[2] == scrolled[2] == [None] * len(NODES)
-    assert peeked[1].sum() == pytest.approx(scrolled[1].sum())
+    engine = filled._engine
+    layout = engine.layout("stock")
+    assert layout.dense == UNNAMED
+    known = inside_qdrant.arrays_of(engine.client.unlocked, "stock", UNNAMED, None)
+    public = engine.arrays("stock", layout)
+    assert known is not None
+    assert sorted(known[0]) == sorted(public[0])
+    assert known[2] == public[2] == ([[]] * len(NODES), [[]] * len(NODES))
+    assert known[1].sum() == pytest.approx(public[1].sum())

@@ -153,7 +153,7 @@ class ColumnRun:
             deposit.fail(self._stopped)
             if self._catalogue is None:
                 return
-        stored = self._known().of(document.id_)
+        stored = self._known()(document.id_)
         if is_complete(stored, source_hash):
             self._counts.add(
                 (node.tokens, not node.is_parent, node.is_placed) for node in stored.values()
@@ -244,7 +244,7 @@ class ColumnRun:
         written = self._written + sum(is_leaf(node) for node, _ in embedded)
         self._report(Progress("embed", self.name, written, self._wanted))
         with self._timed("store"):
-            self._store.vector_store(self._collection).add([node for node, _ in embedded])
+            self._store.add(self._collection, [node for node, _ in embedded])
         for node, deposit in embedded:
             deposit.count_stored(is_chunk=is_leaf(node))
         self._written = written

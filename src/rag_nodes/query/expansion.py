@@ -17,7 +17,7 @@ from rag_nodes import metadata as keys
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from rag_nodes.store.hit import Hit
+    from rag_nodes.store import Hit
 
 Fetch = Callable[[Sequence[str]], dict[str, TextNode]]
 """Gives the stored ones of some node ids."""

@@ -14,7 +14,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.query.expansion import expanded
 from rag_nodes.query.places import document_of, span_of
-from rag_nodes.store.hit import Hit
+from rag_nodes.store import Hit
 from rag_nodes.text.spans import Span, merge
 from rag_nodes.text.tokens import count_tokens
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rag_nodes.query.marks import Mark
-from rag_nodes.store.hit import Hit
+from rag_nodes.store import Hit
 from rag_nodes.text.spans import Span
 
 __all__ = ["Answer", "Citation", "Excerpt", "Hit", "Mark", "Source"]

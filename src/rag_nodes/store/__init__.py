@@ -1,16 +1,24 @@
 """Where chunks live: the only package that knows Qdrant.
 
 `open_store` takes `":memory:"`, a folder or a URL and gives a `Store`; nothing above this package
-can tell which. Qdrant itself is imported when a store is opened, not before.
+can tell which, and any other class that follows `Store` will do. Qdrant itself is imported when a
+store is opened, not before.
 """
 
-from rag_nodes.store.catalogue import Catalogue, StoredNode, is_complete
+from rag_nodes.store.catalogue import (
+    Catalogue,
+    CollectionInfo,
+    StoredNode,
+    collection_name,
+    described,
+    is_complete,
+    parser_collection,
+)
 from rag_nodes.store.filters import Filter
-from rag_nodes.store.fusion import Fusion
-from rag_nodes.store.hit import Hit
-from rag_nodes.store.names import CollectionInfo, collection_name, parser_collection
-from rag_nodes.store.search import SearchMode
-from rag_nodes.store.store import Store, open_store
+from rag_nodes.store.fusion import Fusion, Hit, Scores, best_hits
+from rag_nodes.store.local_index import LocalIndex
+from rag_nodes.store.protocol import Query, SearchMode, Store
+from rag_nodes.store.qdrant import QdrantStore, open_store
 
 __all__ = [
     "Catalogue",
@@ -18,10 +26,16 @@ __all__ = [
     "Filter",
     "Fusion",
     "Hit",
+    "LocalIndex",
+    "QdrantStore",
+    "Query",
+    "Scores",
     "SearchMode",
     "Store",
     "StoredNode",
+    "best_hits",
     "collection_name",
+    "described",
     "is_complete",
     "open_store",
     "parser_collection",

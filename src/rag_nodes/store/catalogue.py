@@ -1,27 +1,110 @@
-"""What a collection holds of each document, without vectors and texts: decides re-ingest."""
+"""What a store holds: collections by name, and of each document the nodes, without their texts.
+
+Names are readable for people and unique for what decides a collection's content. What is known of
+the stored nodes decides what an ingest has to do.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from rag_nodes.metadata import SOURCE_HASH, START_CHAR, TOKEN_COUNT, TOTAL_CHUNKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Mapping
 
-DOCUMENT_ID = "doc_id"
-"""Payload key under which LlamaIndex stores the id of a node's document."""
+_UNSAFE = re.compile(r"[^\w-]+", re.ASCII)
+_NAME = re.compile(r"(?P<corpus>[\w-]+)\.(?P<parser>[\w-]+)\.(?P<embedding>[\w-]+)\.[0-9a-f]{12}")
+_LONGEST_PART = 40
+"""Characters a readable part may take: a collection is a folder on disk, and names are limited."""
+
 CHILDREN = "_children"
 """Payload key of a parent: how many nodes were cut from it. A parent is read, but never ranked."""
 PARENT = "_parent"
 """Payload key of a child: id of its parent."""
-PAYLOAD_KEYS = [DOCUMENT_ID, SOURCE_HASH, TOTAL_CHUNKS, TOKEN_COUNT, START_CHAR, CHILDREN, PARENT]
-"""Payload keys a catalogue is made of."""
+BOOKKEEPING = (SOURCE_HASH, TOTAL_CHUNKS, TOKEN_COUNT, START_CHAR, CHILDREN, PARENT)
+"""What a `StoredNode` is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection of this package.
+
+    Attributes:
+        name: as the store knows it.
+        corpus: readable form of the corpus name.
+        parser: readable form of the parser name.
+        embedding: readable form of the embedding model's name.
+        points: chunks in it.
+    """
+
+    name: str
+    corpus: str
+    parser: str
+    embedding: str
+    points: int
+
+
+def collection_name(
+    corpus: str, parser_fingerprint: str, parser_name: str, embedding_name: str
+) -> str:
+    """The collection for the chunks of one parser configuration, embedded by one model.
+
+    Everything that changes the stored content is in the name, so comparison never mixes and
+    another model's dimension never meets a collection it does not fit (design §7).
+
+    Args:
+        corpus: name of the document set.
+        parser_fingerprint: changes whenever the parser's output does.
+        parser_name: for people reading the list of collections.
+        embedding_name: the embedding model, provider included.
+
+    Returns:
+        `corpus.parser.embedding.hash`, safe as a file name and in a URL.
+    """
+    identity = json.dumps([corpus, parser_fingerprint, parser_name, embedding_name])
+    digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    readable = (_readable(part) for part in (corpus, parser_name, embedding_name))
+    return ".".join((*readable, digest))
+
+
+class Fingerprinted(Protocol):
+    """What a parser has to say about itself to get a collection."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the parser's output does."""
+        ...
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name of the parser class."""
+        ...
+
+
+def parser_collection(corpus: str, parser: Fingerprinted, embedding_name: str) -> str:
+    """The collection of a parser: `collection_name` with what the parser says about itself."""
+    return collection_name(corpus, parser.fingerprint, parser.class_name(), embedding_name)
+
+
+def described(name: str, points: int) -> CollectionInfo | None:
+    """What a collection's name says; None when the name is not one of ours."""
+    match = _NAME.fullmatch(name)
+    return CollectionInfo(name=name, points=points, **match.groupdict()) if match else None
+
+
+def _readable(part: str) -> str:
+    return _UNSAFE.sub("-", part)[:_LONGEST_PART].strip("-") or "x"
 
 
 class StoredNode(NamedTuple):
-    """The bookkeeping of one stored chunk.
+    """The bookkeeping of one stored node.
 
     Attributes:
         source_hash: hash of the document text it was cut from; "" when unknown.
@@ -39,36 +122,21 @@ class StoredNode(NamedTuple):
     parent: str = ""
     is_placed: bool = True
 
+    @classmethod
+    def of(cls, payload: Mapping[str, Any]) -> Self:
+        """What a payload says: metadata of a node, and its `rag_nodes.store.payload.family`."""
+        return cls(
+            source_hash=str(payload.get(SOURCE_HASH) or ""),
+            total_chunks=_whole(payload.get(TOTAL_CHUNKS)),
+            tokens=_whole(payload.get(TOKEN_COUNT)),
+            is_parent=CHILDREN in payload,
+            parent=str(payload.get(PARENT) or ""),
+            is_placed=payload.get(START_CHAR) is not None,
+        )
 
-class Catalogue:
-    """The stored chunks of each document of one collection.
 
-    Args:
-        lookup: gives id and payload of the stored chunks of one document.
-        everything: id and payload of all chunks, where reading them all at once is cheaper than
-            asking per document (embedded Qdrant scans the whole collection for every filter).
-    """
-
-    __slots__ = ("_known", "_lookup")
-
-    def __init__(
-        self,
-        lookup: Callable[[str], Iterable[tuple[str, Mapping[str, Any]]]],
-        everything: Iterable[tuple[str, Mapping[str, Any]]] | None = None,
-    ) -> None:
-        self._lookup = lookup
-        self._known: dict[str, dict[str, StoredNode]] | None = None
-        if everything is not None:
-            self._known = {}
-            for node_id, payload in everything:
-                document = self._known.setdefault(str(payload.get(DOCUMENT_ID)), {})
-                document[node_id] = _stored(payload)
-
-    def of(self, document_id: str) -> dict[str, StoredNode]:
-        """The stored chunks of a document by node id; empty when there are none."""
-        if self._known is not None:
-            return dict(self._known.get(document_id, {}))
-        return {node_id: _stored(payload) for node_id, payload in self._lookup(document_id)}
+Catalogue = Callable[[str], dict[str, StoredNode]]
+"""Gives the stored nodes of a document, named by its id; empty when there are none."""
 
 
 def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:
@@ -79,17 +147,6 @@ def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:
         and node.total_chunks == levels[node.is_parent]
         and (not node.parent or node.parent in stored)
         for node in stored.values()
-    )
-
-
-def _stored(payload: Mapping[str, Any]) -> StoredNode:
-    return StoredNode(
-        source_hash=str(payload.get(SOURCE_HASH) or ""),
-        total_chunks=_whole(payload.get(TOTAL_CHUNKS)),
-        tokens=_whole(payload.get(TOKEN_COUNT)),
-        is_parent=CHILDREN in payload,
-        parent=str(payload.get(PARENT) or ""),
-        is_placed=payload.get(START_CHAR) is not None,
     )
 
 

@@ -14,6 +14,7 @@ from rag_nodes.errors import (
     StoreError,
     StoreUnreachableError,
 )
+from rag_nodes.store import inside_qdrant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,9 +103,8 @@ def _of_response(error: Exception, location: str, collection: str) -> StoreError
 
 
 def _of_local_client(error: Exception, location: str, collection: str) -> StoreError | None:
-    message = str(error)
-    if isinstance(error, ValueError) and message.endswith("not found"):
+    if inside_qdrant.says_missing(error):
         return missing(location, collection)
-    if isinstance(error, RuntimeError) and "instance is closed" in message:
+    if inside_qdrant.says_closed(error):
         return StoreError(f"{location}: the store is closed; open it again")
     return None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
@@ -16,10 +16,13 @@ from rag_nodes.metadata import (
     PAGE_START,
     SOURCE,
 )
-from rag_nodes.store.catalogue import DOCUMENT_ID
+from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
-    from qdrant_client.http import models as rest
+    from llama_index.core.schema import BaseNode
+
+DOCUMENT_ID = "doc_id"
+"""Payload key under which LlamaIndex stores the id of a node's document."""
 
 HEADING_LEVELS = 6
 """Headings a path holds at most: Markdown, HTML and our readers know no more levels."""
@@ -34,7 +37,7 @@ INDEXES: dict[str, Literal["keyword", "integer", "text"]] = {
     BREADCRUMB: "text",
     **{f"{HEADING_PATH}[{depth}]": "keyword" for depth in range(HEADING_LEVELS)},
 }
-"""Every payload key that `conditions` may name, and the kind of index it needs.
+"""Every payload key that a filter may name, and the kind of index it needs.
 
 A server in strict mode, which is what Qdrant Cloud runs, refuses a filter on any other key; and
 without an index words are compared as parts of words.
@@ -92,6 +95,35 @@ class Filter:
             document_ids = [one for one in document_ids if one in set(self.document_ids)]
         return replace(self, document_ids=document_ids)
 
+    def passes(self, node: BaseNode) -> bool:
+        """Whether a node meets every condition, judged as Qdrant does; for stores in memory."""
+        return self._names_document_of(node) and self._names_place_in(node.metadata)
+
+    def _names_document_of(self, node: BaseNode) -> bool:
+        about = node.metadata
+        return (
+            (self.document_ids is None or node.ref_doc_id in self.document_ids)
+            and self.file_name in (None, about.get(FILE_NAME))
+            and self.source in (None, about.get(SOURCE), *(about.get(ALSO_AT) or ()))
+        )
+
+    def _names_place_in(self, about: Mapping[str, Any]) -> bool:
+        path = tuple(about.get(HEADING_PATH) or ())[: len(self.heading_path)]
+        return (
+            path == tuple(self.heading_path)
+            and (self.heading is None or _has_words(self.heading, about.get(BREADCRUMB)))
+            and (self.pages is None or _touches(self.pages, about))
+        )
+
+
+def _has_words(wanted: str, heading: object) -> bool:
+    return isinstance(heading, str) and set(words(wanted)) <= set(words(heading))
+
+
+def _touches(pages: tuple[int, int], about: Mapping[str, Any]) -> bool:
+    first, last = about.get(PAGE_START), about.get(PAGE_END)
+    return first is not None and last is not None and first <= pages[1] and last >= pages[0]
+
 
 def _check_text(name: str, value: object) -> None:
     if value is None:
@@ -128,44 +160,3 @@ def _check_pages(pages: object) -> None:
             f"pages {first} to {last} are no range; pages count from 1 and the first must not "
             "exceed the last"
         )
-
-
-def conditions(chosen: Filter) -> rest.Filter | None:
-    """The filter in Qdrant's terms; None where it lets everything pass."""
-    from qdrant_client.http import models as rest
-
-    must = [*_documents(chosen), *_places(chosen)]
-    return rest.Filter(must=list(must)) if must else None
-
-
-def _documents(chosen: Filter) -> Iterator[rest.FieldCondition | rest.Filter]:
-    """Which documents."""
-    from qdrant_client.http import models as rest
-
-    if chosen.document_ids is not None:
-        ids = rest.MatchAny(any=list(chosen.document_ids))
-        yield rest.FieldCondition(key=DOCUMENT_ID, match=ids)
-    if chosen.file_name is not None:
-        yield _equal(FILE_NAME, chosen.file_name)
-    if chosen.source is not None:
-        yield rest.Filter(should=[_equal(key, chosen.source) for key in (SOURCE, ALSO_AT)])
-
-
-def _places(chosen: Filter) -> Iterator[rest.FieldCondition]:
-    """Which places inside them."""
-    from qdrant_client.http import models as rest
-
-    if chosen.pages is not None:
-        first, last = chosen.pages
-        yield rest.FieldCondition(key=PAGE_START, range=rest.Range(lte=last))
-        yield rest.FieldCondition(key=PAGE_END, range=rest.Range(gte=first))
-    if chosen.heading is not None:
-        yield rest.FieldCondition(key=BREADCRUMB, match=rest.MatchText(text=chosen.heading))
-    for depth, heading in enumerate(chosen.heading_path):
-        yield _equal(f"{HEADING_PATH}[{depth}]", heading)
-
-
-def _equal(key: str, value: str) -> rest.FieldCondition:
-    from qdrant_client.http import models as rest
-
-    return rest.FieldCondition(key=key, match=rest.MatchValue(value=value))

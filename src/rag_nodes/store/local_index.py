@@ -1,4 +1,4 @@
-"""What embedded Qdrant holds, as arrays: all scores of a question in milliseconds.
+"""Vectors as arrays in memory: all scores of a question in milliseconds.
 
 Embedded Qdrant compares sparse vectors in a Python loop and builds an object per point it returns,
 which takes seconds for 10,000 chunks; the same scores are one matrix product and a few postings.
@@ -7,16 +7,21 @@ which takes seconds for 10,000 chunks; the same scores are one matrix product an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from rag_nodes.store.layout import Layout
+from rag_nodes.store.bm25 import document_vectors, query_vectors
+from rag_nodes.store.fusion import Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
+    from llama_index.core.schema import BaseNode
     from numpy.typing import NDArray
+
+    from rag_nodes.store.bm25 import SparseVectors
+    from rag_nodes.store.protocol import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +45,24 @@ class LocalIndex:
     weights: NDArray[np.float32]
 
     @classmethod
-    def read(cls, client: Any, collection: str, dense: str, sparse: str | None) -> LocalIndex:
-        """Read a whole collection.
+    def of(cls, nodes: Sequence[BaseNode]) -> Self:
+        """The index of nodes with embeddings; BM25 reads their text without metadata."""
+        indices, values = document_vectors(node.get_content() for node in nodes)
+        matrix = np.array([node.get_embedding() for node in nodes], dtype=np.float32)
+        return cls.build([node.node_id for node in nodes], matrix, (indices, values))
+
+    @classmethod
+    def build(cls, ids: list[str], matrix: NDArray[np.float32], words: SparseVectors) -> Self:
+        """Put vectors in order.
 
         Args:
-            client: of embedded Qdrant; hold its lock.
-            collection: which exists.
-            dense: name of the embedding vector.
-            sparse: name of the BM25 vector; None for none.
+            ids: of the nodes.
+            matrix: an embedding per node, of any length; scaled in place.
+            words: numbers and BM25 weights of the words of each node.
         """
-        ids, matrix, words = _peeked(client, collection, dense, sparse) or _scrolled(
-            client, collection, dense, sparse
-        )
-        counts = [len(one.indices) if one else 0 for one in words]
-        flat = [one for one in words if one]
-        numbers = _joined([one.indices for one in flat], np.int64)
-        weights = _joined([one.values for one in flat], np.float32)
-        rows = np.repeat(np.arange(len(ids)), counts)
+        indices, values = words
+        numbers = _joined(indices, np.int64)
+        rows = np.repeat(np.arange(len(ids)), [len(one) for one in indices])
         order = np.argsort(numbers, kind="stable")
         terms, starts = np.unique(numbers[order], return_index=True)
         return cls(
@@ -65,11 +71,35 @@ class LocalIndex:
             terms=terms,
             starts=np.append(starts, len(numbers)),
             rows=rows[order],
-            weights=weights[order],
+            weights=_joined(values, np.float32)[order],
         )
+
+    def scores(self, query: Query, allowed: Container[str] | None = None) -> Scores:
+        """What both searches find, complete.
+
+        Args:
+            query: what is asked; its filter is not looked at.
+            allowed: ids of the nodes that may be found; None for all.
+        """
+        dense = sparse = None
+        if query.mode != "sparse":
+            dense = self._kept(self.similarities(query.vector or ()), allowed)
+        if query.mode != "dense":
+            (numbers,), _ = query_vectors([query.text or ""])
+            found = self._kept(self.word_scores(numbers), allowed)
+            sparse = {node_id: score for node_id, score in found.items() if score > 0}
+        return Scores(dense, sparse)
+
+    def _kept(
+        self, scores: NDArray[np.float32], allowed: Container[str] | None
+    ) -> dict[str, float]:
+        pairs = zip(self.ids, scores.tolist(), strict=True)
+        return {one: score for one, score in pairs if allowed is None or one in allowed}
 
     def similarities(self, vector: Sequence[float]) -> NDArray[np.float32]:
         """Cosine similarity of every row."""
+        if not self.ids:
+            return np.zeros(0, dtype=np.float32)
         question = np.array(vector, dtype=np.float32)
         length = float(np.linalg.norm(question))
         question /= np.float32(length or 1)
@@ -94,49 +124,9 @@ class LocalIndex:
         return scores
 
 
-def _peeked(
-    client: Any, collection: str, dense: str, sparse: str | None
-) -> tuple[list[str], NDArray[np.float32], list[Any]] | None:
-    """The vectors where the client keeps them, which saves seconds; None where they are not."""
-    local = getattr(getattr(client, "unlocked", None), "_client", None)
-    stored: Any = getattr(local, "collections", {}).get(collection)
-    try:
-        gone = stored.deleted.astype(bool)
-        # Parents have no vectors; where theirs would be the client keeps some placeholder.
-        gone = gone | stored.deleted_per_vector[dense][: len(gone)].astype(bool)
-        alive = np.flatnonzero(~gone)
-        # Fancy indexing copies: later writes do not reach what was read.
-        matrix = np.asarray(stored.vectors[dense][alive], dtype=np.float32)
-        by_row = stored.sparse_vectors[sparse] if sparse else [None] * len(gone)
-        words = [by_row[row] for row in alive.tolist()]
-        return [str(stored.ids_inv[row]) for row in alive.tolist()], matrix, words
-    except (AttributeError, KeyError, IndexError, TypeError):
-        return None
-
-
-def _scrolled(
-    client: Any, collection: str, dense: str, sparse: str | None
-) -> tuple[list[str], NDArray[np.float32], list[Any]]:
-    """The vectors by the public way."""
-    points = max(1, int(client.count(collection, exact=True).count))
-    layout = Layout(dense, 0, sparse)
-    found, _ = client.scroll(
-        collection, limit=points, with_payload=False, with_vectors=layout.asked
-    )
-    vectors = [(str(point.id), layout.of(point.vector)) for point in found]
-    vectors = [(one, named) for one, named in vectors if dense in named]  # parents have none
-    matrix = np.array([named[dense] for _, named in vectors], dtype=np.float32)
-    words = [named.get(sparse) if sparse else None for _, named in vectors]
-    return [one for one, _ in vectors], matrix.reshape(len(vectors), -1), words
-
-
 def _of_unit_length(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The rows scaled to length 1, in place; rows of zeros stay.
-
-    What the client holds is of unit length after a write, but as it was given after a folder was
-    opened: only some of its own queries scale it.
-    """
-    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    """The rows scaled to length 1, in place; rows of zeros stay."""
+    lengths = np.linalg.norm(matrix, axis=-1, keepdims=True)
     np.divide(matrix, lengths, out=matrix, where=lengths > 0)
     return matrix
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_nodes.store.names import collection_name, described, parser_collection
+from rag_nodes.store.catalogue import collection_name, described, parser_collection
 
 BASE = ("manuals", "0123456789ab", "HeadingHierarchyNodeParser", "openai:text-embedding-3-small")
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rag_nodes.store.sparse import document_vectors, query_vectors
+from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.text.words import term_id
 
 

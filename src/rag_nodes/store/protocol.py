@@ -1,0 +1,203 @@
+"""What the rest of the package needs of a store, what it asks, and what it is given.
+
+Qdrant is behind two classes that follow it; any other store does by following it too. See
+`docs/writing-a-store.md`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, Self
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.store.filters import Filter
+from rag_nodes.store.fusion import FUSIONS, Fusion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llama_index.core.schema import BaseNode, TextNode
+
+    from rag_nodes.store.catalogue import Catalogue, CollectionInfo, StoredNode
+    from rag_nodes.store.fusion import Hit
+
+SearchMode = Literal["hybrid", "dense", "sparse"]
+"""By meaning and words, by meaning only, or by words only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What to search for.
+
+    Attributes:
+        vector: embedding of the question; needed unless the mode is "sparse".
+        text: the question; needed unless the mode is "dense".
+        limit: chunks to find at most.
+        mode: which rankings to use.
+        filter: search only chunks that pass it; as it comes, it lets all pass.
+        fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
+
+    Raises:
+        ConfigurationError: mode or fusion is unknown, the limit is below 1, or the mode needs a
+            vector or text that is missing.
+    """
+
+    vector: Sequence[float] | None
+    text: str | None
+    limit: int
+    mode: SearchMode = "hybrid"
+    filter: Filter = field(default_factory=Filter)
+    fusion: Fusion = "score"
+
+    def __post_init__(self) -> None:
+        """Check that the mode has what it needs."""
+        if self.mode not in {"hybrid", "dense", "sparse"}:
+            raise ConfigurationError(
+                f"unknown search mode {self.mode!r}; choose hybrid, dense or sparse"
+            )
+        if self.fusion not in FUSIONS:
+            raise ConfigurationError(
+                f"unknown fusion {self.fusion!r}; choose {', '.join(FUSIONS[:-1])} or {FUSIONS[-1]}"
+            )
+        if self.mode != "sparse" and self.vector is None:
+            raise ConfigurationError(f"search mode {self.mode!r} needs the question's embedding")
+        if self.mode != "dense" and self.text is None:
+            raise ConfigurationError(f"search mode {self.mode!r} needs the question's text")
+        if self.limit < 1:
+            raise ConfigurationError(
+                f"the number of chunks to find must be at least 1, not {self.limit}"
+            )
+
+
+class Store(Protocol):
+    """Chunks with their embeddings; one collection per corpus, parser and embedding model.
+
+    Subclass it, write the methods that have no body here, and the others follow. Collections come
+    into being with the first `add`. Stores are shared between threads.
+
+    Every method that reads or writes may raise `StoreError` or a subclass of it: the place does not
+    answer, is damaged or full.
+    """
+
+    @property
+    @abstractmethod
+    def location(self) -> str:
+        """Where it is, for people; never with a key in it."""
+
+    @abstractmethod
+    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
+        """Store nodes with their embeddings; a node of the same id is replaced.
+
+        A node with children is kept to be read by id, and never ranked: it needs no embedding.
+
+        Raises:
+            ConfigurationError: a node without children has no embedding.
+            DimensionError: an embedding has another length than those of the collection.
+        """
+
+    @abstractmethod
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        """Delete nodes by id; ids that are not there are fine.
+
+        Raises:
+            CollectionMissingError: nothing was ever stored under this name.
+        """
+
+    @abstractmethod
+    def drop(self, collection: str) -> None:
+        """Delete a collection with everything in it.
+
+        Raises:
+            CollectionMissingError: it does not exist.
+        """
+
+    @abstractmethod
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection of this package, by name; foreign ones are left out."""
+
+    @abstractmethod
+    def count(self, collection: str) -> int:
+        """Nodes in a collection that a search can find; 0 while it does not exist."""
+
+    @abstractmethod
+    def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
+        """The stored nodes of a document by id; empty while the collection does not exist."""
+
+    @abstractmethod
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        """The stored nodes with these ids, without embeddings; unknown ids are left out."""
+
+    @abstractmethod
+    def find(self, collection: str, query: Query) -> list[Hit]:
+        """The best chunks for a question, as `search` returns them.
+
+        `rag_nodes.store.local_index.LocalIndex` gives the scores of nodes in memory, and
+        `rag_nodes.store.fusion.best_hits` makes hits of scores.
+        """
+
+    def search(
+        self,
+        collection: str,
+        *,
+        vector: Sequence[float] | None,
+        text: str | None,
+        limit: int,
+        mode: SearchMode = "hybrid",
+        document_ids: Sequence[str] | None = None,
+        filter: Filter | None = None,  # noqa: A002 -- the word every vector store uses
+        fusion: Fusion = "score",
+    ) -> list[Hit]:
+        """The best chunks for a question, each with its cosine similarity and BM25 score.
+
+        Args:
+            collection: where to search.
+            vector: embedding of the question; needed unless the mode is "sparse".
+            text: the question; needed unless the mode is "dense".
+            limit: how many at most.
+            mode: "hybrid" joins both rankings.
+            document_ids: search only these documents; None for all.
+            filter: search only chunks that pass it; None for all.
+            fusion: how both rankings are joined, see `rag_nodes.store.fusion`.
+
+        Raises:
+            CollectionMissingError: nothing was ingested under this name.
+            ConfigurationError: the mode needs a vector or text that was not given.
+            DimensionError: the vector's length is not that of the collection.
+        """
+        scope = (filter or Filter()).within(document_ids)
+        return self.find(collection, Query(vector, text, limit, mode, scope, fusion))
+
+    def catalogue(self, collection: str) -> Catalogue:
+        """What the collection holds of each document, asked many times by one ingest.
+
+        A store for which one look at everything is cheaper than many small ones takes it here; what
+        is written later need not be in it.
+        """
+        return lambda document_id: self.stored(collection, document_id)
+
+    def vectors(
+        self,
+        collection: str,  # noqa: ARG002 -- of the stores that have them
+        node_ids: Sequence[str],  # noqa: ARG002
+    ) -> dict[str, tuple[str, list[float]]]:
+        """What the nodes with these ids were embedded as: the text, and its vector.
+
+        Unknown ids are left out. What is missing is embedded again where metadata alone changed.
+        """
+        return {}
+
+    def close(self) -> None:
+        """Give back what the store holds; twice is fine."""
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Where it is; never a key."""
+        return f"{type(self).__name__}({self.location!r})"

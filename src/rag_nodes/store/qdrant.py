@@ -1,0 +1,310 @@
+"""`QdrantStore`: chunks in Qdrant, whatever kind of it is behind."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from rag_nodes.errors import (
+    ConfigurationError,
+    DimensionError,
+    MissingExtraError,
+    StoreError,
+    StoreUnreachableError,
+)
+from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, described
+from rag_nodes.store.engine import DENSE, MEMORY, Layout, Point
+from rag_nodes.store.faults import missing
+from rag_nodes.store.filters import DOCUMENT_ID, Filter
+from rag_nodes.store.fusion import Hit, best_hits
+from rag_nodes.store.protocol import Query, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from llama_index.core.schema import BaseNode, TextNode
+
+    from rag_nodes.store.catalogue import Catalogue
+    from rag_nodes.store.engine import Engine
+    from rag_nodes.store.vectors import HybridVectorStore
+
+logger = logging.getLogger(__name__)
+
+_PAGE = 1000
+"""Points per request when reading or deleting many."""
+
+
+def open_store(location: str | Path = MEMORY, api_key: str | None = None) -> QdrantStore:
+    """Open a store.
+
+    Args:
+        location: ":memory:" (gone at the end, each call a new one), a folder (created when
+            missing; only open folders you trust, embedded Qdrant unpickles what is in them), or
+            the URL of a Qdrant server.
+        api_key: key of the server; without meaning for the others.
+
+    Returns:
+        The store; use it in a `with` statement or call `close`.
+
+    Raises:
+        ConfigurationError: the location is empty.
+        MissingExtraError: Qdrant is not installed.
+        StoreLockedError: another process holds the folder.
+        StoreDamagedError: the folder's content cannot be read.
+        StoreUnreachableError: the server does not answer.
+        StoreError: the folder cannot be created, or the server refused the key.
+    """
+    place = str(location)
+    if not place.strip():
+        raise ConfigurationError(
+            f"no storage location given; use {MEMORY!r}, a folder or a Qdrant URL"
+        )
+    _require_qdrant()
+    if urlsplit(place).scheme in {"http", "https"}:
+        from rag_nodes.store.server import open_server
+
+        return QdrantStore(open_server(place, api_key))
+    from rag_nodes.store.embedded import open_embedded
+
+    return QdrantStore(open_embedded(place))
+
+
+def _require_qdrant() -> None:
+    for module in ("qdrant_client", "llama_index.vector_stores.qdrant"):
+        try:
+            found = find_spec(module) is not None
+        except ModuleNotFoundError:
+            found = False
+        if not found:
+            raise MissingExtraError(module, "qdrant")
+
+
+class QdrantStore(Store):
+    """Chunks in Qdrant; one collection per corpus, parser configuration and embedding model.
+
+    Safe to share between threads. `open_store` makes one.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._closed = False
+        self._vector_stores: dict[str, HybridVectorStore] = {}
+        self._lock = threading.Lock()
+        self._without_words: set[str] = set()
+
+    @property
+    def location(self) -> str:
+        """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
+        return self._engine.location
+
+    def close(self) -> None:
+        """Close the connection; a folder stays open while another store of this process uses it."""
+        if not self._closed:
+            self._closed = True
+            self._engine.close()
+
+    def vector_store(self, collection: str) -> HybridVectorStore:
+        """The collection as a LlamaIndex vector store, sync and async, created on first write."""
+        from rag_nodes.store.vectors import HybridVectorStore
+
+        with self._lock:
+            if collection not in self._vector_stores:
+                self._vector_stores[collection] = HybridVectorStore(self, self._engine, collection)
+            return self._vector_stores[collection]
+
+    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
+        """Store nodes with their embeddings, and BM25 vectors of their texts.
+
+        BM25 reads the text of a node only, never the breadcrumb in front of it: headings repeated
+        on every chunk would flatten the inverse document frequency. Lengths are checked before
+        anything is written, and many threads may make the same collection.
+
+        Raises:
+            ConfigurationError: a node without children has no embedding, or another program wrote
+                the collection, with other vectors.
+            DimensionError: an embedding has another length than those of the collection.
+        """
+        from rag_nodes.store.payload import checked_length
+
+        if not nodes:
+            return
+        with self._engine.step(collection):
+            layout = self._engine.layout(collection)
+            if layout is not None and not layout.is_ours:
+                raise ConfigurationError(
+                    f"{self.location}: collection {collection!r} was written by another program "
+                    f"and has no vector {DENSE!r}; it can be asked, and written to by that "
+                    "program; choose another name for ours"
+                )
+            known = layout.size if layout else None
+            length = checked_length(nodes, known, self._place(collection))
+            if layout is None:
+                self._engine.create(collection, length)
+            self._engine.write(collection, _points(nodes))
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        """Delete chunks by id, some hundred in a request."""
+        for page in _pages(node_ids):
+            with self._engine.step(collection):
+                self._engine.delete(collection, page)
+
+    def drop(self, collection: str) -> None:
+        """Delete a collection with everything in it."""
+        with self._engine.step(collection):
+            if collection not in self._engine.names():
+                raise missing(self.location, collection)
+            self._engine.drop(collection)
+
+    def collections(self) -> list[CollectionInfo]:
+        """Every collection of this package in the store, by name; foreign ones are left out."""
+        with self._engine.step():
+            found = [
+                described(name, self._engine.count(name, DENSE))
+                for name in sorted(self._engine.names())
+                if described(name, 0)
+            ]
+        return [info for info in found if info]
+
+    def count(self, collection: str) -> int:
+        """Chunks in a collection that a search can find; parents are not counted."""
+        with self._engine.step(collection):
+            layout = self._engine.layout(collection)
+            return self._engine.count(collection, layout.dense) if layout else 0
+
+    def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
+        """The stored nodes of a document by id."""
+        scope = Filter(document_ids=[document_id])
+        return {
+            one: StoredNode.of(payload) for one, payload in self._scan(collection, scope).items()
+        }
+
+    def catalogue(self, collection: str) -> Catalogue:
+        """What the collection holds of each document."""
+        if not self._engine.scans:
+            return super().catalogue(collection)
+        known: dict[str, dict[str, StoredNode]] = {}
+        for node_id, payload in self._scan(collection, Filter()).items():
+            document = known.setdefault(str(payload.get(DOCUMENT_ID)), {})
+            document[node_id] = StoredNode.of(payload)
+        return lambda document_id: known.get(document_id, {})
+
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        """The stored nodes with these ids."""
+        with self._engine.step(collection):
+            return self._read(collection, node_ids)
+
+    def vectors(
+        self, collection: str, node_ids: Sequence[str]
+    ) -> dict[str, tuple[str, list[float]]]:
+        """What the nodes with these ids were embedded as.
+
+        Vectors have unit length, as Qdrant keeps them for cosine.
+        """
+        from llama_index.core.schema import MetadataMode
+
+        found: dict[str, tuple[str, list[float]]] = {}
+        for page in _pages(node_ids):
+            with self._engine.step(collection):
+                layout = self._layout(collection)
+                for point in self._engine.read(collection, page, layout):
+                    if point.vector is not None:
+                        text = self._node_of(collection, point).get_content(MetadataMode.EMBED)
+                        found[point.node_id] = text, list(point.vector)
+        return found
+
+    def find(self, collection: str, query: Query) -> list[Hit]:
+        """The best chunks for a question."""
+        try:
+            return self._find(collection, query, remembered=True)
+        except StoreUnreachableError:
+            raise
+        except (StoreError, DimensionError):
+            # Others may have dropped the collection and made another of that name.
+            return self._find(collection, query, remembered=False)
+
+    def _find(self, collection: str, query: Query, *, remembered: bool) -> list[Hit]:
+        from rag_nodes.store.payload import check_question
+
+        with self._engine.step(collection):
+            layout = self._layout(collection, remembered=remembered)
+            if layout.sparse is None:
+                query = self._by_meaning(collection, query)
+            if query.mode != "sparse":
+                check_question(len(query.vector or ()), layout.size, self._place(collection))
+            scores = self._engine.scores(collection, layout, query)
+            return best_hits(query, scores, lambda ids: self._read(collection, ids))
+
+    def _by_meaning(self, collection: str, query: Query) -> Query:
+        """A query of a collection without BM25 vectors; said once where another mode was asked."""
+        where = f"{self._place(collection)} has no BM25 vectors of ours"
+        if query.mode == "sparse":
+            raise ConfigurationError(
+                f"{where}, so it cannot be searched by words; ask with mode 'dense', or ingest the "
+                "documents into a collection of ours"
+            )
+        if query.mode == "hybrid" and collection not in self._without_words:
+            self._without_words.add(collection)
+            logger.warning("%s; it is searched by meaning only, as with mode 'dense'", where)
+        return replace(query, mode="dense")
+
+    def _layout(self, collection: str, *, remembered: bool = False) -> Layout:
+        layout = self._engine.layout(collection, remembered=remembered)
+        if layout is None:
+            raise missing(self.location, collection)
+        return layout
+
+    def _read(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        from llama_index.core.schema import TextNode
+
+        if not node_ids:
+            return {}
+        points = self._engine.read(collection, node_ids)
+        nodes = {point.node_id: self._node_of(collection, point) for point in points}
+        return {one: node for one, node in nodes.items() if isinstance(node, TextNode)}
+
+    def _node_of(self, collection: str, point: Point) -> BaseNode:
+        from rag_nodes.store.payload import node_in
+
+        return node_in(point.payload, point.node_id, self._place(collection))
+
+    def _scan(self, collection: str, scope: Filter) -> dict[str, Mapping[str, Any]]:
+        """The bookkeeping of the nodes that pass, by id."""
+        from rag_nodes.store.payload import VERSION, check_version
+
+        with self._engine.step(collection):
+            if self._engine.layout(collection) is None:
+                return {}
+            keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
+            found = dict(self._engine.scan(collection, scope, keys))
+        for payload in found.values():
+            check_version(payload, self._place(collection))
+        return found
+
+    def _place(self, collection: str) -> str:
+        return f"{self.location}: collection {collection!r}"
+
+
+def _points(nodes: Sequence[BaseNode]) -> list[Point]:
+    from rag_nodes.parsers.parent_child import is_leaf
+    from rag_nodes.store.bm25 import document_vectors
+    from rag_nodes.store.payload import payload_of
+
+    ranked = [node for node in nodes if is_leaf(node)]
+    words = zip(*document_vectors(node.get_content() for node in ranked), strict=True)
+    by_id = dict(zip((node.node_id for node in ranked), words, strict=True))
+    return [
+        Point(node.node_id, payload_of(node), node.get_embedding(), by_id[node.node_id])
+        if node.node_id in by_id
+        else Point(node.node_id, payload_of(node))
+        for node in nodes
+    ]
+
+
+def _pages(node_ids: Sequence[str]) -> Iterable[list[str]]:
+    for first in range(0, len(node_ids), _PAGE):
+        yield list(node_ids[first : first + _PAGE])
