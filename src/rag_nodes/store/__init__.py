@@ -14,6 +14,7 @@ from rag_nodes.store.catalogue import (
     is_complete,
     parser_collection,
 )
+from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import Fusion, Hit, Scores, best_hits
 from rag_nodes.store.local_index import LocalIndex
@@ -37,6 +38,7 @@ __all__ = [
     "collection_name",
     "described",
     "is_complete",
+    "missing",
     "open_store",
     "parser_collection",
 ]

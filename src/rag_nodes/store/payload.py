@@ -119,13 +119,13 @@ def checked_length(nodes: Sequence[BaseNode], known: int | None, where: str) -> 
     return expected
 
 
-def check_question(length: int, known: int, where: str) -> None:
-    """Find out whether a question's vector fits a collection.
+def check_question(length: int, known: int | None, where: str) -> None:
+    """Find out whether a question's vector fits a collection; any does where there are none.
 
     Raises:
         DimensionError: it has another length.
     """
-    if length != known:
+    if known is not None and length != known:
         raise DimensionError(
             f"{where} holds vectors of length {known}, the question's has {length}; ask with the "
             "embedding model it was ingested with"

@@ -12,10 +12,9 @@ from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import UnexpectedResponse
 from qdrant_client.http.models import MatchText
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.store import open_store
 from rag_nodes.store.client import conditions
-from rag_nodes.store.filters import HEADING_LEVELS, INDEXES, Filter
+from rag_nodes.store.filters import INDEXES, Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,10 +27,17 @@ if TYPE_CHECKING:
     MakeNode = Callable[..., TextNode]
 
 
-@pytest.fixture
-def filled(store: Store, collection: str, make_node: MakeNode) -> Store:
-    fill(store, collection, make_node)
-    return store
+EVERYTHING: dict[str, Any] = {
+    "file_name": "a.pdf",
+    "pages": (1, 2),
+    "heading": "pump",
+    "heading_path": tuple("123456"),
+    "document_ids": ("one",),
+    "source": "https://example.org/a",
+}
+
+
+"""A value for every field of a filter."""
 
 
 def fill(store: Store, collection: str, make_node: MakeNode) -> None:
@@ -66,98 +72,8 @@ def found(store: Store, collection: str, wanted: Filter, **options: object) -> s
     return {hit.node.text.split()[1] for hit in hits}
 
 
-@pytest.mark.parametrize(
-    ("wanted", "names"),
-    [
-        (Filter(), {"one", "two", "three", "four"}),
-        (Filter(file_name="annex.pdf"), {"four"}),
-        (Filter(file_name="annex"), set()),
-        (Filter(pages=(3, 3)), {"two", "four"}),
-        (Filter(pages=(2, 3)), {"one", "two", "four"}),
-        (Filter(pages=(5, 9)), {"three"}),
-        (Filter(heading="install"), {"two", "four"}),
-        (Filter(heading="pump install"), {"two", "four"}),
-        (Filter(heading="instal"), set()),
-        (Filter(heading_path=("Setup",)), {"one", "two", "four"}),
-        (Filter(heading_path=("Setup", "Install the pump")), {"two", "four"}),
-        (Filter(heading_path=("Install the pump",)), set()),
-        (Filter(document_ids=("manual",)), {"one", "two", "three"}),
-        (Filter(document_ids=()), set()),
-        (Filter(document_ids=("manual",), pages=(3, 9), heading="install"), {"two"}),
-        (Filter(source="https://example.org/annex"), {"four"}),
-        (Filter(source="https://example.org/old-annex"), {"four"}),
-        (Filter(source="https://example.org/manual", pages=(3, 3)), {"two"}),
-        (Filter(source="https://example.org/"), set()),
-    ],
-)
-def test_a_filter_lets_exactly_its_chunks_pass_in_every_mode(
-    filled: Store, collection: str, wanted: Filter, names: set[str]
-) -> None:
-    for mode in ("hybrid", "dense", "sparse"):
-        assert found(filled, collection, wanted, mode=mode) == names
-
-
-def test_documents_given_twice_must_agree(filled: Store, collection: str) -> None:
-    wanted = Filter(document_ids=("manual", "annex"))
-    assert found(filled, collection, wanted, document_ids=["annex", "other"]) == {"four"}
-
-
-def test_every_fusion_finds_the_same_chunks(filled: Store, collection: str) -> None:
-    for fusion in ("score", "distribution", "rank"):
-        assert len(found(filled, collection, Filter(), fusion=fusion)) == 4
-    with pytest.raises(ConfigurationError, match="score, distribution or rank"):
-        found(filled, collection, Filter(), fusion="vote")
-
-
-def test_nodes_are_read_by_id_and_missing_ones_left_out(filled: Store, collection: str) -> None:
-    [hit] = filled.search(collection, vector=None, text="three", limit=1, mode="sparse")
-    absent = "00000000-0000-0000-0000-000000000000"
-    nodes = filled.fetch(collection, [hit.node.node_id, absent])
-    assert [node.text for node in nodes.values()] == ["pump three"]
-    assert filled.fetch(collection, []) == {}
-
-
 def test_a_filter_without_conditions_is_none() -> None:
     assert conditions(Filter()) is None
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"pages": (0, 3)}, "count from 1"),
-        ({"pages": (4, 3)}, "must not exceed"),
-        ({"file_name": " "}, "file_name is blank"),
-        ({"heading": ""}, "heading is blank"),
-        ({"source": " "}, "source is blank"),
-        ({"file_name": 5}, "file_name must be a text, not 5"),
-        ({"source": b"x"}, "source must be a text"),
-        ({"pages": 3}, "pages must be the first and the last one"),
-        ({"pages": (3,)}, "pages must be the first and the last one"),
-        ({"pages": ("3", "9")}, "pages must be the first and the last one"),
-        ({"pages": (1.5, 3)}, "pages must be the first and the last one"),
-        ({"pages": "39"}, "pages must be the first and the last one"),
-        ({"document_ids": "one"}, "document_ids must be a list of texts"),
-        ({"document_ids": [1]}, "document_ids must be a list of texts"),
-        ({"heading_path": "Setup"}, "heading_path must be a list of texts"),
-        ({"heading_path": tuple("1234567")}, "7 headings and no chunk has more than 6"),
-    ],
-)
-def test_a_filter_that_finds_nothing_by_mistake_is_refused(
-    options: dict[str, object], words: str
-) -> None:
-    with pytest.raises(ConfigurationError, match=words):
-        Filter(**options)
-
-
-EVERYTHING: dict[str, Any] = {
-    "file_name": "a.pdf",
-    "pages": (1, 2),
-    "heading": "pump",
-    "heading_path": tuple("123456"),
-    "document_ids": ("one",),
-    "source": "https://example.org/a",
-}
-"""A value for every field of a filter."""
 
 
 def test_every_key_that_a_filter_names_has_an_index_of_the_right_kind() -> None:
@@ -175,10 +91,6 @@ def kind_for(condition: FieldCondition) -> str:
     if condition.range is not None:
         return "integer"
     return "text" if isinstance(condition.match, MatchText) else "keyword"
-
-
-def test_a_path_of_headings_may_be_as_deep_as_markdown_allows() -> None:
-    assert Filter(heading_path=("x",) * HEADING_LEVELS)
 
 
 @pytest.fixture

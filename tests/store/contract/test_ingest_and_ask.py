@@ -1,0 +1,88 @@
+"""Documents go into every store and come out as cited answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llama_index.core import Document
+
+from rag_nodes import Comparison, get_parser
+from rag_nodes.compare.columns import engine_of
+from rag_nodes.models import choose_models
+from rag_nodes.pipeline.ingest import ingest, ingest_documents
+from rag_nodes.query import Filter, QueryOptions, ask
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rag_nodes.store import Store
+
+DRY = "# Pump\n\nThe pump starts when the soil is dry.\n\n# Tank\n\nThe tank holds 90 litres.\n"
+WET = DRY.replace("dry", "wet")
+QUESTION = "When does the pump start?"
+PARSERS = {
+    "heading": get_parser("heading", chunk_size=20, min_chunk_size=1),
+    "parent-child": get_parser(
+        "parent-child",
+        parent_options={"min_chunk_size": 0},
+        child_options={"chunk_size": 16, "chunk_overlap": 0, "whole_document_below": 0},
+    ),
+}
+
+
+def document(text: str) -> Document:
+    return Document(text=text, id_="garden", metadata={"file_name": "garden.md"})
+
+
+def test_files_are_ingested_once_and_their_answer_is_cited(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "garden.md"
+    file.write_text(DRY)
+    models = choose_models(Settings(embedding="lexical"))
+    first, again = (ingest([file], PARSERS, store, models=models) for _ in range(2))
+    assert [column.error for column in first.columns] == [None, None]
+    assert [column.written for column in again.columns] == [0, 0]
+    for column in first.columns:
+        assert store.count(column.collection) == column.chunks
+        answer = ask(QUESTION, store=store, collection=column.collection, models=models)
+        [citation] = answer.citations
+        assert (citation.quote, citation.file_name) == (
+            "The pump starts when the soil is dry.",
+            "garden.md",
+        )
+    assert {info.name for info in store.collections()} == {
+        column.collection for column in first.columns
+    }
+
+
+def test_a_changed_document_replaces_its_chunks(store: Store) -> None:
+    ingest_documents([document(DRY)], PARSERS, store)
+    report = ingest_documents([document(WET)], PARSERS, store)
+    for column in report.columns:
+        assert column.deleted > 0
+        stored = store.fetch(column.collection, list(store.stored(column.collection, "garden")))
+        texts = "".join(node.text for node in stored.values())
+        assert "wet" in texts
+        assert "dry" not in texts
+
+
+def test_metadata_that_changes_alone_is_stored(store: Store) -> None:
+    ingest_documents([document(DRY)], PARSERS, store)
+    renamed = document(DRY)
+    renamed.metadata["file_name"] = "yard.md"
+    for column in ingest_documents([renamed], PARSERS, store).columns:
+        stored = store.fetch(column.collection, list(store.stored(column.collection, "garden")))
+        assert {node.metadata["file_name"] for node in stored.values()} == {"yard.md"}
+
+
+def test_strategies_are_compared_and_filtered(store: Store) -> None:
+    options = QueryOptions(filter=Filter(heading="tank"))
+    with Comparison(store=store, parsers=PARSERS, options=options) as comparison:
+        comparison.ingest_documents([document(DRY)])
+        report = comparison.ask("What is there?")
+        for column in report.columns:
+            assert column.answer is not None
+            assert {hit.node.metadata["Heading"] for hit in column.answer.hits} == {"Tank"}
+        engine = engine_of(comparison, "parent-child", None)
+        [hit] = engine.retriever.hits("tank", comparison.question_vector("tank").vector)
+        assert hit.keyword_score

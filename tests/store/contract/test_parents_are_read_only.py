@@ -1,0 +1,92 @@
+"""Parents are stored beside their children, to be read, and no search ranks them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.store import is_complete
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store import SearchMode, Store
+
+X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
+
+
+def family(make_node: Callable[..., TextNode], *, embedding: list[float] | None) -> list[TextNode]:
+    """A parent, here first as a pipeline writes it, and its two children."""
+    children = [
+        make_node("zebra grass", X, total_chunks=2, level=1),
+        make_node("lion meat", Y, total_chunks=2, level=1),
+    ]
+    parent = make_node("zebra grass lion meat", X, total_chunks=1, level=0)
+    parent.embedding = embedding
+    infos = [RelatedNodeInfo(node_id=child.node_id) for child in children]
+    for child in children:
+        child.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=parent.node_id)
+    parent.relationships[NodeRelationship.CHILD] = infos
+    return [parent, *children]
+
+
+@pytest.mark.parametrize("embedding", [None, X])
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
+def test_a_parent_never_competes_with_its_children(
+    store: Store,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    mode: SearchMode,
+    embedding: list[float] | None,
+) -> None:
+    parent, *children = family(make_node, embedding=embedding)
+    store.add(collection, [parent, *children])
+    hits = store.search(collection, vector=X, text="zebra lion", limit=9, mode=mode)
+    assert {hit.node.node_id for hit in hits} == {child.node_id for child in children}
+    assert store.count(collection) == 2
+    assert [info.points for info in store.collections()] == [2]
+
+
+def test_a_document_is_complete_only_with_all_of_both_levels(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    parent, *children = family(make_node, embedding=None)
+    store.add(collection, [parent, *children])
+    stored = store.catalogue(collection)("doc-1")
+    assert is_complete(stored, "hash-1")
+    assert [one.is_parent for one in stored.values()].count(True) == 1
+    for lost in (parent, children[0]):
+        left = {node_id: one for node_id, one in stored.items() if node_id != lost.node_id}
+        assert not is_complete(left, "hash-1")
+    store.delete(collection, [parent.node_id])
+    assert store.fetch(collection, [parent.node_id]) == {}
+
+
+def test_a_parent_that_was_ranked_by_an_earlier_release_is_not_after_it_is_written_again(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    parent, *children = family(make_node, embedding=X)
+    infos = parent.relationships.pop(NodeRelationship.CHILD)
+    store.add(collection, [parent, *children])
+    assert store.count(collection) == 3
+    parent.relationships[NodeRelationship.CHILD] = infos
+    store.add(collection, [parent])
+    assert store.count(collection) == 2
+    hits = store.search(collection, vector=X, text="zebra", limit=9)
+    assert {hit.node.node_id for hit in hits} == {child.node_id for child in children}
+
+
+def test_only_parents_may_lack_an_embedding_and_only_beside_children(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    parent, child, _ = family(make_node, embedding=None)
+    with pytest.raises(ConfigurationError, match="together with their children"):
+        store.add(collection, [parent])
+    child.embedding = None
+    with pytest.raises(ConfigurationError, match="embed it first"):
+        store.add(collection, [parent, child])

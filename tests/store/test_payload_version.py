@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core import VectorStoreIndex
+from llama_index.core.schema import Document
+
+from rag_nodes import get_parser
+from rag_nodes.errors import StoreError
+from rag_nodes.models import get_embedding
+from rag_nodes.pipeline.ingest import ingest_documents
+from rag_nodes.store import payload as payload_module
+from rag_nodes.store.payload import PAYLOAD_VERSION, VERSION, node_in, payload_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store import QdrantStore
+
+X = [1.0, 0.0, 0.0]
+
+
+@pytest.fixture
+def by_a_newer_release(
+    store: QdrantStore,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    monkeypatch: pytest.MonkeyPatch,
+) -> str:
+    """Id of a node that a release wrote whose payloads this one does not know."""
+    node = make_node("zebra", X, total_chunks=1)
+    with monkeypatch.context() as newer:
+        newer.setattr(payload_module, "PAYLOAD_VERSION", PAYLOAD_VERSION + 1)
+        store.add(collection, [node])
+    return node.node_id
+
+
+def test_what_is_stored_says_its_version(make_node: Callable[..., TextNode]) -> None:
+    assert payload_of(make_node("zebra", X))[VERSION] == PAYLOAD_VERSION
+
+
+@pytest.mark.parametrize("way", ["search", "fetch", "vectors", "stored", "catalogue", "stock"])
+def test_a_store_that_a_newer_release_wrote_is_refused_whichever_way_it_is_read(
+    store: QdrantStore, collection: str, by_a_newer_release: str, way: str
+) -> None:
+    ways: dict[str, Callable[[], object]] = {
+        "search": lambda: store.search(collection, vector=X, text="zebra", limit=1),
+        "fetch": lambda: store.fetch(collection, [by_a_newer_release]),
+        "vectors": lambda: store.vectors(collection, [by_a_newer_release]),
+        "stored": lambda: store.stored(collection, "doc-1"),
+        "catalogue": lambda: store.catalogue(collection)("doc-1"),
+        "stock": lambda: store.vector_store(collection).get_nodes([by_a_newer_release]),
+    }
+    with pytest.raises(
+        StoreError, match=r"newer release.*version 2.*up to 1.*update rag_nodes"
+    ) as e:
+        ways[way]()
+    assert collection in str(e.value)
+
+
+def test_a_stock_retriever_says_so_too(
+    store: QdrantStore,
+    make_node: Callable[..., TextNode],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    embedding = get_embedding("lexical")
+    [node] = embedding([make_node("zebra", X)])
+    with monkeypatch.context() as newer:
+        newer.setattr(payload_module, "PAYLOAD_VERSION", PAYLOAD_VERSION + 1)
+        store.add("some", [node])
+    index = VectorStoreIndex.from_vector_store(store.vector_store("some"), embed_model=embedding)
+    with pytest.raises(StoreError, match="newer release"):
+        index.as_retriever().retrieve("zebra")
+
+
+def test_nothing_is_written_beside_what_a_newer_release_wrote(
+    store: QdrantStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [Document(text="The pump starts.", id_="one")]
+    parsers = {"fixed": get_parser("fixed")}
+    with monkeypatch.context() as newer:
+        newer.setattr(payload_module, "PAYLOAD_VERSION", PAYLOAD_VERSION + 1)
+        [written] = ingest_documents(documents, parsers, store).columns
+    [refused] = ingest_documents([Document(text="It stops.", id_="one")], parsers, store).columns
+    assert "newer release" in (refused.error or "")
+    assert store.count(written.collection) == written.chunks == 1
+
+
+def test_what_was_written_before_there_were_versions_is_read(
+    make_node: Callable[..., TextNode],
+) -> None:
+    node = make_node("zebra", X)
+    old = {key: value for key, value in payload_of(node).items() if key != VERSION}
+    assert node_in(old, node.node_id, "here").get_content() == "zebra"
+
+
+def test_what_is_too_old_is_to_be_ingested_again(
+    make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = payload_of(make_node("zebra", X))
+    monkeypatch.setattr(payload_module, "OLDEST_VERSION", PAYLOAD_VERSION + 1)
+    with pytest.raises(StoreError, match=r"too old.*drop the collection and ingest the documents"):
+        node_in(stored, "1", "here")
+
+
+@pytest.mark.parametrize("version", ["2", None, 1.5, [1]])
+def test_a_version_that_is_no_number_is_not_guessed_at(version: object) -> None:
+    with pytest.raises(StoreError, match="newer release"):
+        node_in({VERSION: version}, "1", "here")
