@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from llama_index.core import Document
 
 from rag_nodes import Comparison, get_parser
-from rag_nodes.compare.columns import engine_of
 from rag_nodes.models import choose_models
 from rag_nodes.pipeline.ingest import ingest, ingest_documents
 from rag_nodes.query import Filter, QueryOptions, ask
@@ -83,6 +82,3 @@ def test_strategies_are_compared_and_filtered(store: Store) -> None:
         for column in report.columns:
             assert column.answer is not None
             assert {hit.node.metadata["Heading"] for hit in column.answer.hits} == {"Tank"}
-        engine = engine_of(comparison, "parent-child", None)
-        [hit] = engine.retriever.hits("tank", comparison.question_vector("tank").vector)
-        assert hit.keyword_score
