@@ -43,6 +43,10 @@ TARGET = 200
 """Mean size of the comparison at equal size, in tokens."""
 KS = (1, 3, 5, 10)
 """Numbers of chunks at which columns are compared as well."""
+_CONTEXT = 300
+"""Characters around an answer that the report keeps."""
+_SHOWN = 2_000
+"""Characters of one answer that the report keeps with what is around it."""
 _DEEPEST = 2_000
 """Chunks among which the rank of a missed answer is looked for."""
 _PACKAGES = ("rag-nodes", "llama-index-core", "qdrant-client", "tiktoken", "numpy")
@@ -311,7 +315,7 @@ def _report(dataset: Dataset, plan: Plan, models: Models, rows: Sequence[Row]) -
     if values:
         judge = Judge(values, bootstrap)
         rows = _judged(rows, judge)
-        facts = _facts(rows, judge)
+        facts = _facts(rows, judge, len({question.document for question in dataset.questions}))
     return EvaluationReport(
         dataset=_described(dataset),
         settings=_settings(plan, models, bootstrap.unit),
@@ -339,7 +343,7 @@ def _judged(rows: Sequence[Row], judge: Judge) -> list[Row]:
     ]
 
 
-def _facts(rows: Sequence[Row], judge: Judge) -> dict[str, Any]:
+def _facts(rows: Sequence[Row], judge: Judge, documents: int) -> dict[str, Any]:
     good = [row for row in rows if not row.error]
     own = [row for row in good if row.role == "own"]
     equal = [row for row in good if row.role == "matched"]
@@ -349,7 +353,7 @@ def _facts(rows: Sequence[Row], judge: Judge) -> dict[str, Any]:
         "contrasts": tuple(contrasts),
         "sizes": tuple(shares_of(judge, own, {row.column: row.name for row in equal})),
         "control": _control(good, own, judge),
-        "verdict": tuple(summary(own, equal, contrasts, questions)),
+        "verdict": tuple(summary(own, equal, contrasts, questions, documents)),
     }
 
 
@@ -400,6 +404,7 @@ def _question(dataset: Dataset, question: Question) -> dict[str, Any]:
         "document": question.document,
         "draft": question.draft,
         "confidence": question.confidence,
+        "around": _around(dataset, question),
         "gold": [
             [
                 {"document": one.document, "start": one.span.start, "end": one.span.end,
@@ -409,6 +414,15 @@ def _question(dataset: Dataset, question: Question) -> dict[str, Any]:
             for answer in question.gold
         ],
     }  # fmt: skip
+
+
+def _around(dataset: Dataset, question: Question) -> dict[str, Any]:
+    """The text around the first passage of the gold: where chunks begin is seen in it."""
+    first = question.gold[0][0]
+    text = dataset.texts[first.document]
+    start, end = max(0, first.span.start - _CONTEXT), min(first.span.end, first.span.start + _SHOWN)
+    end = min(len(text), end + _CONTEXT)
+    return {"document": first.document, "start": start, "text": text[start:end]}
 
 
 def _breakdown(

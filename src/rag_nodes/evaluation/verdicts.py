@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 VISIBLE = 0.03
 """A gap that is worth seeing: three points of a hundred."""
+FEW = 10
+"""Documents below which drawing them says little: some draws hold hardly any of them."""
 TRIES = 200
 """How often columns change places to count false alarms."""
 
@@ -103,7 +105,11 @@ def shares_of(judge: Judge, own: Sequence[Row], matched: Mapping[str, str]) -> l
 
 
 def summary(
-    own: Sequence[Row], equal: Sequence[Row], contrasts: Sequence[Contrast], questions: int
+    own: Sequence[Row],
+    equal: Sequence[Row],
+    contrasts: Sequence[Contrast],
+    questions: int,
+    documents: int,
 ) -> list[str]:
     """The answer in sentences: at equal size first, since that is about cutting and not about size.
 
@@ -112,6 +118,7 @@ def summary(
         equal: rows at an equal mean size; none where there was no such comparison.
         contrasts: of both.
         questions: how many were asked.
+        documents: how many they are about.
     """
     sentences = []
     for rows, where in ((equal, "At equal size"), (own, "At their own options")):
@@ -120,7 +127,18 @@ def summary(
             sentences.append(f"{where}: {_best(rows, among)}")
     if not sentences and own:
         sentences.append(f"{own[0].name} finds {_points(own[0].interval)} of the answers.")
-    return [*sentences, f"{questions} questions were asked."]
+    return [*sentences, _basis(questions, documents)]
+
+
+def _basis(questions: int, documents: int) -> str:
+    """What the answer rests on."""
+    if documents == 1:
+        return (
+            f"{questions} questions about one document were asked: this says nothing about others, "
+            "as only the questions could be drawn anew."
+        )
+    few = f" {documents} are few: ask about more of them." if documents < FEW else ""
+    return f"{questions} questions about {documents} documents were asked.{few}"
 
 
 def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:

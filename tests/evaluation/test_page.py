@@ -1,0 +1,125 @@
+"""The report as a page: one file, no requests, nothing out of a document that runs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from llama_index.core import Document
+from tests.evaluation.labelled import corpus
+
+from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.evaluation.page import html_of, interval_plot, size_curve
+from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.run import Plan, evaluate
+from rag_nodes.parsers import get_parser
+from rag_nodes.text.spans import Span
+
+PLAN = Plan(budgets=(30, 60), sizes=(20, 40), target=30, draws=200, ks=(1, 10))
+HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7 * 7 }} \"'&"
+
+
+@pytest.fixture(scope="module")
+def report() -> EvaluationReport:
+    columns = {
+        "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
+        "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30),
+    }
+    return evaluate(corpus(), columns, plan=PLAN)
+
+
+class Tags(HTMLParser):
+    """All tags with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def tags_of(page: str) -> list[tuple[str, dict[str, str | None]]]:
+    parser = Tags()
+    parser.feed(page)
+    return parser.found
+
+
+def test_the_page_asks_nothing_of_any_server_and_runs_nothing(report: EvaluationReport) -> None:
+    tags = tags_of(html_of(report))
+    assert not {tag for tag, _ in tags} & {"script", "img", "link", "iframe", "object", "form"}
+    links = [value for _, attributes in tags for name, value in attributes.items()
+             if name in ("href", "src", "action")]  # fmt: skip
+    assert links
+    assert all(link and link.startswith("#") for link in links)
+
+
+def test_the_verdict_comes_first_and_every_question_has_a_cell_for_every_row(
+    report: EvaluationReport,
+) -> None:
+    page = html_of(report)
+    assert report.verdict[0].split(" is ")[0] in page
+    cells = [attributes for tag, attributes in tags_of(page) if tag == "a"]
+    assert len(cells) == len(report.questions) * 4
+    grades = {str(cell["class"]).split()[1] for cell in cells}
+    assert {"found", "missed"} <= grades <= {"found", "partly", "missed"}
+
+
+def test_a_missed_cell_leads_to_its_reason_and_to_the_place(report: EvaluationReport) -> None:
+    tags = tags_of(html_of(report))
+    places = {attributes["id"] for _, attributes in tags if "id" in attributes}
+    missed = [attributes for tag, attributes in tags
+              if tag == "a" and "missed" in str(attributes["class"])]  # fmt: skip
+    assert missed
+    assert all(str(cell["href"])[1:] in places for cell in missed)
+
+
+def test_texts_of_documents_questions_and_names_are_shown_and_never_run() -> None:
+    text = f"Before it. {HOSTILE} and after it.\n\n" + "Nothing else to see. " * 40
+    document = Document(text=text, id_="d", metadata={"file_name": HOSTILE})
+    gold = Passage("d", Span(11, 11 + len(HOSTILE)))
+    asked = Question("q", f"What of {HOSTILE}?", ((gold,),), kind=HOSTILE)
+    dataset = Dataset(HOSTILE, (document,), (asked,))
+    columns = {HOSTILE: get_parser("fixed", unit="tokens", chunk_size=10, chunk_overlap=0)}
+    plan = replace(PLAN, budgets=(8, 9), sizes=(8, 16), target=12)
+    page = html_of(evaluate(dataset, columns, plan=plan))
+    tags = {tag for tag, _ in tags_of(page)}
+    assert not tags & {"script", "img"}
+    assert "{{ 7 * 7 }}" in page
+    assert page.count("&lt;script&gt;") > 3
+    assert page.count("</style>") == 1
+
+
+def test_the_curve_has_a_line_per_column_and_the_interval_plot_a_dot(
+    report: EvaluationReport,
+) -> None:
+    assert str(size_curve(report)).count("<polyline") == 2
+    assert str(interval_plot(report, "own")).count('class="dot') == 2
+    assert str(interval_plot(report, "none of these")) == ""
+
+
+def test_every_point_lies_within_the_picture(report: EvaluationReport) -> None:
+    for picture in (size_curve(report), interval_plot(report, "matched")):
+        width, height = map(float, re.findall(r'viewBox="0 0 (\S+) (\S+)"', picture)[0])
+        dots = re.findall(r'cx="(\S+)" cy="(\S+)"', picture)
+        assert dots
+        assert all(0 <= float(x) <= width and 0 <= float(y) <= height for x, y in dots)
+
+
+def test_without_sizes_there_is_no_curve_and_the_page_still_stands() -> None:
+    columns = {"small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0)}
+    found = evaluate(corpus(1), columns, plan=replace(PLAN, sizes=(), target=None))
+    page = html_of(found)
+    assert str(size_curve(found)) == ""
+    assert "one document" in page
+
+
+def test_a_column_that_failed_is_shown_with_its_error() -> None:
+    def broken(text: str) -> list[str]:
+        raise RuntimeError(f"cannot split {len(text)} characters")
+
+    found = evaluate(corpus(1), {"broken": broken}, plan=replace(PLAN, sizes=()))
+    assert "cannot split" in html_of(found)
