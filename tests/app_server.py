@@ -11,11 +11,64 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from rag_nodes.server.clients import Clients
+from rag_nodes.server.gate.access import Access, Gate
+from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+from rag_nodes.server.rest.application import make_api
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from starlette.types import ASGIApp
+
+    from rag_nodes.settings import Settings
+
+PATIENCE = 60
+"""Seconds after which something counts as stuck."""
+
+
+class Api:
+    """REST without a page: the app, and what is behind it.
+
+    Args:
+        settings: of the server.
+        limits: how much it takes on.
+        access: what requests have to show; None for nothing.
+        **options: of `Clients`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        limits: ServerLimits | None = None,
+        access: Access | None = None,
+        **options: Any,
+    ) -> None:
+        limits, access = limits or ServerLimits(), access or Access()
+        self.clients = Clients(settings, **{"most": limits.sessions, **options})
+        self.workers = Workers(limits)
+        needs_token = access.token is not None
+        api = make_api(settings, self.clients, self.workers, limits, needs_token=needs_token)
+        inner = Starlette(routes=[Mount("/api", api)])
+        self.app: ASGIApp = Gate(BodyLimits(inner, limits), access)
+
+    @contextmanager
+    def opened(self, headers: Mapping[str, str] = MappingProxyType({})) -> Iterator[httpx.Client]:
+        """A client of it, on a loopback port."""
+        with (
+            listening(self.app) as address,
+            httpx.Client(base_url=f"{address}/api", headers=headers, timeout=PATIENCE) as client,
+        ):
+            yield client
+        self.clients.close()
+
+    @property
+    def at_rest(self) -> bool:
+        """Nothing is being worked on."""
+        return not self.workers._running
 
 
 @contextmanager

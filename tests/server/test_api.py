@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from app_server import listening
+from app_server import PATIENCE, Api, listening
 from crawls import SHORT, SITE, write_crawl
 from openai_server import Fault
 from pydantic import SecretStr
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from rag_nodes.errors import StoreLockedError
-from rag_nodes.server.clients import Clients
 from rag_nodes.server.failures import public, without_paths
-from rag_nodes.server.gate.access import Access, Gate
-from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
-from rag_nodes.server.rest.application import make_api
+from rag_nodes.server.gate.access import Access
+from rag_nodes.server.gate.limits import ServerLimits, Workers
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
@@ -32,34 +28,16 @@ if TYPE_CHECKING:
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = {"question": "When must the sand filter be rinsed backwards?"}
-PATIENCE = 60
-
-
-class Api:
-    """The API on a loopback port, and what is behind it."""
-
-    def __init__(self, settings: Settings, *, local_models: bool = False) -> None:
-        limits = ServerLimits()
-        self.clients = Clients(settings, local_models=local_models)
-        self.workers = Workers(limits)
-        api = make_api(settings, self.clients, self.workers, limits)
-        outer = Starlette(routes=[Mount("/api", api)])
-        self.app = Gate(BodyLimits(outer, limits), Access())
 
 
 @pytest.fixture
-def api(settings: Settings) -> Iterator[Api]:
-    made = Api(settings, local_models=True)
-    yield made
-    made.clients.close()
+def api(settings: Settings) -> Api:
+    return Api(settings, local_models=True)
 
 
 @pytest.fixture
 def client(api: Api) -> Iterator[httpx.Client]:
-    with (
-        listening(api.app) as address,
-        httpx.Client(base_url=f"{address}/api", timeout=PATIENCE) as opened,
-    ):
+    with api.opened() as opened:
         yield opened
 
 
@@ -249,15 +227,10 @@ def test_a_typed_key_is_in_no_answer_refusal_or_later_request(
 def test_a_model_server_in_this_network_is_refused_unless_it_was_allowed(
     settings: Settings,
 ) -> None:
-    api = Api(settings)
     models = {"api_base": "http://127.0.0.1:9/v1", "api_key": "sk-any"}
-    with (
-        listening(api.app) as address,
-        httpx.Client(base_url=f"{address}/api", timeout=PATIENCE) as client,
-    ):
+    with Api(settings).opened() as client:
         session = _uploaded(client, "The machine is red.")
         reply = client.post("/ask", json={**QUESTION, "models": models}, headers=session)
-    api.clients.close()
     assert reply.status_code == 422
     assert "--local-models" in reply.json()["remedy"]
 
@@ -273,7 +246,7 @@ def test_a_client_that_leaves_lets_its_session_go(
     streaming = {**session, "Accept": "text/event-stream"}
     with client.stream("POST", "/ask", json=body, headers=streaming) as reply:
         assert next(reply.iter_lines()) == "event: retrieved"
-    _wait_until(lambda: not api.workers._running)
+    _wait_until(lambda: api.at_rest)
     offline = client.post("/ask", json=QUESTION, headers=session)
     assert offline.status_code == 200
     openai_server.reset()
@@ -325,7 +298,7 @@ def test_ten_clients_do_not_wait_for_another_ones_model_and_leave_nothing(
     assert outcomes[0] == "200"
     client.post("/clear", headers=slow)
     assert len(api.clients) == 0
-    assert not api.workers._running
+    assert api.at_rest
     _wait_until(lambda: not [t for t in set(threading.enumerate()) - before if "ask" in t.name])
 
 
@@ -338,10 +311,9 @@ def test_a_locked_store_is_said_without_its_folder() -> None:
 
 @pytest.mark.parametrize("shown", [None, "Bearer wrong", "Basic wrong", "Bearer", "Bearer é"])
 def test_without_the_token_nothing_is_answered(shown: str | None, settings: Settings) -> None:
-    api = Api(settings)
-    app = Gate(api.app, Access(token=SecretStr("right"), local=False))
+    api = Api(settings, access=Access(token=SecretStr("right"), local=False))
     headers = {"Authorization": shown.encode()} if shown else {}
-    with listening(app) as address:
+    with listening(api.app) as address:
         given = {"json": {"text": "a"}, "headers": headers, "timeout": PATIENCE}
         reply = httpx.post(f"{address}/api/chunk", **given)
         right = {"Authorization": "bearer right"}

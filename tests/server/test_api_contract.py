@@ -8,26 +8,20 @@ import httpx
 import pytest
 import requests
 import schemathesis
-from app_server import listening
+from app_server import Api
+from fixtures_app import offline_settings
 from hypothesis import HealthCheck, Phase, given, settings
 from pydantic import SecretStr
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from rag_nodes.parsers import PRESETS
-from rag_nodes.server.clients import Clients
-from rag_nodes.server.gate.access import Access, Gate
-from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
-from rag_nodes.server.rest.application import make_api
-from rag_nodes.settings import Settings
+from rag_nodes.server.gate.access import Access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from schemathesis import Case
-    from starlette.types import ASGIApp
 
 TOKEN = "a-token-for-tests-only"
 ADDRESSES = (
@@ -50,21 +44,10 @@ BOUNDED = settings(
 """The same requests in every run, and not many."""
 
 
-def _served() -> ASGIApp:
-    """The API behind its gate, without a page."""
-    offline = Settings(embedding="lexical", llm="extractive", api_key=None, api_base=None)
-    limits = ServerLimits()
-    api = make_api(offline, Clients(offline), Workers(limits), limits, needs_token=True)
-    outer: ASGIApp = Starlette(routes=[Mount("/api", api)])
-    return Gate(BodyLimits(outer, limits), Access(token=SecretStr(TOKEN), local=False))
-
-
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
-    with (
-        listening(_served()) as address,
-        httpx.Client(base_url=f"{address}/api", headers=SIGNED_IN, timeout=60) as opened,
-    ):
+    access = Access(token=SecretStr(TOKEN), local=False)
+    with Api(offline_settings(), access=access).opened(SIGNED_IN) as opened:
         yield opened
 
 

@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 import pytest
-from app_server import hanging_up, listening
+from app_server import PATIENCE, Api, hanging_up
 from hostile_parsers import HangingNodeParser, is_running, wait_for
 from openai_server import Fault
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
-from rag_nodes.server.clients import Clients, HeldStream
+from rag_nodes.server.clients import HeldStream
 from rag_nodes.server.failures import ApiError
-from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
-from rag_nodes.server.rest.application import make_api
+from rag_nodes.server.gate.limits import ServerLimits, Workers
 from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:
@@ -30,24 +27,24 @@ if TYPE_CHECKING:
     from rag_nodes.compare import ComparisonStream
     from rag_nodes.settings import Settings
 
-PATIENCE = 60
-"""Seconds after which something counts as stuck."""
 LIMITS = ServerLimits(body_bytes=100_000)
 QUESTION = {"question": "What colour is the machine?"}
 
 
 @pytest.fixture
-def workers() -> Workers:
-    return Workers(LIMITS)
+def api(settings: Settings) -> Api:
+    return Api(settings, LIMITS, local_models=True)
 
 
 @pytest.fixture
-def address(settings: Settings, workers: Workers) -> Iterator[str]:
-    clients = Clients(settings, local_models=True)
-    api = make_api(settings, clients, workers, LIMITS)
-    with listening(BodyLimits(Starlette(routes=[Mount("/api", api)]), LIMITS)) as found:
-        yield f"{found}/api"
-    clients.close()
+def workers(api: Api) -> Workers:
+    return api.workers
+
+
+@pytest.fixture
+def address(api: Api) -> Iterator[str]:
+    with api.opened() as client:
+        yield str(client.base_url).rstrip("/")
 
 
 @pytest.fixture

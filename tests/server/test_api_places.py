@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import pytest
-from app_server import hanging_up, listening
+from app_server import PATIENCE, Api, hanging_up
 from hostile_parsers import HangingNodeParser, is_running, wait_for
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from rag_nodes.errors import BusyError
 from rag_nodes.server import clients
-from rag_nodes.server.clients import Clients
 from rag_nodes.server.gate.limits import ServerLimits, Workers
-from rag_nodes.server.rest.application import make_api
 from rag_nodes.workspace import workspace as workspace_module
 from rag_nodes.workspace.sessions import Sessions
 
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.settings import Settings
 
-PATIENCE = 60
 QUESTION = {"question": "What colour is the machine?", "parser": "fixed"}
 FILE = ("files", ("red.md", b"The machine is red."))
 
@@ -50,11 +45,9 @@ class Served(NamedTuple):
 
 @contextmanager
 def _served(settings: Settings, limits: ServerLimits) -> Iterator[Served]:
-    workers, sessions = Workers(limits), Clients(settings, most=limits.sessions)
-    api = make_api(settings, sessions, workers, limits)
-    with listening(Starlette(routes=[Mount("/api", api)])) as address:
-        yield Served(f"{address}/api", workers)
-    sessions.close()
+    api = Api(settings, limits)
+    with api.opened() as client:
+        yield Served(str(client.base_url).rstrip("/"), api.workers)
 
 
 @pytest.fixture

@@ -11,15 +11,11 @@ from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from app_server import listening
-from starlette.applications import Starlette
+from app_server import Api
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
-from starlette.routing import Mount
 
-from rag_nodes.server.clients import Clients
-from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
-from rag_nodes.server.rest.application import make_api
+from rag_nodes.server.gate.limits import BodyLimits, ServerLimits
 from rag_nodes.server.rest.uploads import NAME_BYTES, safe_name, save
 from rag_nodes.settings import Settings
 
@@ -73,15 +69,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def client(settings: Settings) -> Iterator[httpx.Client]:
-    clients = Clients(settings)
-    api = make_api(settings, clients, Workers(LIMITS), LIMITS)
-    app = BodyLimits(Starlette(routes=[Mount("/api", api)]), LIMITS)
-    with (
-        listening(app) as address,
-        httpx.Client(base_url=f"{address}/api", timeout=60) as opened,
-    ):
+    with Api(settings, LIMITS).opened() as opened:
         yield opened
-    clients.close()
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -132,7 +121,7 @@ def test_a_client_that_hangs_up_in_an_upload_leaves_no_traceback(
     caplog.set_level(logging.DEBUG, logger="rag_nodes")
     body = b'--cut\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf'
     head = (
-        "POST /api/upload HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n"
+        "POST /api/upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n"
         "Content-Type: multipart/form-data; boundary=cut\r\n\r\n"
     )
     place = (client.base_url.host, client.base_url.port or 0)
@@ -219,13 +208,10 @@ def test_the_settings_say_what_reading_an_upload_may_cost(
     limit: dict[str, int], name: str, content: bytes | None, reason: str, folder: Path
 ) -> None:
     settings = Settings(embedding="lexical", llm="extractive", **limit)
-    clients = Clients(settings)
-    api = make_api(settings, clients, Workers(ServerLimits()), ServerLimits())
     content = content or (CORPUS / "handbook.pdf").read_bytes()
-    with listening(api) as address:
+    with Api(settings).opened() as client:
         files = [("files", (name, content)), ("files", ("good.md", b"# Good"))]
-        bad, good = httpx.post(f"{address}/upload", files=files, timeout=60).json()["files"]
-    clients.close()
+        bad, good = client.post("/upload", files=files).json()["files"]
     assert (bad["status"], good["status"]) == ("failed", "read")
     assert reason in bad["error"]
     assert bad["remedy"] == "split it or raise the limit"

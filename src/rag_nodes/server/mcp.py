@@ -35,7 +35,7 @@ from rag_nodes.server.rest.models import (
     Size,
 )
 from rag_nodes.server.rest.parser_options import ParserName, ParserOptions, naming
-from rag_nodes.server.rest.replies import AnswerReply, Chunk, Chunks, Compared
+from rag_nodes.server.rest.replies import AnswerReply, Chunks, Compared
 from rag_nodes.workspace.options import MOST_QUESTION
 from rag_nodes.workspace.workspace import Workspace, cut, is_stored, parsers_of
 
@@ -144,9 +144,7 @@ class _Tools:
 
         def work() -> Chunks:
             body = ChunkBody(text=text, parser=parser, options=options, limit=limit)
-            nodes = cut(text_document(text), body.choice(), self._offer)
-            shown = [Chunk.of(node, index) for index, node in enumerate(nodes[:limit])]
-            return Chunks(total=len(nodes), chunks=shown)
+            return Chunks.of(cut(text_document(text), body.choice(), self._offer), 0, limit)
 
         return await self._run(context, work)
 

@@ -68,7 +68,7 @@ class SearchFilter(Body):
         )
 
 
-class Question(Body):
+class QuestionBody(Body):
     """What every question has."""
 
     step_factor: ClassVar[float | None] = None
@@ -146,7 +146,7 @@ class Question(Body):
         )
 
 
-class AskBody(Question):
+class AskBody(QuestionBody):
     """A question for one parser; where it asks for steps, more is read."""
 
     step_factor: ClassVar[float | None] = STEP_FACTOR
@@ -161,7 +161,7 @@ class AskBody(Question):
         return self._choice({self.parser: self.options})
 
 
-class CompareBody(Question):
+class CompareBody(QuestionBody):
     """A question for several parsers."""
 
     model_config = ConfigDict(

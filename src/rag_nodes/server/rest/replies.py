@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,6 +10,8 @@ from rag_nodes import metadata as keys
 from rag_nodes.server.failures import without_paths
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from llama_index.core.schema import BaseNode
 
     from rag_nodes.compare import Column, ComparisonReport
@@ -46,6 +48,18 @@ class Uploaded(BaseModel):
 
     session: str = Field(description="Send it as X-Session with every further request.")
     files: list[UploadedFile] = Field(description="In the order they were sent.")
+
+
+class _OfLibrary(BaseModel):
+    """What an object of the library says by the same names; nothing else of it gets out."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    @classmethod
+    def _of(cls, source: object, **others: Any) -> Self:
+        """The fields of the object, and those that it has not or under another name."""
+        same = cls.model_fields.keys() - others.keys()
+        return cls(**{name: getattr(source, name) for name in same}, **others)
 
 
 class ReadReply(BaseModel):
@@ -114,8 +128,14 @@ class Chunks(BaseModel):
     total: int = Field(description="Chunks of the whole document.")
     chunks: list[Chunk] = Field(description="From `first` on, at most `limit`.")
 
+    @classmethod
+    def of(cls, nodes: Sequence[BaseNode], first: int, limit: int) -> Self:
+        """Those of all nodes of a document that were asked for."""
+        shown = enumerate(nodes[first : first + limit], first)
+        return cls(total=len(nodes), chunks=[Chunk.of(node, index) for index, node in shown])
 
-class CitationReply(BaseModel):
+
+class CitationReply(_OfLibrary):
     """A passage that the answer names."""
 
     number: int = Field(description="The n of [Source n] in the answer.")
@@ -129,19 +149,12 @@ class CitationReply(BaseModel):
     quote: str = Field(description="The passage, exactly as in the document.")
 
     @classmethod
-    def of(cls, citation: Citation) -> CitationReply:
+    def of(cls, citation: Citation) -> Self:
         """A citation without the path of its document."""
-        return cls(
-            chunk=citation.node_id,
-            heading_path=list(citation.heading_path),
-            **{
-                name: getattr(citation, name)
-                for name in ("number", "file_name", "page", "page_end", "start", "end", "quote")
-            },
-        )
+        return cls._of(citation, chunk=citation.node_id)
 
 
-class MarkReply(BaseModel):
+class MarkReply(_OfLibrary):
     """Where an answer names sources."""
 
     start: int = Field(description="Offset of the opening bracket in the text.")
@@ -149,7 +162,7 @@ class MarkReply(BaseModel):
     numbers: list[int] = Field(description="Numbers of the sources.")
 
 
-class AnswerReply(BaseModel):
+class AnswerReply(_OfLibrary):
     """An answer with its evidence."""
 
     question: str = Field(description="As asked.")
@@ -182,26 +195,16 @@ class AnswerReply(BaseModel):
     seconds: dict[str, float] = Field(description="Per stage.")
 
     @classmethod
-    def of(cls, answer: Answer) -> AnswerReply:
+    def of(cls, answer: Answer) -> Self:
         """An answer as plain data."""
-        same = set(cls.model_fields) - {
-            "citations",
-            "unknown_sources",
-            "chunks",
-            "seconds",
-            "marks",
-        }
-        return cls(
+        return cls._of(
+            answer,
             citations=[CitationReply.of(one) for one in answer.citations],
-            unknown_sources=list(answer.unknown_sources),
             chunks=[Chunk.found(hit, index) for index, hit in enumerate(answer.hits)],
-            seconds=dict(answer.seconds),
-            marks=[MarkReply(**mark._asdict()) for mark in answer.marks],
-            **{name: getattr(answer, name) for name in same},
         )
 
 
-class ColumnReply(BaseModel):
+class ColumnReply(_OfLibrary):
     """What one parser contributes."""
 
     parser: str = Field(description="Its name.")
@@ -217,24 +220,20 @@ class ColumnReply(BaseModel):
     seconds: dict[str, float] = Field(description="Per stage.")
 
     @classmethod
-    def of(cls, column: Column) -> ColumnReply:
-        """A column as plain data."""
-        return cls(
+    def of(cls, column: Column) -> Self:
+        """A column as plain data, with the statistics of its parser."""
+        figures = ("chunks", "mean_tokens", "max_tokens", "embedding_tokens", "embedding_cost")
+        return cls._of(
+            column,
             parser=column.name,
-            title=column.title,
             options=column.parser,
-            chunks=column.statistics.chunks,
-            mean_tokens=column.statistics.mean_tokens,
-            max_tokens=column.statistics.max_tokens,
-            embedding_tokens=column.statistics.embedding_tokens,
-            embedding_cost=column.statistics.embedding_cost,
             answer=AnswerReply.of(column.answer) if column.answer else None,
             error=without_paths(column.error) if column.error else None,
-            seconds=column.seconds,
+            **{name: getattr(column.statistics, name) for name in figures},
         )
 
 
-class Compared(BaseModel):
+class Compared(_OfLibrary):
     """One question, answered by every parser."""
 
     question: str = Field(description="As asked.")
@@ -243,14 +242,9 @@ class Compared(BaseModel):
     seconds: float = Field(description="Wall-clock time.")
 
     @classmethod
-    def of(cls, report: ComparisonReport) -> Compared:
+    def of(cls, report: ComparisonReport) -> Self:
         """A report as plain data."""
-        return cls(
-            question=report.question,
-            models=report.models,
-            columns=[ColumnReply.of(column) for column in report.columns],
-            seconds=report.seconds,
-        )
+        return cls._of(report, columns=[ColumnReply.of(column) for column in report.columns])
 
 
 class DocumentReply(BaseModel):

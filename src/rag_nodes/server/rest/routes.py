@@ -21,7 +21,6 @@ from rag_nodes.server.rest.events import MEDIA_TYPE, EventStream
 from rag_nodes.server.rest.models import AskBody, ChunkBody, CompareBody
 from rag_nodes.server.rest.replies import (
     AnswerReply,
-    Chunk,
     Chunks,
     Cleared,
     Compared,
@@ -154,8 +153,7 @@ class _Api:
             nodes = await self._workers.run(
                 caller, cut, document, body.choice(), self._clients.offer
             )
-        shown = enumerate(nodes[body.first : body.first + body.limit], body.first)
-        return Chunks(total=len(nodes), chunks=[Chunk.of(node, index) for index, node in shown])
+        return Chunks.of(nodes, body.first, body.limit)
 
     async def ask(
         self, body: AskBody, request: Request, x_session: SessionId = None
