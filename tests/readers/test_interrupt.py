@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import CancelledError
-from rag_nodes.processes import Interrupt, Leases, interruptible
+from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.readers import Limits, Reading
 from rag_nodes.readers.isolation import ReaderPool
 
@@ -72,21 +72,6 @@ def test_one_that_was_ended_before_it_began_is_not_read(pool: ReaderPool, tmp_pa
     with pytest.raises(CancelledError):
         _read(pool, path, interrupt)
     assert pool.read(path, LIMITS) == [before], "and costs no process"
-
-
-def test_one_that_waits_for_others_can_be_ended_too() -> None:
-    leases, interrupt = Leases(1), _Telling()
-
-    def work() -> None:
-        with interruptible(interrupt), leases.take("b.pdf: reading it"):
-            raise AssertionError("the only place is taken")
-
-    with ThreadPoolExecutor(1) as threads, leases.take("a.pdf: reading it"):
-        waiting = threads.submit(work)
-        assert interrupt.started.wait(timeout=60)
-        interrupt.set()
-        with pytest.raises(CancelledError, match=r"b\.pdf: reading it was cancelled"):
-            waiting.result(timeout=60)
 
 
 def test_the_next_file_is_read_by_another_process(pool: ReaderPool, tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rag_nodes import errors
-from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.processes import Children, Interrupt, interruptible
 from rag_nodes.readers import Limits, Reading, isolation, kinds, read, read_all, readings
 from rag_nodes.readers.isolation import ReaderPool
-from rag_nodes.readers.kinds import needs_child
+from rag_nodes.readers.kinds import ReadOptions, needs_child
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,6 +68,25 @@ def test_a_hang_in_a_library_that_holds_the_interpreter_is_ended(
 ) -> None:
     with pytest.raises(errors.ReadTimeoutError, match=r"longer than 0\.3 s; split it or raise"):
         pool.read(file(tmp_path, "a.hangs"), IMPATIENT)
+
+
+def test_a_layout_model_gets_four_times_the_seconds_of_the_limits(
+    pool: ReaderPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    granted: list[tuple[float, float]] = []
+
+    def messages(
+        _self: Children, request: dict[str, Any], seconds: float, *_: object
+    ) -> Iterator[tuple[Any, Any]]:
+        granted.append((seconds, request["seconds"]))
+        return iter(())
+
+    monkeypatch.setattr(Children, "messages", messages)
+    path = file(tmp_path, "a.pdf")
+    for layout in (None, "onnx"):
+        pool.read(path, LIMITS, ReadOptions(layout=layout))  # type: ignore[arg-type]
+    own = LIMITS.seconds_for(len("anything"))
+    assert granted == [(own, own), (4 * own, 4 * own)]
 
 
 @linux

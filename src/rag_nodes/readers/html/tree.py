@@ -1,6 +1,8 @@
 """The tree of a page, made ready to be written as Markdown: cleaned, flattened, cut to its core.
 
-Imported with bs4 by `reading_of_html`, never before a page is read.
+Imported with bs4 by `reading_of_html`, never before a page is read. It reaches into Beautiful Soup
+for what that has no public way to do: the stack of open elements (`tagStack`, `_popToTag`,
+`endData`), and `index`, by which a parent finds the child it lets go.
 """
 
 from __future__ import annotations
