@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_nodes.apps.example import example_document
+from rag_nodes.apps.page import example_document
 from rag_nodes.apps.tabs.compare.tab import EXAMPLE_QUESTIONS
 from rag_nodes.compare import Comparison
 from rag_nodes.models import choose_models

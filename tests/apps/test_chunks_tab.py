@@ -20,7 +20,6 @@ from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents, Place
 from rag_nodes.apps.tabs.chunks.statistics import percentile, statistics
 from rag_nodes.apps.view.parts import percent
 from rag_nodes.apps.view.plots import histogram
-from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.evaluation import JudgedChunk, SizeLimits, Tally, judge, text_facts
 from rag_nodes.metadata import HEADING_PATH, OVERSIZED, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.text.spans import Span
@@ -84,7 +83,7 @@ def cuts(sessions: Sessions) -> Cuts:
 
 @pytest.fixture
 def events(sessions: Sessions) -> ChunksEvents:
-    return ChunksEvents(AllCuts(sessions))
+    return ChunksEvents(sessions)
 
 
 def test_every_character_of_the_page_is_shown_once_and_in_order() -> None:
@@ -189,7 +188,7 @@ def test_bars_of_a_histogram_add_up_to_all_chunks() -> None:
 
 def test_before_a_document_is_loaded_the_view_says_what_will_be_there(settings: Settings) -> None:
     sessions = Sessions(settings)
-    events = ChunksEvents(AllCuts(sessions))
+    events = ChunksEvents(sessions)
     assert events.choose("", "", _Request())[-1] == EMPTY
     sessions.close()
 

@@ -10,7 +10,6 @@ from visits import DIARY, Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.tabs.compare.places import GONE, PlaceEvents
-from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.workspace.options import Choice
 from rag_nodes.workspace.sessions import Sessions
 from rag_nodes.workspace.turns import Turn
@@ -39,8 +38,7 @@ def session(sessions: Sessions) -> Session:
 
 @pytest.fixture
 def events(sessions: Sessions) -> PlaceEvents:
-    cuts = AllCuts(sessions)
-    return PlaceEvents(sessions, cuts, ChunksEvents(cuts))
+    return PlaceEvents(sessions, ChunksEvents(sessions))
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.tabs.evaluate.events import EMPTY, EvaluateEvents
 from rag_nodes.apps.tabs.evaluate.findings import findings
 from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, measuring
-from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.errors import StoreError
 from rag_nodes.evaluation import Finding, Tally
 from rag_nodes.text.spans import Span
@@ -46,8 +45,7 @@ def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
 
 @pytest.fixture
 def events(sessions: Sessions) -> EvaluateEvents:
-    cuts = AllCuts(sessions)
-    return EvaluateEvents(cuts, ChunksEvents(cuts))
+    return EvaluateEvents(sessions, ChunksEvents(sessions))
 
 
 def _last(events: EvaluateEvents, shown_key: str = "") -> tuple[Any, ...]:
@@ -62,8 +60,7 @@ def _buttons(html: str, cls: str) -> list[dict[str, str]]:
 
 def test_before_a_document_is_loaded_the_tab_says_what_will_be_there(settings: Settings) -> None:
     sessions = Sessions(settings)
-    cuts = AllCuts(sessions)
-    assert _last(EvaluateEvents(cuts, ChunksEvents(cuts)), "old")[1] == EMPTY
+    assert _last(EvaluateEvents(sessions, ChunksEvents(sessions)), "old")[1] == EMPTY
     sessions.close()
 
 

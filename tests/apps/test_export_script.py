@@ -14,7 +14,6 @@ from pydantic import SecretStr
 
 from rag_nodes.apps.tabs.export.script import script_name, script_of
 from rag_nodes.apps.tabs.export.tab import EMPTY, ExportEvents
-from rag_nodes.apps.visitors import AllCuts
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
@@ -238,7 +237,7 @@ def test_the_tab_shows_a_script_once_a_document_is_loaded_and_offers_it_as_a_fil
 ) -> None:
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "cache"))
     sessions = Sessions(settings)
-    events = ExportEvents(AllCuts(sessions))
+    events = ExportEvents(sessions)
     assert events.refresh("old", "", _Request())[1] == EMPTY
     document = tmp_path / "a.md"
     document.write_text("It rained.", encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from gradio.data_classes import PredictBodyInternal
 
-from rag_nodes.apps.waiting import MOST_WAITING, NO_EVENT, TOO_MANY
+from rag_nodes.apps.inside_gradio import MOST_WAITING, NO_EVENT, TOO_MANY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from hostile_parsers import HangingNodeParser, wait_for, wait_until_gone
 from openai_server import Fault
 from pydantic import SecretStr
 
-from rag_nodes.apps.sidebar.events import LoadingEvents
+from rag_nodes.apps.sidebar.loading import Follower, Loading
 from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
 from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt
@@ -212,10 +212,12 @@ def test_whoever_looks_no_longer_at_the_progress_ends_the_loading(
 ) -> None:
     sessions = Sessions(settings, local_models=True)
     choice = _served(openai_server, "fixed")
-    controls: Any = SimpleNamespace(choice=lambda _: choice)
+    controls = SimpleNamespace(choice=lambda _: choice, inputs=[])
+    sidebar: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
+    nobody: Any = Follower([], None, tuple, lambda _: ())
     request: Any = SimpleNamespace(session_hash="a")
     openai_server.fail(Fault(body="slow"))
-    looking = LoadingEvents(sessions, controls, red).process_example(request)
+    looking = Loading(sessions, sidebar, nobody, red).process_example(request)
     next(looking)
     next(looking)
     openai_server.wait_for("embeddings")

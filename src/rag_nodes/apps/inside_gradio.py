@@ -1,4 +1,16 @@
-"""Gradio's blocks without a way for visitors to make this server fetch things."""
+"""Everything the app takes from inside Gradio rather than from its documented interface.
+
+A new version of Gradio may change any of it without notice. `tests/apps/test_inside_gradio.py` has
+a test for each assumption, named after it:
+
+- the data of a click is in `EventData._data` alone (`data_of`);
+- `Blocks.process_api` and `Blocks.preprocess_data` see every input of an event (`GuardedBlocks`);
+- `Blocks._queue` is made by `queue`, and `Queue.push` takes in every event (`share_fairly`);
+- events that wait are in `Queue.event_queue_per_concurrency_id`;
+- `Context.root_block` is the outermost of the blocks that are open (`outermost`);
+- while `Blocks.has_launched` is false, any path is taken for an upload (`take_uploads_only`);
+- files to download go through `save_bytes_to_cache` (`offer`).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +20,24 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from gradio.context import Context
+from gradio.processing_utils import save_bytes_to_cache
+from gradio.utils import get_upload_folder
 
-from rag_nodes.apps.waiting import share_fairly
+from rag_nodes.workspace.addresses import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fastapi import Request
+    from gradio.data_classes import PredictBodyInternal
+    from gradio.queueing import Queue
+
 DOES_NOT_FIT = "The page sent something that does not fit: reload it and try again."
+MOST_WAITING = 20
+"""Events of one visitor that may wait; a page has a few at most, a script as many as it likes."""
+TOO_MANY = "Too much of yours is waiting already: wait for the answers."
+NO_EVENT = "There is no such event: reload the page."
 _LONGEST = 200
 """Characters of a refusal; Gradio repeats what was sent."""
 
@@ -74,6 +97,25 @@ def data_of(event: gr.EventData) -> Any:
     return event._data  # noqa: SLF001 - Gradio's only way
 
 
+def outermost(app: gr.Blocks) -> gr.Blocks:
+    """The blocks that hold all that are open: others, where `app` is built inside of them."""
+    return Context.root_block or app
+
+
+def take_uploads_only(root: gr.Blocks) -> None:
+    """Have no path on this server taken for an upload.
+
+    Gradio checks where a file is from once this is set. Only `launch` sets it, so a mounted app
+    would hand out files.
+    """
+    root.has_launched = True
+
+
+def offer(content: bytes, name: str) -> str:
+    """The path of a file that visitors may download; it is deleted with what was uploaded."""
+    return str(save_bytes_to_cache(content, name, get_upload_folder()))
+
+
 def _is_of_the_server(error: Exception) -> bool:
     """Whether the disk is at fault and not what was sent: whoever runs the app has to know."""
     return isinstance(error, OSError) and error.errno in _DISK
@@ -97,3 +139,38 @@ def _paths(inputs: list[Any]) -> Iterator[str]:
                 yield one["path"]
         elif isinstance(one, list):
             left += one
+
+
+def share_fairly(queue: Queue) -> None:
+    """Let no visitor fill the queue, and refuse events in words that the page does not have.
+
+    A visitor is an address: what a proxy that was named says, see `launch`. Behind one on this
+    machine that was not, all have the same, as they have where only this machine is served; there
+    each browser tab counts for itself.
+
+    Args:
+        queue: of the blocks.
+    """
+    push = queue.push
+
+    async def push_fairly(body: PredictBodyInternal, request: Request, username: str | None) -> Any:
+        if body.fn_index not in queue.blocks.fns:
+            return False, NO_EVENT, "error"
+        if _waiting(queue, _visitor(request, body.session_hash)) >= MOST_WAITING:
+            return False, TOO_MANY, "queue_full"
+        return await push(body=body, request=request, username=username)
+
+    queue.push = push_fairly  # type: ignore[method-assign]
+
+
+def _waiting(queue: Queue, visitor: str) -> int:
+    return sum(
+        _visitor(event.request, event.session_hash) == visitor
+        for events in queue.event_queue_per_concurrency_id.values()
+        for event in events.queue
+    )
+
+
+def _visitor(request: Request, tab: str | None) -> str:
+    address = request.client.host if request.client else ""
+    return f"tab {tab}" if not address or is_loopback(address) else address

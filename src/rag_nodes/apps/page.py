@@ -1,16 +1,22 @@
-"""The app: one page with the comparison and the views of its chunks."""
+"""The page: a sidebar to load documents, the comparison, and three views of its chunks."""
 
 from __future__ import annotations
 
+# At runtime, since Gradio evaluates the annotations of its events.
+from collections.abc import Callable, Iterator
+from inspect import isgeneratorfunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
-from gradio.context import Context
 
-from rag_nodes.apps.example import example_document
-from rag_nodes.apps.inside_gradio import GuardedBlocks
-from rag_nodes.apps.tabs.page import build_tabs
+from rag_nodes.apps.inside_gradio import GuardedBlocks, outermost, take_uploads_only
+from rag_nodes.apps.sidebar.loading import Loading
+from rag_nodes.apps.sidebar.panel import build_sidebar
+from rag_nodes.apps.tabs.chunks.tab import build_chunks_tab
+from rag_nodes.apps.tabs.compare.tab import build_compare_tab
+from rag_nodes.apps.tabs.evaluate.tab import AT_ONCE, build_evaluate_tab
+from rag_nodes.apps.tabs.export.tab import build_export_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.votes.store import Votes
 from rag_nodes.parsers import offered
@@ -20,6 +26,9 @@ from rag_nodes.workspace.sessions import Sessions
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gradio.events import Dependency
+
+    from rag_nodes.apps.tabs import TabView
     from rag_nodes.settings import Settings
 
 TITLE = "rag_nodes: compare parsers"
@@ -30,6 +39,11 @@ _WAITING = 100
 """Events of all visitors that may wait; later ones are told that the server is busy."""
 _AT_ONCE = 8
 """Visitors whose quick events run at the same time."""
+_EXAMPLE = (
+    Path(__file__).parent / "example" / "ferry.pdf",
+    Path(__file__).parents[3] / "examples" / "corpus" / "ferry.pdf",
+)
+"""The document for visitors who have none at hand: in the installed package, and in a checkout."""
 
 
 def build_app(
@@ -41,7 +55,7 @@ def build_app(
 ) -> gr.Blocks:
     """The app as Gradio blocks.
 
-    Nothing is shared between two apps, nor between two visitors of one.
+    Nothing is shared between two apps, nor between two visitors of one, but the votes.
 
     Args:
         settings: defaults of the controls, and the models where the visitor names none.
@@ -63,16 +77,9 @@ def build_app(
         title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS
     )
     with app:
-        root = Context.root_block or app  # other blocks, where it is built inside of them
+        root = outermost(app)
         add_style()
-        build_tabs(
-            app,
-            settings,
-            sessions,
-            Votes(settings.votes),
-            documents=[Path(document) for document in documents],
-            example=example_document(),
-        )
+        _build_page(app, settings, sessions, [Path(document) for document in documents])
 
         def leave(request: gr.Request) -> None:
             sessions.end(request.session_hash)
@@ -81,8 +88,78 @@ def build_app(
     # Every event waits in the queue: open routes would let scripts past its limits. Those that name
     # no limit of their own are quick, and one of them must not hold up those of other visitors.
     app.queue(max_size=_WAITING, api_open=False, default_concurrency_limit=_AT_ONCE)
-    # Until this is set, Gradio takes any path on the server for an upload. Only `launch` sets it,
-    # so a mounted app would hand out files.
-    root.has_launched = True
+    take_uploads_only(root)
     cutting.warm_up()
     return app
+
+
+def example_document() -> Path | None:
+    """The path of the example document; None where it was not shipped."""
+    return next((path for path in _EXAMPLE if path.is_file()), None)
+
+
+def _build_page(
+    app: gr.Blocks, settings: Settings, sessions: Sessions, documents: Sequence[Path]
+) -> None:
+    """Sidebar and tabs inside the blocks that are open, each wired to what it needs of the other.
+
+    The sidebar knows no tab, and only the comparison knows the sidebar.
+    """
+    example = example_document()
+    sidebar = build_sidebar(settings, example, sessions.offer)
+    with gr.Tabs(elem_id="rn-tabs") as tabs:
+        with gr.Tab("Compare", id="compare") as comparing:
+            compare = build_compare_tab(sessions, Votes(settings.votes))
+        with gr.Tab("Chunks", id="chunks") as drawing:
+            chunks = build_chunks_tab(sessions, tabs)
+        with gr.Tab("Evaluate", id="evaluate") as judging:
+            evaluate = build_evaluate_tab(sessions, chunks)
+        with gr.Tab("Export", id="export") as exporting:
+            export = build_export_tab(sessions)
+    loading = Loading(sessions, sidebar, compare.follow(example), example)
+    loads = loading.wire(app, documents)
+    compare.ask_with(loading)
+    compare.open_chunks_in(chunks)
+    views = [(drawing, chunks.view), (judging, evaluate), (exporting, export)]
+    _follow(loads, comparing, views)
+
+
+def _follow(
+    loads: Sequence[Dependency], comparing: gr.Tab, views: Sequence[tuple[gr.Tab, TabView]]
+) -> None:
+    """Bring a view up to date when it opens, and while it is open when documents are loaded.
+
+    Not when the status changes: Gradio answers one change that several events wait for without end.
+    """
+    opened = gr.State(comparing.id)
+    common: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+    comparing.select(_always(comparing.id), outputs=opened, queue=False, **common)
+    for tab, view in views:
+        tab.select(_always(tab.id), outputs=opened, queue=False, **common)
+        work = {"outputs": view.outputs, "concurrency_limit": AT_ONCE, **common}
+        tab.select(view.refresh, view.inputs, concurrency_id="views", **work)
+        for load in loads:
+            load.then(
+                _if_open(tab.id, view),
+                [opened, *view.inputs],
+                trigger_mode="always_last",
+                concurrency_id="views",
+                **work,
+            )
+
+
+def _always(name: Any) -> Callable[[], Any]:
+    return lambda: name
+
+
+def _if_open(name: Any, view: TabView) -> Callable[..., Any]:
+    unchanged = (gr.skip(),) * len(view.outputs)
+
+    def refresh_if_open(request: gr.Request, opened: str, *values: Any) -> Any:
+        return view.refresh(*values, request) if opened == name else unchanged
+
+    def refresh_in_steps(request: gr.Request, opened: str, *values: Any) -> Iterator[Any]:
+        yield from view.refresh(*values, request) if opened == name else [unchanged]
+
+    # Gradio sends the last values of an event in steps a second time, over what was chosen since.
+    return refresh_in_steps if isgeneratorfunction(view.refresh) else refresh_if_open

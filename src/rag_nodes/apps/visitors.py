@@ -26,16 +26,10 @@ def session_of(sessions: Sessions, request: gr.Request) -> Session:
         raise gr.Error(str(error), print_exception=False) from error
 
 
-class AllCuts:
-    """The cuts of every session.
+def cuts_of(sessions: Sessions, request: gr.Request) -> Cuts | None:
+    """What the visitor has loaded and cut; None while that is nothing.
 
-    Args:
-        sessions: of the visitors.
+    Raises:
+        gr.Error: as `session_of`.
     """
-
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
-
-    def of_request(self, request: gr.Request) -> Cuts | None:
-        """What the visitor behind a request has loaded; None while that is nothing."""
-        return session_of(self._sessions, request).cuts
+    return session_of(sessions, request).cuts

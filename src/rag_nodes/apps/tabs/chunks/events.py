@@ -7,21 +7,21 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
-from gradio.processing_utils import save_bytes_to_cache
-from gradio.utils import get_upload_folder
 
+from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.tabs.chunks.document import Drawing, document_page, page_at, page_starts
 from rag_nodes.apps.tabs.chunks.files import as_csv, as_json
 from rag_nodes.apps.tabs.chunks.statistics import statistics
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import notice, title_of
+from rag_nodes.apps.visitors import cuts_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.metadata import TOKEN_COUNT, remarks
 from rag_nodes.workspace.cuts import span_of
 
 if TYPE_CHECKING:
-    from rag_nodes.apps.visitors import AllCuts
     from rag_nodes.workspace.cuts import Cuts
+    from rag_nodes.workspace.sessions import Sessions
 
 EMPTY = tag(
     "div",
@@ -56,31 +56,31 @@ class ChunksEvents:
     drawing.
 
     Args:
-        cuts: of every session.
+        sessions: where each visitor's work is.
     """
 
-    def __init__(self, cuts: AllCuts) -> None:
-        self._cuts = cuts
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
 
     def refresh(
         self, shown: str, strategy: str, document: str, request: gr.Request
     ) -> tuple[Any, ...]:
         """Draw what the session holds now, unless that is on the page already."""
-        cuts = self._cuts.of_request(request)
+        cuts = cuts_of(self._sessions, request)
         if shown == (cuts.key if cuts else ""):
             return (gr.skip(),) * OUTPUTS
         return self._draw(cuts, Place(strategy, document))
 
     def choose(self, strategy: str, document: str, request: gr.Request) -> tuple[Any, ...]:
         """Another strategy or document, from its beginning."""
-        return self._draw(self._cuts.of_request(request), Place(strategy, document))
+        return self._draw(cuts_of(self._sessions, request), Place(strategy, document))
 
     def jump(
         self, strategy: str, document: str, page: float | None, request: gr.Request
     ) -> tuple[Any, ...]:
         """The page that was typed in."""
         place = Place(strategy, document, int(page or 1))
-        return self._draw(self._cuts.of_request(request), place)
+        return self._draw(cuts_of(self._sessions, request), place)
 
     def turn(self, step: int) -> Callable[..., tuple[Any, ...]]:
         """An event that goes some pages on."""
@@ -92,9 +92,15 @@ class ChunksEvents:
 
         return turn_page
 
-    def open(self, place: Place, request: gr.Request) -> tuple[Any, ...]:
-        """A chunk that another tab points at."""
-        return self._draw(self._cuts.of_request(request), place)
+    def open(self, place: Place | None, request: gr.Request) -> tuple[Any, ...]:
+        """A chunk that another tab points at; None changes nothing.
+
+        Returns:
+            The tabs, with this one in front, and what every event of it returns.
+        """
+        if place is None:
+            return (gr.skip(),) * (OUTPUTS + 1)
+        return gr.Tabs(selected="chunks"), *self._draw(cuts_of(self._sessions, request), place)
 
     def export(
         self, kind: str, write: Callable[[Cuts, str], bytes]
@@ -107,15 +113,14 @@ class ChunksEvents:
         """
 
         def export_chunks(strategy: str, request: gr.Request) -> str:
-            cuts = self._cuts.of_request(request)
+            cuts = cuts_of(self._sessions, request)
             if cuts is None or strategy not in cuts.strategies:
                 raise gr.Error("Nothing to export: load a document first.", print_exception=False)
             try:
                 content = write(cuts, strategy)
             except RagNodesError as error:
                 raise gr.Error(str(error), print_exception=False) from error
-            name = f"chunks-{strategy}.{kind}"
-            return str(save_bytes_to_cache(content, name, get_upload_folder()))
+            return offer(content, f"chunks-{strategy}.{kind}")
 
         return export_chunks
 

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents
 
 if TYPE_CHECKING:
-    from rag_nodes.apps.visitors import AllCuts
+    from collections.abc import Callable
+
+    from gradio.events import Dependency
+
+    from rag_nodes.workspace.sessions import Sessions
 
 _AT_ONCE = 8
 """Visitors whose pages are drawn at the same time."""
@@ -42,30 +47,48 @@ _SAVE = """() => setTimeout(() => document.querySelector('#rn-save-{kind}')?.cli
 
 @dataclass(frozen=True, slots=True)
 class ChunksTab:
-    """The components of the view, for tabs that open a chunk in it.
+    """The view, in which other tabs open a chunk.
 
     Attributes:
-        events: what draws them.
-        shown: key of the cuts that are on the page; "" for none.
-        outputs: what every event of the view gives values for, `shown` first.
-        chosen: what identifies the view to be refreshed: strategy and document.
-        to_chosen: JavaScript that brings the chosen chunk into view.
+        events: what draws it.
+        view: brings it up to date.
+        tabs: the tabs of the page, to bring it to the front.
     """
 
     events: ChunksEvents
-    shown: gr.State
-    outputs: list[Any]
-    chosen: list[Any]
-    to_chosen: str = _TO_CHOSEN
+    view: TabView
+    tabs: gr.Tabs
+
+    def open_on(
+        self, event: Callable[..., Dependency], work: Callable[..., Any], at_once: int, group: str
+    ) -> None:
+        """Let an event of another tab open a chunk here.
+
+        Args:
+            event: such as the click of a component.
+            work: returns what `ChunksEvents.open` does.
+            at_once: visitors for whom it runs at the same time.
+            group: events that share this limit.
+        """
+        opened = event(
+            work,
+            outputs=[self.tabs, *self.view.outputs],
+            show_progress="hidden",
+            concurrency_limit=at_once,
+            concurrency_id=group,
+            api_visibility="private",
+        )
+        opened.then(None, js=_TO_CHOSEN, api_visibility="private")
 
 
-def build_chunks_tab(cuts: AllCuts) -> ChunksTab:
+def build_chunks_tab(sessions: Sessions, tabs: gr.Tabs) -> ChunksTab:
     """Build and wire the view inside the blocks that are open.
 
     Args:
-        cuts: of every session.
+        sessions: where each visitor's work is.
+        tabs: the tabs of the page.
     """
-    events = ChunksEvents(cuts)
+    events = ChunksEvents(sessions)
     shown = gr.State("")
     with gr.Column(elem_id="rn-chunks-tab", elem_classes="rn-tab"):
         with gr.Column(visible=False, elem_id="rn-chunks-controls") as controls:
@@ -104,7 +127,7 @@ def build_chunks_tab(cuts: AllCuts) -> ChunksTab:
             make, strategy, files[kind], concurrency_limit=_AT_ONCE, api_visibility="private"
         )
         made.success(None, js=_SAVE.replace("{kind}", kind), api_visibility="private")
-    return ChunksTab(events, shown, outputs, [strategy, document])
+    return ChunksTab(events, TabView(events.refresh, [shown, strategy, document], outputs), tabs)
 
 
 def _export_button(kind: str) -> gr.Button:

@@ -161,7 +161,7 @@ def _page(session: Session) -> str:
 
 
 def while_loading() -> tuple[Any, ...]:
-    """What becomes of the comparison while documents are loaded; see `CompareTab.loading`."""
+    """What becomes of the comparison while documents are loaded; see `CompareTab.follow`."""
     waiting = gr.Textbox(placeholder="Processing", interactive=False)
     return gr.skip(), waiting, gr.skip(), tag("p", "Processing the documents", cls="rn-quiet")
 

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.sent import Sent
-from rag_nodes.apps.tabs.chunks.events import OUTPUTS, Place
+from rag_nodes.apps.tabs.chunks.events import Place
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import RagNodesError
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
-    from rag_nodes.apps.visitors import AllCuts
     from rag_nodes.query import Hit
     from rag_nodes.workspace.cuts import Cuts
     from rag_nodes.workspace.session import Session
@@ -27,30 +26,21 @@ class PlaceEvents:
 
     Args:
         sessions: where each visitor's work is.
-        cuts: of every session.
         chunks: draws the chunk.
     """
 
-    def __init__(self, sessions: Sessions, cuts: AllCuts, chunks: ChunksEvents) -> None:
+    def __init__(self, sessions: Sessions, chunks: ChunksEvents) -> None:
         self._sessions = sessions
-        self._cuts = cuts
         self._chunks = chunks
 
     def open(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
-        """The chunk that was chosen, in the tab that draws chunks.
-
-        Returns:
-            The tabs, and what every event of that tab returns.
-        """
-        sent = Sent.of(event)
-        found = _hit(session_of(self._sessions, request), sent)
-        if found is None:
-            return (gr.skip(),) * (OUTPUTS + 1)
-        place = _place(self._cuts.of_request(request), *found)
-        if place is None:
+        """The chunk that was chosen, in the tab that draws chunks; see `ChunksEvents.open`."""
+        session = session_of(self._sessions, request)
+        found = _hit(session, Sent.of(event))
+        place = _place(session.cuts, *found) if found else None
+        if found and place is None:
             gr.Warning(GONE)
-            return (gr.skip(),) * (OUTPUTS + 1)
-        return gr.Tabs(selected="chunks"), *self._chunks.open(place, request)
+        return self._chunks.open(place, request)
 
 
 def _hit(session: Session, sent: Sent) -> tuple[str, str, Hit] | None:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.tabs.compare.events import NOT_YET, CompareEvents
+from rag_nodes.apps.sidebar.loading import Follower
+from rag_nodes.apps.tabs.compare.events import (
+    NOT_YET,
+    CompareEvents,
+    after_loading,
+    while_loading,
+)
 from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.apps.tabs.compare.places import PlaceEvents
 from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
-    from rag_nodes.apps.sidebar.events import LoadingEvents
-    from rag_nodes.apps.sidebar.panel import Sidebar
+    from pathlib import Path
+
+    from rag_nodes.apps.sidebar.loading import Loading
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
-    from rag_nodes.apps.visitors import AllCuts
     from rag_nodes.apps.votes.store import Votes
     from rag_nodes.workspace.sessions import Sessions
 
@@ -105,9 +112,11 @@ class CompareTab:
 
     Attributes:
         sessions: where each visitor's work is.
+        events: what they do.
     """
 
     sessions: Sessions
+    events: CompareEvents
     history: gr.HTML
     panel: gr.HTML
     votes: gr.Accordion
@@ -119,48 +128,66 @@ class CompareTab:
     stop: gr.Button
     clear: gr.Button
 
-    @property
-    def loading(self) -> list[gr.blocks.Block]:
-        """What an event that loads gives values for, see `after_loading`."""
-        return [self.history, self.question, self.suggestions, self.note]
-
-    def open_chunks_in(self, cuts: AllCuts, chunks: ChunksTab, tabs: gr.Tabs) -> None:
-        """Let chunks below an answer open in the tab that draws them.
+    def follow(self, example: Path | None) -> Follower:
+        """What becomes of it while the sidebar loads documents, and then.
 
         Args:
-            cuts: of every session.
-            chunks: that tab.
-            tabs: the tabs of the page, to switch to it.
+            example: the document that the suggested questions are about.
         """
-        opened = self.history.select(
-            PlaceEvents(self.sessions, cuts, chunks.events).open,
-            outputs=[tabs, *chunks.outputs],
-            show_progress="hidden",
-            concurrency_limit=AT_ONCE,
-            api_visibility="private",
+        return Follower(
+            components=[self.history, self.question, self.suggestions, self.note],
+            note=self.note,
+            meanwhile=while_loading,
+            afterwards=partial(after_loading, example=example),
         )
-        opened.then(None, js=chunks.to_chosen, api_visibility="private")
+
+    def ask_with(self, loading: Loading) -> None:
+        """Let questions be asked; what was changed in the sidebar is applied first.
+
+        So what is seen there is what answers.
+        """
+        typed: list[tuple[Any, Any]] = [(self.question.submit, self.question)]
+        clicked = [(one.click, one) for one in self.suggested]
+        common: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": AT_ONCE}
+        private: dict[str, Any] = {"api_visibility": "private"}
+        for event, source in typed + clicked:
+            # Only what is typed is an event for programs too.
+            api = {"api_name": "ask"} if source is self.question else private
+            applied = event(loading.apply, loading.inputs, loading.outputs, **common, **private)
+            asking = applied.success(
+                self.events.ask,
+                [source, self.blind],
+                [self.history, self.question, self.stop],
+                **common,
+                **api,
+            )
+            asking.then(None, js=_TO_THE_END, **private)
+            asking.success(None, self.question, self.question, js=_EMPTIED, **private)
+            event(None, source, js=_SENT, **private)
+        self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
+        self.clear.click(
+            self.events.clear, outputs=self.history, show_progress="hidden", api_name="clear"
+        )
+
+    def open_chunks_in(self, chunks: ChunksTab) -> None:
+        """Let chunks below an answer open in the tab that draws them."""
+        places = PlaceEvents(self.sessions, chunks.events)
+        chunks.open_on(self.history.select, places.open, AT_ONCE, "places")
 
 
-def build_compare_tab(
-    sessions: Sessions, votes: Votes, sidebar: Sidebar, loading: LoadingEvents
-) -> CompareTab:
-    """Build and wire the comparison inside the blocks that are open.
+def build_compare_tab(sessions: Sessions, votes: Votes) -> CompareTab:
+    """Build the comparison inside the blocks that are open, and wire what needs no other part.
 
     Args:
         sessions: where each visitor's work is.
         votes: what all visitors thought of the answers.
-        sidebar: what is chosen there is what answers.
-        loading: applies it.
     """
-    page = _layout(sessions)
-    work = CompareEvents(sessions, votes)
-    _wire_asking(page, work, sidebar, loading)
-    _wire_votes(page, work)
+    page = _layout(sessions, CompareEvents(sessions, votes))
+    _wire_votes(page, page.events)
     return page
 
 
-def _layout(sessions: Sessions) -> CompareTab:
+def _layout(sessions: Sessions, events: CompareEvents) -> CompareTab:
     with gr.Column(elem_id="rn-main"):
         main = gr.HTML(
             history((), ready=False),
@@ -203,6 +230,7 @@ def _layout(sessions: Sessions) -> CompareTab:
             )
     return CompareTab(
         sessions=sessions,
+        events=events,
         history=main,
         panel=panel,
         votes=votes,
@@ -214,38 +242,6 @@ def _layout(sessions: Sessions) -> CompareTab:
         stop=stop,
         clear=clear,
     )
-
-
-def _wire_asking(
-    page: CompareTab, work: CompareEvents, sidebar: Sidebar, loading: LoadingEvents
-) -> None:
-    """What was changed in the sidebar is applied first, so that what is seen is what answers."""
-    outputs = [page.history, page.question, page.stop]
-    for number, (event, source) in enumerate(
-        [(page.question.submit, page.question)] + [(one.click, one) for one in page.suggested]
-    ):
-        applied = event(
-            loading.apply,
-            sidebar.controls.inputs,
-            sidebar.outputs(page.loading),
-            show_progress="hidden",
-            concurrency_limit=AT_ONCE,
-            api_visibility="private",
-        )
-        asking = applied.success(
-            work.ask,
-            [source, page.blind],
-            outputs,
-            show_progress="hidden",
-            concurrency_limit=AT_ONCE,
-            api_name="ask" if number == 0 else None,
-            api_visibility="public" if number == 0 else "private",
-        )
-        asking.then(None, js=_TO_THE_END, api_visibility="private")
-        asking.success(None, page.question, page.question, js=_EMPTIED, api_visibility="private")
-        event(None, source, js=_SENT, api_visibility="private")
-    page.stop.click(work.stop, show_progress="hidden", queue=False, api_visibility="private")
-    page.clear.click(work.clear, outputs=page.history, show_progress="hidden", api_name="clear")
 
 
 def _wire_votes(page: CompareTab, work: CompareEvents) -> None:

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.sent import number_in, texts_of
-from rag_nodes.apps.tabs.chunks.events import OUTPUTS, Place
+from rag_nodes.apps.tabs.chunks.events import Place
 from rag_nodes.apps.tabs.evaluate.findings import findings
 from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, measuring
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import notice
+from rag_nodes.apps.visitors import cuts_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.models.prices import price_of
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
-    from rag_nodes.apps.visitors import AllCuts
     from rag_nodes.workspace.cuts import Cuts
+    from rag_nodes.workspace.sessions import Sessions
 
 EMPTY = tag(
     "div",
@@ -35,12 +36,12 @@ class EvaluateEvents:
     """What the events do.
 
     Args:
-        cuts: of every session.
+        sessions: where each visitor's work is.
         chunks: draws a chunk that was chosen here.
     """
 
-    def __init__(self, cuts: AllCuts, chunks: ChunksEvents) -> None:
-        self._cuts = cuts
+    def __init__(self, sessions: Sessions, chunks: ChunksEvents) -> None:
+        self._sessions = sessions
         self._chunks = chunks
 
     def refresh(self, shown: str, request: gr.Request) -> Iterator[tuple[Any, ...]]:
@@ -49,7 +50,7 @@ class EvaluateEvents:
         Yields:
             Shown key, table, and the list behind a number.
         """
-        cuts = self._cuts.of_request(request)
+        cuts = cuts_of(self._sessions, request)
         if shown == (cuts.key if cuts else ""):
             yield (gr.skip(),) * 3
             return
@@ -62,7 +63,7 @@ class EvaluateEvents:
 
     def drill(self, request: gr.Request, event: gr.EventData) -> Html:
         """The chunks behind the number that was chosen."""
-        cuts, asked = self._cuts.of_request(request), texts_of(event)
+        cuts, asked = cuts_of(self._sessions, request), texts_of(event)
         measure, strategy = asked.get("measure", ""), asked.get("strategy", "")
         if cuts is None or strategy not in cuts.strategies or measure not in MEASURES:
             return notice("warning", "These chunks are gone: open the tab again.")
@@ -78,10 +79,10 @@ class EvaluateEvents:
         """The chunk that was chosen, in the tab that draws chunks."""
         asked = texts_of(event)
         if not {"strategy", "document", "chunk"} <= set(asked):
-            return (gr.skip(),) * (OUTPUTS + 1)
+            return self._chunks.open(None, request)
         chosen = number_in(asked["chunk"])
         place = Place(asked["strategy"], asked["document"], chosen=chosen)
-        return gr.Tabs(selected="chunks"), *self._chunks.open(place, request)
+        return self._chunks.open(place, request)
 
 
 def _judged(cuts: Cuts, strategy: str) -> Judged:

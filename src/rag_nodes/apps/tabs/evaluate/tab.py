@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.evaluate.events import EMPTY, EvaluateEvents
 from rag_nodes.apps.view.html import tag
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
-    from rag_nodes.apps.visitors import AllCuts
+    from rag_nodes.workspace.sessions import Sessions
 
 AT_ONCE = 2
 """Visitors measured at the same time: it keeps a processor busy."""
@@ -34,28 +34,14 @@ _LABELLED = tag(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluateTab:
-    """The components of the evaluation.
-
-    Attributes:
-        events: what fills them.
-        outputs: what `refresh` gives values for, the shown key first.
-    """
-
-    events: EvaluateEvents
-    outputs: list[Any]
-
-
-def build_evaluate_tab(cuts: AllCuts, chunks: ChunksTab, tabs: gr.Tabs) -> EvaluateTab:
+def build_evaluate_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
     """Build and wire the evaluation inside the blocks that are open.
 
     Args:
-        cuts: of every session.
+        sessions: where each visitor's work is.
         chunks: where a chosen chunk opens.
-        tabs: the tabs of the page, to switch to that one.
     """
-    events = EvaluateEvents(cuts, chunks.events)
+    events = EvaluateEvents(sessions, chunks.events)
     shown = gr.State("")
     with gr.Column(elem_id="rn-evaluate-tab", elem_classes="rn-tab"):
         table = gr.HTML(EMPTY, js_on_load=_PICK, apply_default_css=False, elem_id="rn-measures")
@@ -69,6 +55,5 @@ def build_evaluate_tab(cuts: AllCuts, chunks: ChunksTab, tabs: gr.Tabs) -> Evalu
     }
     listed = table.click(events.drill, outputs=behind, **common)
     listed.then(None, js=_TO_LIST, api_visibility="private")
-    opened = behind.click(events.open, outputs=[tabs, *chunks.outputs], **common)
-    opened.then(None, js=chunks.to_chosen, api_visibility="private")
-    return EvaluateTab(events, [shown, table, behind])
+    chunks.open_on(behind.click, events.open, AT_ONCE, "evaluate")
+    return TabView(events.refresh, [shown], [shown, table, behind])

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
-from gradio.processing_utils import save_bytes_to_cache
-from gradio.utils import get_upload_folder
 
+from rag_nodes.apps.inside_gradio import offer
+from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.export.script import script_name, script_of
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.view.parts import title_of
+from rag_nodes.apps.visitors import cuts_of
 
 if TYPE_CHECKING:
-    from rag_nodes.apps.visitors import AllCuts
     from rag_nodes.workspace.cuts import Cuts
+    from rag_nodes.workspace.sessions import Sessions
 
 EMPTY = tag(
     "div",
@@ -35,11 +35,11 @@ class ExportEvents:
     """What the events do.
 
     Args:
-        cuts: of every session.
+        sessions: where each visitor's work is.
     """
 
-    def __init__(self, cuts: AllCuts) -> None:
-        self._cuts = cuts
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
 
     def refresh(self, shown: str, strategy: str, request: gr.Request) -> tuple[Any, ...]:
         """The script for what the session holds now, unless that is on the page already.
@@ -47,7 +47,7 @@ class ExportEvents:
         Returns:
             Shown key, note, content, strategy, code, file.
         """
-        cuts = self._cuts.of_request(request)
+        cuts = cuts_of(self._sessions, request)
         if shown == (cuts.key if cuts else ""):
             return (gr.skip(),) * 6
         if cuts is None:
@@ -63,34 +63,19 @@ class ExportEvents:
         Returns:
             Code and file.
         """
-        cuts = self._cuts.of_request(request)
+        cuts = cuts_of(self._sessions, request)
         if cuts is None or strategy not in cuts.strategies:
             raise gr.Error("Nothing to export: load a document first.", print_exception=False)
         return _written(cuts, strategy)
 
 
-@dataclass(frozen=True, slots=True)
-class ExportTab:
-    """The components of the export.
-
-    Attributes:
-        events: what fills them.
-        inputs: what `refresh` takes.
-        outputs: what it gives values for.
-    """
-
-    events: ExportEvents
-    inputs: list[Any]
-    outputs: list[Any]
-
-
-def build_export_tab(cuts: AllCuts) -> ExportTab:
+def build_export_tab(sessions: Sessions) -> TabView:
     """Build and wire the export inside the blocks that are open.
 
     Args:
-        cuts: of every session.
+        sessions: where each visitor's work is.
     """
-    events = ExportEvents(cuts)
+    events = ExportEvents(sessions)
     shown = gr.State("")
     with gr.Column(elem_id="rn-export-tab", elem_classes="rn-tab"):
         note = gr.HTML(EMPTY, apply_default_css=False)
@@ -111,10 +96,10 @@ def build_export_tab(cuts: AllCuts) -> ExportTab:
     strategy.input(
         events.choose, strategy, [code, file], show_progress="hidden", api_visibility="private"
     )
-    return ExportTab(events, [shown, strategy], [shown, note, content, strategy, code, file])
+    outputs = [shown, note, content, strategy, code, file]
+    return TabView(events.refresh, [shown, strategy], outputs)
 
 
 def _written(cuts: Cuts, strategy: str) -> tuple[str, str]:
     script = script_of(cuts.comparison, strategy)
-    path = save_bytes_to_cache(script.encode(), script_name(strategy), get_upload_folder())
-    return script, str(path)
+    return script, offer(script.encode(), script_name(strategy))

@@ -9,12 +9,11 @@ import queue
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import gradio as gr
 
 from rag_nodes.apps.sidebar import status
-from rag_nodes.apps.tabs.compare.events import after_loading, while_loading
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import CancelledError, RagNodesError
@@ -22,7 +21,9 @@ from rag_nodes.errors import CancelledError, RagNodesError
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from rag_nodes.apps.sidebar.controls import Controls
+    from gradio.events import Dependency
+
+    from rag_nodes.apps.sidebar.panel import Sidebar
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.workspace.options import Choice
     from rag_nodes.workspace.session import Session
@@ -30,14 +31,39 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+AT_ONCE = 8
+"""Visitors whose documents are read at the same time."""
+_AFTER_LOADING = """() => { const open = document.querySelector('.sidebar.open .toggle-button');
+  const problem = document.querySelector('#rn-status .rn-error');
+  if (problem) problem.scrollIntoView({behavior: 'smooth', block: 'nearest'});
+  else if (open && innerWidth < 768) open.click(); }"""
+"""An error comes into view; on a phone, where the sidebar covers the page, success closes it."""
+_FOLDS = """() => {
+  const say = (button, open) => {
+    if (button) button.setAttribute('aria-expanded', open);
+  };
+  const all = () => {
+    for (const one of document.querySelectorAll('button.label-wrap')) {
+      say(one, one.classList.contains('open'));
+      one.querySelector('.icon')?.setAttribute('aria-hidden', 'true');
+    }
+    say(document.querySelector('.sidebar .toggle-button'),
+      !!document.querySelector('.sidebar.open'));
+    const more = document.querySelector('[aria-label="common.upload"]');
+    if (more) more.title = more.ariaLabel = 'Add documents';
+  };
+  all();
+  new MutationObserver(all).observe(document.body,
+    {subtree: true, attributes: true, attributeFilter: ['class']});
+}"""
+"""Gradio's accordions do not say whether they are open, and have their arrow read out; one of its
+buttons has the name of a translation for a name."""
 _FAULT = (
     "stopped by a fault of the app ({}). You can go on; whoever runs the app finds the reason in "
     "its log."
 )
 TICK = 0.2
 """Seconds between two looks at a running ingest."""
-_OUTPUTS = 7
-"""Values that every event gives that loads."""
 _NOTE = tag(
     "p",
     tag("strong", "Settings have changed."),
@@ -52,22 +78,100 @@ _BUSY = (
 """The buttons that load again and that cancel, meanwhile."""
 
 
-class LoadingEvents:
+class Follower(NamedTuple):
+    """What outside the sidebar shows that documents are loaded.
+
+    Attributes:
+        components: that change.
+        note: where it says that settings have changed.
+        meanwhile: values of the components while documents are loaded.
+        afterwards: the same once loading has ended, well or not.
+    """
+
+    components: Sequence[Any]
+    note: gr.HTML
+    meanwhile: Callable[[], tuple[Any, ...]]
+    afterwards: Callable[[Session], tuple[Any, ...]]
+
+
+class Loading:
     """What the events do: find the visitor's session, load, say how far it is and what came of it.
 
-    All but `changed`, `noted` and `cancel` yield values for: status, what the comparison shows,
-    process button, cancel button.
+    All but `changed`, `noted` and `cancel` yield values for `outputs`.
 
     Args:
         sessions: where each visitor's work is.
-        controls: read the chosen values.
+        sidebar: what is chosen, and where it says how far loading is.
+        follower: what else shows that.
         example: the example document; None where none is offered.
+
+    Attributes:
+        inputs: components whose values every event takes.
+        outputs: components that every event changes which loads.
     """
 
-    def __init__(self, sessions: Sessions, controls: Controls, example: Path | None) -> None:
+    def __init__(
+        self, sessions: Sessions, sidebar: Sidebar, follower: Follower, example: Path | None
+    ) -> None:
         self._sessions = sessions
-        self._controls = controls
+        self._sidebar = sidebar
+        self._follower = follower
         self._example = example
+        self.inputs = sidebar.controls.inputs
+        self.outputs = [
+            sidebar.status,
+            *follower.components,
+            sidebar.process,
+            sidebar.cancel,
+        ]
+
+    def wire(self, app: gr.Blocks, documents: Sequence[Path] = ()) -> list[Dependency]:
+        """Let the sidebar load documents.
+
+        Args:
+            app: the blocks that are open.
+            documents: loaded as soon as a visitor opens the page.
+
+        Returns:
+            The events that load, for what is to be done when one has ended.
+        """
+        sidebar, note = self._sidebar, self._follower.note
+        app.load(None, js=_FOLDS, api_visibility="private")
+        common: dict[str, Any] = {
+            "outputs": self.outputs,
+            "show_progress": "hidden",
+            "concurrency_limit": AT_ONCE,
+            "trigger_mode": "multiple",  # what is uploaded later takes over
+        }
+        uploads = [sidebar.files.upload, sidebar.process.click]
+        given = [sidebar.files, *self.inputs]
+        events = [
+            gr.on(uploads, self.process, given, api_name="process", **common),
+            sidebar.example.click(
+                self.process_example, self.inputs, api_name="process_example", **common
+            ),
+        ]
+        if documents:
+            first = self.process_given(documents)
+            events.append(app.load(first, self.inputs, api_visibility="private", **common))
+        quiet: dict[str, Any] = {
+            "show_progress": "hidden",
+            "queue": False,
+            "api_visibility": "private",
+        }
+        for event in events:
+            event.then(None, js=_AFTER_LOADING, api_visibility="private")
+            event.then(self.noted, self.inputs, note, **quiet)
+        sidebar.cancel.click(self.cancel, sidebar.files, sidebar.files, **quiet)
+        gr.on(
+            [component.change for component in self.inputs],  # type: ignore[attr-defined]
+            self.changed,
+            given,
+            [sidebar.process, note],
+            trigger_mode="multiple",  # two events of one change that wait start each other forever
+            **quiet,
+        )
+        return events
 
     def process(
         self, files: list[str] | None, request: gr.Request, *values: Any
@@ -94,7 +198,7 @@ class LoadingEvents:
             gr.Error: that failed; nothing is to be asked then.
         """
         if not self._pending(request, values):
-            yield (gr.skip(),) * _OUTPUTS
+            yield (gr.skip(),) * len(self.outputs)
             return
         failure = yield from self._load([], request, values)
         if failure is not None:
@@ -127,7 +231,7 @@ class LoadingEvents:
     def _pending(self, request: gr.Request, values: Sequence[Any]) -> bool:
         """Whether what is chosen differs from what would answer."""
         session = session_of(self._sessions, request)
-        return session.ready and session.choice != self._controls.choice(values)
+        return session.ready and session.choice != self._sidebar.controls.choice(values)
 
     def cancel(self, files: list[str] | None, request: gr.Request) -> Any:
         """End what is being loaded, and take the files away that were not.
@@ -146,10 +250,10 @@ class LoadingEvents:
         """Load, and show how far it is; gives why that failed, if it did."""
         failure = None
         session = session_of(self._sessions, request)
-        choice = self._controls.choice(values)
+        choice = self._sidebar.controls.choice(values)
         try:
             for panel in _progress(session, paths, choice):
-                yield panel, *while_loading(), *_BUSY
+                yield panel, *self._follower.meanwhile(), *_BUSY
             panel = status.done(session.report) if session.report else status.idle()
             again = gr.Button("Apply changes", interactive=False, variant="secondary")
         except CancelledError:
@@ -166,7 +270,7 @@ class LoadingEvents:
                 logger.exception("documents could not be loaded")
             panel = status.failed(failure, session.report if known else None)
             again = gr.Button("Try again", interactive=True, variant="secondary")
-        yield panel, *after_loading(session, self._example), again, gr.Button(visible=False)
+        yield panel, *self._follower.afterwards(session), again, gr.Button(visible=False)
         return failure
 
 
