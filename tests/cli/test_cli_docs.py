@@ -54,6 +54,32 @@ def test_the_report_shows_statistics_and_where_the_chunks_are(
     assert len(json.loads(output.read_text(encoding="utf-8"))) > 3
 
 
+def test_any_parser_cuts_with_any_overlap(
+    command: Callable[..., Ended], crawl: Path, output: Path
+) -> None:
+    asked = ("docs", crawl, output, "--format", "web", "--parser", "token-overlap")
+    ended = command(*asked, "--max-tokens", 120, "--overlap", 30)
+    assert ended.code == ExitCode.DONE
+    assert "token-overlap · " in ended.stdout
+    rows = json.loads(output.read_text(encoding="utf-8"))
+    assert max(row["token_count"] for row in rows) <= 120
+    assert any(row["overlap_with_next"] for row in rows)
+    figures = command(*asked, "--set", "chunk_size=120", "--json").json["statistics"]
+    assert figures["tokens_shared"] > 0
+    assert figures["coverage"] == 100
+
+
+def test_parsers_that_count_otherwise_are_told_so_by_name_or_path(
+    command: Callable[..., Ended], crawl: Path, output: Path
+) -> None:
+    stock = "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
+    for arguments in (("fixed", "--set", "chunk_size=300", "--overlap", 50), (stock,)):
+        ended = command("docs", crawl, output, "--no-summaries", "--json", "--parser", *arguments)
+        assert ended.code == ExitCode.DONE, ended.stderr
+        assert ended.json["statistics"]["chunks"] > 3
+    assert ended.json["parser"]["path"] == stock
+
+
 def test_progress_goes_to_stderr_unless_quiet(
     command: Callable[..., Ended], crawl: Path, output: Path
 ) -> None:
@@ -125,6 +151,13 @@ def test_a_crossed_threshold_gives_code_4_also_where_pages_failed(
         (("--fail-on", "headings"), "--fail-on: 'headings' is no measure"),
         (("--format", "xml"), "format 'xml' is unknown"),
         (("--max-tokens", 50, "--min-tokens", 60), "chunk_size"),
+        (("--parser", "pages"), "unknown parser 'pages'"),
+        (("--parser", "fixed", "--max-tokens", 300), "--max-tokens: fixed counts characters"),
+        (("--parser", "sentence", "--max-tokens", 300), "sentence counts sentences"),
+        (("--parser", "page", "--overlap", 3), "--overlap: page has no option chunk_overlap"),
+        (("--parser", "parent-child", "--min-tokens", 3), "has no option min_chunk_size"),
+        (("--overlap", 2000), "chunk_overlap"),
+        (("--overlap", 10, "--set", "chunk_overlap=9"), "chunk_overlap is given twice"),
     ],
 )
 def test_wrong_options_are_usage_errors(

@@ -25,7 +25,7 @@ def cut(text: str) -> tuple[Document, list[TextNode]]:
 
 
 def check(document: Document, nodes: list[TextNode]) -> PageCheck:
-    return check_page(document, nodes, min_tokens=20, max_tokens=200)
+    return check_page(document, nodes, PARSER)
 
 
 def kinds(result: PageCheck) -> list[str]:

@@ -5,11 +5,14 @@ import re
 import subprocess
 import sys
 import threading
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from crawls import GUIDE, LONG, PAGES, SHORT, SITE, page, write_crawl
+from llama_index.core.node_parser import SentenceSplitter
 from openai_server import FAILING, Fault, OpenAIServer
+from splitters import Headed
 
 from rag_nodes import documentation
 from rag_nodes.documentation import DocsOptions, DocsStep, Threshold, pages, statistics, workflow
@@ -23,7 +26,9 @@ from rag_nodes.errors import (
     ReadMemoryError,
     UnsupportedFileError,
 )
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.openai import OpenAIServerLLM
+from rag_nodes.parsers import PRESETS, get_parser, load_parser
 from rag_nodes.readers import Limits, files
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.text.tokens import count_tokens
@@ -181,6 +186,99 @@ def test_every_page_and_every_summary_is_a_step(crawl: Path, output: Path) -> No
     assert steps[-1].total == report.statistics.chunks
 
 
+# --- by any parser ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_parser_cuts_a_crawl_into_chunks_that_are_checked_and_counted(
+    name: str, crawl: Path, output: Path
+) -> None:
+    report = documentation.run(crawl, output, DocsOptions(parser=get_parser(name), format="jsonl"))
+    rows = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    figures = report.statistics
+    assert (figures.coverage, figures.headings_lost) == (100, 0)
+    fair = {"split-code", "too-small", "duplicate"}  # the pages repeat themselves
+    assert figures.findings.keys() <= fair, "nothing is lost, misplaced or miscounted"
+    assert load_parser(report.as_dict()["parser"]) == get_parser(name)
+    texts = {f"{SITE}/guide": GUIDE, f"{SITE}/long": LONG, f"{SITE}/short": SHORT}
+    shared = 0
+    for address, text in texts.items():
+        own = [row for row in rows if row["source_url"] == address]
+        places = [(row["start_char"], row["end_char"]) for row in own]
+        assert places == sorted(places)
+        for (_, end), (start, _) in pairwise(places):
+            shared += count_tokens(text[start:end]) if start < end else 0
+    assert figures.tokens_shared == shared
+    [code] = re.finditer(r"`\n_10\n.*?`(?=\n)", GUIDE, re.DOTALL)
+    with_code = [
+        row
+        for row in rows
+        if row["source_url"] == f"{SITE}/guide"
+        and row["start_char"] < code.end()
+        and row["end_char"] > code.start()
+    ]
+    assert figures.chunks_with_code == len(with_code) >= figures.code_blocks == 1
+
+
+def test_chunks_say_which_neighbours_they_share_text_with(crawl: Path, output: Path) -> None:
+    for overlap in (0, 30):
+        parser = get_parser("token-overlap", chunk_size=120, chunk_overlap=overlap)
+        documentation.run(crawl, output, DocsOptions(parser=parser, format="web"))
+        rows = [row for row in chunks(output) if row["source_url"] == f"{SITE}/long"]
+        assert len(rows) > 3
+        before, after = ([row[f"overlap_with_{side}"] for row in rows] for side in ("prev", "next"))
+        assert before == [False, *[overlap > 0] * (len(rows) - 1)]
+        assert after == before[::-1]
+
+
+def test_a_splitter_of_another_package_cuts_a_crawl_and_is_held_to_nothing_it_did_not_promise(
+    tmp_path: Path, output: Path
+) -> None:
+    told = " ".join(f"Part {number} drives the part {number + 1} of it." for number in range(99))
+    crawl = write_crawl(tmp_path / "crawl.json", [page("parts", told)])
+    splitter = SentenceSplitter(chunk_size=64, chunk_overlap=16)
+    report = documentation.run(crawl, output, DocsOptions(parser=splitter))
+    assert report.parser["class_name"] == "ForeignNodeParser"
+    assert report.statistics.tokens_shared > 0
+    assert (report.statistics.coverage, report.statistics.findings) == (100, {})
+
+
+def test_a_chunk_whose_place_is_unknown_is_misplaced_and_nothing_else_is_said_of_it(
+    crawl: Path, output: Path
+) -> None:
+    report = documentation.run(crawl, output, DocsOptions(parser=Headed()))
+    unplaced = [one for one in report.findings if one.kind == "misplaced"]
+    assert len(unplaced) == report.statistics.chunks
+    assert {one.detail for one in unplaced} == {"where its text stands in the page is not known"}
+    assert report.statistics.coverage == 0
+
+
+def test_tokens_are_those_of_the_parsers_own_tokenizer(crawl: Path, output: Path) -> None:
+    parser = get_parser("heading", tokenizer="chars", chunk_size=900, min_chunk_size=100)
+    report = documentation.run(crawl, output, DocsOptions(parser=parser))
+    assert "wrong-tokens" not in report.statistics.findings
+    assert report.statistics.page_tokens == sum(map(len, (GUIDE, LONG, SHORT)))
+
+
+def test_a_parser_that_asks_a_model_stays_in_one_process_however_large_the_crawl_is(
+    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workflow, "WORTH_WORKERS", 1)
+    used: list[int] = []
+    whole = workflow.cut_pages
+
+    def noted(cutter: Any, found: Any, workers: int) -> Any:
+        used.append(workers)
+        return whole(cutter, found, 1)
+
+    monkeypatch.setattr(workflow, "cut_pages", noted)
+    monkeypatch.setattr(workflow.os, "cpu_count", lambda: 7)
+    for model in (None, LexicalEmbedding()):
+        options = DocsOptions(parser=get_parser("semantic", embed_model=model))
+        documentation.run(crawl, output, options)
+    assert used == [7, 1]
+
+
 # --- what goes wrong ----------------------------------------------------------------------------
 
 
@@ -255,10 +353,10 @@ def test_a_page_the_parser_fails_on_is_a_failed_page(
 ) -> None:
     whole = pages.check_page
 
-    def check(document: Any, nodes: Any, **options: Any) -> Any:
+    def check(document: Any, *cut: Any) -> Any:
         if document.text == LONG:
             raise ZeroDivisionError("made to fail")
-        return whole(document, nodes, **options)
+        return whole(document, *cut)
 
     monkeypatch.setattr(pages, "check_page", check)
     report = documentation.run(crawl, output)
@@ -300,6 +398,8 @@ def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) ->
     "options",
     [
         {"format": "xml"},
+        {"max_tokens": 300, "parser": get_parser("fixed")},
+        {"min_tokens": 30, "parser": get_parser("heading")},
         {"workers": 0},
         {"summary_tokens": 1},
         {"concurrency": 0},

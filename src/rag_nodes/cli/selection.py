@@ -113,6 +113,18 @@ class Selection:
         return parsers
 
 
+def built(cli: Invocation, selection: Selection) -> dict[str, SpanNodeParser]:
+    """The parsers by label; models are only loaded for one that embeds.
+
+    Raises:
+        ConfigurationError: as `Selection.build`.
+    """
+    settings = cli.settings()
+    if selection.embeds:
+        return selection.build(cli.workspace(settings).models(answers=False))
+    return selection.build()
+
+
 def select(choices: Sequence[str], changes: Sequence[str] = ()) -> Selection:
     """What the command line says about parsers, before anything heavy is imported.
 

@@ -8,10 +8,11 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.documentation.validate import check_page
 from rag_nodes.errors import RagNodesError, ReadError
+from rag_nodes.parsers import leaf_nodes
 from rag_nodes.readers.base import build_document
 
 if TYPE_CHECKING:
@@ -44,15 +45,11 @@ class PageCutter:
 
     Attributes:
         path: the crawl.
-        parser: makes the chunks.
-        min_tokens: chunks below this are reported.
-        max_tokens: chunks above this are reported.
+        parser: makes the chunks; of parents and children, the children are the chunks.
     """
 
     path: Path
     parser: SpanNodeParser
-    min_tokens: int
-    max_tokens: int
 
     def __call__(self, page: Reading | ReadError) -> CutPage | ReadError:
         """The page with its chunks, or why there are none."""
@@ -60,10 +57,8 @@ class PageCutter:
             return page
         try:
             document = build_document(self.path, page)
-            nodes = cast("list[TextNode]", self.parser([document]))
-            check = check_page(
-                document, nodes, min_tokens=self.min_tokens, max_tokens=self.max_tokens
-            )
+            nodes = leaf_nodes(self.parser([document]))
+            check = check_page(document, nodes, self.parser)
         except Exception as error:  # noqa: BLE001 -- one page must not end the work on the others
             reason = f"{page.source}: unexpected {type(error).__name__} while cutting it: {error}"
             return ReadError(self.path, reason, "please report this page as a bug")

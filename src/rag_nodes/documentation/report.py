@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rag_nodes.documentation.statistics import Statistics
     from rag_nodes.documentation.thresholds import Threshold
     from rag_nodes.documentation.validate import PageFinding
+    from rag_nodes.parsers import SpanNodeParser
 
 _LEAST = {"summary_tokens": 16, "concurrency": 1, "requests_per_minute": 1, "workers": 1}
 """Of options that are numbers; the parser checks its own."""
@@ -38,8 +39,10 @@ class DocsOptions:
     """How a crawl becomes chunks.
 
     Attributes:
-        max_tokens: tokens a chunk may hold (S1 C2).
-        min_tokens: sections below this join a neighbour where they can.
+        parser: cuts the pages: any of ours, or a splitter of another package (see `as_parser`);
+            None for one that cuts at headings.
+        max_tokens: tokens a chunk of that one may hold (S1 C2); None for 1000.
+        min_tokens: sections below this join a neighbour where they can; None for 100.
         summaries: whether chunks get a summary.
         summary_tokens: tokens of a summary (S1-09).
         knowledge_base: what the documentation is about, for the prompt (S1-08).
@@ -47,16 +50,19 @@ class DocsOptions:
         requests_per_minute: requests started in any minute at most; None for no limit.
         resume: use the summaries that an interrupted run left beside the output.
         format: key of `FORMATS`.
-        workers: processes that cut; None for one, or all cores where the crawl is large.
+        workers: processes that cut; None for one, or all cores where the crawl is large and the
+            parser asks no model.
         fail_on: thresholds whose crossing is reported.
         keep_duplicates: cut a page again where its text is found under a second URL.
 
     Raises:
-        ConfigurationError: a value is out of range or unknown.
+        ConfigurationError: a value is out of range or unknown, or sizes stand next to a parser,
+            which has its own.
     """
 
-    max_tokens: int = 1000
-    min_tokens: int = 100
+    parser: object = None
+    max_tokens: int | None = None
+    min_tokens: int | None = None
     summaries: bool = True
     summary_tokens: int = 150
     knowledge_base: str = ""
@@ -75,10 +81,29 @@ class DocsOptions:
             raise ConfigurationError(
                 f"format {self.format!r} is unknown; choose one of: {', '.join(FORMATS)}"
             )
+        if self.parser is not None and (self.max_tokens, self.min_tokens) != (None, None):
+            raise ConfigurationError(
+                "max_tokens and min_tokens are for the parser that cuts at headings; the one "
+                "that was given has sizes of its own, so leave them out"
+            )
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and value < least:
                 raise ConfigurationError(f"{name} is {value}; at least {least} is needed")
+
+    def made_parser(self) -> SpanNodeParser:
+        """What cuts the pages.
+
+        Raises:
+            ConfigurationError: sizes contradict each other, or the parser given is none.
+        """
+        from rag_nodes.parsers import as_parser, get_parser
+
+        if self.parser is not None:
+            return as_parser(self.parser)
+        sizes = {"chunk_size": self.max_tokens, "min_chunk_size": self.min_tokens}
+        given = {name: tokens for name, tokens in sizes.items() if tokens is not None}
+        return get_parser("heading", **given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +127,7 @@ class DocsReport:
         input: the crawl.
         output: the chunks.
         format: shape of the output.
+        parser: what cut the pages, as `load_parser` takes it.
         model: who wrote the summaries; None where there are none.
         reused: summaries that came from the journal of an interrupted run.
         statistics: figures of the whole crawl.
@@ -116,6 +142,7 @@ class DocsReport:
     input: str
     output: str
     format: str
+    parser: dict[str, Any]
     model: str | None
     reused: int
     statistics: Statistics

@@ -35,6 +35,7 @@ class Statistics:
         tokens: tokens of all chunks.
         tokens_min: tokens of the smallest chunk; 0 without chunks.
         tokens_max: tokens of the largest.
+        tokens_shared: tokens that chunks have together with those before them.
         imbalance: sum over all pages, see `PageCheck`.
         headings: headings of the pages at levels 1 to 6.
         headings_kept: those that stand whole in a chunk.
@@ -55,6 +56,7 @@ class Statistics:
     tokens: int = 0
     tokens_min: int = 0
     tokens_max: int = 0
+    tokens_shared: int = 0
     imbalance: int = 0
     headings: list[int] = field(default_factory=lambda: [0] * LEVELS)
     headings_kept: list[int] = field(default_factory=lambda: [0] * LEVELS)
@@ -108,8 +110,10 @@ class RunningStatistics:
         figures.pages_repeated += also_at
         figures.urls += 1 + also_at
         figures.page_tokens += check.tokens
+        figures.tokens_shared += check.shared_tokens
         figures.imbalance += check.imbalance
         figures.code_blocks += check.code_blocks
+        figures.chunks_with_code += check.chunks_with_code
         for level in range(LEVELS):
             figures.headings[level] += check.headings[level]
             figures.headings_kept[level] += check.kept[level]
@@ -131,7 +135,6 @@ class RunningStatistics:
         figures.chunks += len(nodes)
         figures.tokens += sum(tokens)
         for node in nodes:
-            figures.chunks_with_code += "code" in node.metadata.get(keys.BLOCKS, ())
             figures.chunks_oversized += bool(node.metadata.get(keys.OVERSIZED))
             failed = "failed" if keys.SUMMARY_ERROR in node.metadata else None
             if outcome := failed or node.metadata.get(keys.SUMMARY_KIND):

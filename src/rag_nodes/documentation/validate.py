@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes import metadata as keys
-from rag_nodes.documentation.recount import FoundHeading, recount
-from rag_nodes.text.tokens import TokenIndex, count_tokens
+from rag_nodes.documentation.recount import FoundCode, FoundHeading, recount
+from rag_nodes.evaluation import limits_of
+from rag_nodes.text.tokens import count_tokens, token_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llama_index.core.schema import Document, TextNode
+
+    from rag_nodes.parsers import SpanNodeParser
 
 FindingKind = Literal[
     "lost-heading",
@@ -59,6 +62,7 @@ class PageCheck:
     Attributes:
         tokens: of the page, encoded in one piece.
         chunk_tokens: of each chunk, encoded on its own.
+        shared_tokens: tokens that chunks have together with those before them.
         imbalance: tokens of the chunks and of the blanks between them, less what chunks share,
             less those of the page. A few per cut, up or down, are the encoding's.
         visible: characters of the page that are not blank.
@@ -66,32 +70,33 @@ class PageCheck:
         headings: headings of the page at levels 1 to 6, by a count of our own.
         kept: those of them that stand whole in a chunk.
         code_blocks: blocks of code of the page, by the same count.
+        chunks_with_code: chunks that hold any of their characters.
         findings: everything that is not as it should be.
     """
 
     tokens: int
     chunk_tokens: tuple[int, ...]
+    shared_tokens: int
     imbalance: int
     visible: int
     covered: int
     headings: tuple[int, ...]
     kept: tuple[int, ...]
     code_blocks: int
+    chunks_with_code: int
     findings: tuple[PageFinding, ...]
 
 
-def check_page(
-    document: Document, nodes: Sequence[TextNode], *, min_tokens: int, max_tokens: int
-) -> PageCheck:
+def check_page(document: Document, nodes: Sequence[TextNode], parser: SpanNodeParser) -> PageCheck:
     """Compare a page with its chunks.
 
     Args:
         document: the page.
-        nodes: its chunks, in order, with offsets.
-        min_tokens: a chunk below this is reported, unless it is the whole page.
-        max_tokens: a chunk above this is reported.
+        nodes: its chunks, in order, with offsets; they may overlap.
+        parser: made them, so its tokenizer counts; a chunk over its limits is reported, and one
+            under them, unless it is the whole page.
     """
-    return _Check(document, nodes).result(min_tokens, max_tokens)
+    return _PageUnderCheck(document, nodes, parser).result()
 
 
 def text_digest(text: str) -> bytes:
@@ -100,21 +105,25 @@ def text_digest(text: str) -> bytes:
     return blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-class _Check:
+class _PageUnderCheck:
     """One page under examination."""
 
-    def __init__(self, document: Document, nodes: Sequence[TextNode]) -> None:
+    def __init__(
+        self, document: Document, nodes: Sequence[TextNode], parser: SpanNodeParser
+    ) -> None:
         self.text = document.text
         self.page = str(document.metadata.get(keys.SOURCE, document.id_))
         self.nodes = nodes
-        self.tokens = [count_tokens(node.text) for node in nodes]
+        self.limits = limits_of(parser)
+        self.encoding = parser.tokenizer
+        self.tokens = [count_tokens(node.text, self.encoding) for node in nodes]
         self.findings = list(self._misplaced())
         wrong = {finding.chunk_id for finding in self.findings}
         self.spans = sorted(_span(node) for node in nodes if node.node_id not in wrong)
         self.starts = [start for start, _ in self.spans]
         self.findings += self._disordered()
 
-    def result(self, min_tokens: int, max_tokens: int) -> PageCheck:
+    def result(self) -> PageCheck:
         found = recount(self.text)
         kept = [heading for heading in found.headings if self._is_whole(heading)]
         for heading in found.headings:
@@ -124,17 +133,20 @@ class _Check:
             if not self._holds(block.start, block.end):
                 self._find("split-code", self._quote(block.start, block.end))
         covered, visible = self._coverage()
-        tokens, imbalance = self._balance()
-        self.findings += self._sizes(min_tokens, max_tokens)
+        tokens, shared, imbalance = self._balance()
+        self.findings += self._counts()
+        self.findings += self._sizes()
         return PageCheck(
             tokens=tokens,
             chunk_tokens=tuple(self.tokens),
+            shared_tokens=shared,
             imbalance=imbalance,
             visible=visible,
             covered=covered,
             headings=_by_level(found.headings),
             kept=_by_level(kept),
             code_blocks=len(found.code),
+            chunks_with_code=self._with_code(found.code),
             findings=tuple(self.findings),
         )
 
@@ -142,13 +154,17 @@ class _Check:
         """Chunks that are not the text at their offsets: nothing else can be said of them."""
         for node in self.nodes:
             start, end = node.start_char_idx, node.end_char_idx
-            if start is None or end is None or self.text[start:end] != node.text:
+            if start is None or end is None:
+                detail = "where its text stands in the page is not known"
+                yield PageFinding("misplaced", self.page, node.node_id, detail)
+            elif self.text[start:end] != node.text:
                 detail = f"its text is not that at {start} to {end} of the page"
                 yield PageFinding("misplaced", self.page, node.node_id, detail)
 
     def _disordered(self) -> Iterator[PageFinding]:
         """Chunks that repeat the one before them, or stand where they do not belong."""
-        for before, node in pairwise(self.nodes):
+        placed = [node for node in self.nodes if node.start_char_idx is not None]
+        for before, node in pairwise(placed):
             former, span = _span(before), _span(node)
             place = f"characters {span[0]} to {span[1]} of the page"
             number = node.metadata.get(keys.CHUNK_INDEX, 0)
@@ -163,19 +179,28 @@ class _Check:
                 detail = f"is number {number}, after number {behind}"
                 yield PageFinding("misplaced", self.page, node.node_id, detail)
 
-    def _sizes(self, min_tokens: int, max_tokens: int) -> Iterator[PageFinding]:
+    def _counts(self) -> Iterator[PageFinding]:
         for node, tokens in zip(self.nodes, self.tokens, strict=True):
             stated = node.metadata.get(keys.TOKEN_COUNT)
             if stated != tokens:
                 detail = f"says {stated} tokens, has {tokens}"
                 yield PageFinding("wrong-tokens", self.page, node.node_id, detail)
-            if tokens > max_tokens:
+
+    def _sizes(self) -> Iterator[PageFinding]:
+        limits = self.limits
+        for node, tokens in zip(self.nodes, self.tokens, strict=True):
+            size = tokens if limits.unit == "tokens" else len(node.text)
+            if limits.most is not None and size > limits.most:
                 why = ", code kept whole" if node.metadata.get(keys.OVERSIZED) else ""
-                detail = f"{tokens:,} tokens, over {max_tokens:,}{why}"
+                detail = f"{size:,} {limits.unit}, over {limits.most:,}{why}"
                 yield PageFinding("too-large", self.page, node.node_id, detail)
-            elif tokens < min_tokens and not node.metadata.get(keys.WHOLE_DOCUMENT):
-                detail = f"{tokens:,} tokens, under {min_tokens:,}"
+            elif size < limits.least and not self._is_whole_page(node):
+                detail = f"{size:,} {limits.unit}, under {limits.least:,}"
                 yield PageFinding("too-small", self.page, node.node_id, detail)
+
+    def _is_whole_page(self, node: TextNode) -> bool:
+        """Whether there was no more to join: not all parsers say it of their chunks."""
+        return len(self.nodes) == 1 or bool(node.metadata.get(keys.WHOLE_DOCUMENT))
 
     def _coverage(self) -> tuple[int, int]:
         """Visible characters that are in a chunk, and all visible characters."""
@@ -188,21 +213,33 @@ class _Check:
         visible = _visible(self.text)
         return visible - lost, visible
 
-    def _balance(self) -> tuple[int, int]:
-        """Tokens of the page, and by how many its parts differ from that."""
-        index = TokenIndex(self.text)
-        parts, at = sum(self.tokens), 0
+    def _balance(self) -> tuple[int, int, int]:
+        """Tokens of the page, those that chunks share, and what its parts have too many."""
+        index = token_index(self.text, self.encoding)
+        between = shared = at = 0
         for start, end in [*self.spans, (len(self.text), len(self.text))]:
             if start > at:
-                parts += index.count(at, start)  # the blanks between two chunks
+                between += index.count(at, start)
             elif start < at:
-                parts -= index.count(start, min(at, end))  # what two chunks share
+                shared += index.count(start, min(at, end))
             at = max(at, end)
         tokens = index.count()
-        imbalance = parts - tokens
+        imbalance = sum(self.tokens) + between - shared - tokens
         if abs(imbalance) > _EDGE_TOKENS * (len(self.nodes) + 1):
             self._find("wrong-tokens", f"the chunks have {imbalance:+,} tokens")
-        return tokens, imbalance
+        return tokens, shared, imbalance
+
+    def _with_code(self, blocks: Iterable[FoundCode]) -> int:
+        ends = [end for _, end in self.spans]
+        return len(
+            {
+                number
+                for block in blocks
+                for number in range(
+                    bisect_right(ends, block.start), bisect_left(self.starts, block.end)
+                )
+            }
+        )
 
     def _is_whole(self, heading: FoundHeading) -> bool:
         return self._holds(heading.start, heading.end)

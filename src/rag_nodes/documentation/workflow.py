@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from rag_nodes.models.pacing import RequestWindow
+    from rag_nodes.parsers import SpanNodeParser
 
 BATCH = 256
 """Chunks that are summarised side by side before they are written."""
@@ -55,7 +56,7 @@ def run(
     limits: Limits | None = None,
     progress: Callable[[DocsStep], None] | None = None,
 ) -> DocsReport:
-    """Read a Firecrawl crawl, cut every page at its headings, check, summarise and write it.
+    """Read a Firecrawl crawl, cut every page, check, summarise and write the chunks.
 
     Pages are streamed; the output appears when all of it is written. Next to it, the report goes
     to `<output>.report.json`: statistics, and everything that is to look at.
@@ -68,7 +69,7 @@ def run(
     Args:
         crawl: the JSON or JSON lines of the crawl.
         output: the file to write; replaced if it exists.
-        options: sizes, summaries, format and thresholds.
+        options: parser, summaries, format and thresholds.
         llm: writes the summaries; None for extracts made of the chunks' own sentences. Its limit
             on the length of an answer should be `options.summary_tokens`.
         window: counts the requests instead of `options.requests_per_minute`, where others that the
@@ -88,12 +89,13 @@ def run(
     started = time.perf_counter()
     work = _Work(Path(crawl), Path(output), options or DocsOptions(), progress or _nothing, window)
     _check_places(work)
+    parser = work.options.made_parser()
     with ExitStack() as opened:
         summarise = _summariser(work, llm, opened) if work.options.summaries else None
         shape = FORMATS[work.options.format]
         file = opened.enter_context(AtomicFile(work.output))
         writer = RowWriter(file, lines=shape.is_lines)
-        with closing(_cut(work, limits or Limits())) as pages:
+        with closing(_cut(work, parser, limits or Limits())) as pages:
             for batch in _batches(pages):
                 if summarise:
                     summarise([node for page in batch for node in page.nodes])
@@ -103,7 +105,7 @@ def run(
         if not work.tally.statistics.pages:
             raise _nothing_read(work)
         writer.finish()
-    report = _report(work, summarise, time.perf_counter() - started)
+    report = _report(work, parser, summarise, time.perf_counter() - started)
     with AtomicFile(work.beside("report.json")) as file:
         file.append(json.dumps(report.as_dict(), ensure_ascii=False, indent=2) + "\n")
     return report
@@ -208,16 +210,12 @@ def _journal(work: _Work) -> SummaryJournal:
     return SummaryJournal(path)
 
 
-def _cut(work: _Work, limits: Limits) -> Generator[CutPage]:
+def _cut(work: _Work, parser: SpanNodeParser, limits: Limits) -> Generator[CutPage]:
     """The pages with their chunks; those that failed are noted."""
-    from rag_nodes.parsers import get_parser
-
-    options = work.options
-    parser = get_parser("heading", chunk_size=options.max_tokens, min_chunk_size=options.min_tokens)
-    cutter = PageCutter(work.crawl.resolve(), parser, options.min_tokens, options.max_tokens)
+    cutter = PageCutter(work.crawl.resolve(), parser)
     # In a child process: a crawl is somebody else's HTML, and may be made to break its reader.
-    pages = readings(work.crawl, limits=limits, keep_duplicates=options.keep_duplicates)
-    for page in cut_pages(cutter, pages, _workers(work)):
+    pages = readings(work.crawl, limits=limits, keep_duplicates=work.options.keep_duplicates)
+    for page in cut_pages(cutter, pages, _workers(work, parser)):
         work.pages += 1
         if isinstance(page, ReadError):
             _log.warning("page failed: %s", page)
@@ -234,11 +232,12 @@ def _cut(work: _Work, limits: Limits) -> Generator[CutPage]:
         yield page
 
 
-def _workers(work: _Work) -> int:
+def _workers(work: _Work, parser: SpanNodeParser) -> int:
     if work.options.workers is not None:
         return work.options.workers
+    asks_a_model = getattr(parser, "embed_model", None) is not None
     small = work.crawl.stat().st_size < WORTH_WORKERS
-    return 1 if small else os.cpu_count() or 1
+    return 1 if small or asks_a_model else os.cpu_count() or 1
 
 
 def _batches(pages: Iterable[CutPage]) -> Iterator[list[CutPage]]:
@@ -264,7 +263,9 @@ def _nothing_read(work: _Work) -> NoPagesError:
     )
 
 
-def _report(work: _Work, summarise: SectionSummary | None, seconds: float) -> DocsReport:
+def _report(
+    work: _Work, parser: SpanNodeParser, summarise: SectionSummary | None, seconds: float
+) -> DocsReport:
     statistics = work.tally.statistics
     journal = summarise.journal if summarise else None
     if journal and not statistics.summaries.get("failed"):
@@ -274,6 +275,7 @@ def _report(work: _Work, summarise: SectionSummary | None, seconds: float) -> Do
         input=str(work.crawl),
         output=str(work.output),
         format=work.options.format,
+        parser=parser.to_dict(),
         model=summarise.model_name if summarise else None,
         reused=journal.reused if journal else 0,
         statistics=statistics,

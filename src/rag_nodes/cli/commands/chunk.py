@@ -16,13 +16,11 @@ from rag_nodes.cli.render.chunks import (
     summary,
 )
 from rag_nodes.cli.render.text import configuration
-from rag_nodes.cli.selection import Selection, plain_options, select
+from rag_nodes.cli.selection import built, plain_options, select
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
-
-    from rag_nodes.parsers import SpanNodeParser
 
 
 @takes(*MODEL_SETTINGS)
@@ -45,7 +43,7 @@ def chunk(
         from rag_nodes.readers import Limits, read
 
         document = read(file, limits=Limits(**cli.settings().reading()))
-        ((label, made),) = _built(cli, selection).items()
+        ((label, made),) = built(cli, selection).items()
         nodes: Sequence[TextNode] = made([document])  # type: ignore[assignment]
     if lines:
         for index, node in enumerate(nodes):
@@ -67,11 +65,3 @@ def chunk(
             else [chunk_table(document, nodes, cli.output.width)]
         )
         cli.show(*shown)
-
-
-def _built(cli: Invocation, selection: Selection) -> "dict[str, SpanNodeParser]":
-    """The parser; models are only loaded for one that embeds."""
-    settings = cli.settings()
-    if selection.embeds:
-        return selection.build(cli.workspace(settings).models(answers=False))
-    return selection.build()

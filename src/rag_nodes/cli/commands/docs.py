@@ -7,10 +7,16 @@ import typer
 
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, OneParser
 from rag_nodes.cli.render.docs import docs_view
 from rag_nodes.cli.render.progress import DOCS_BARS, docs_words, shown_progress
+from rag_nodes.cli.render.text import configuration
+from rag_nodes.cli.selection import built, options_of, plain_options, select
+from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from llama_index.core.llms import LLM
 
     from rag_nodes.documentation import DocsOptions
@@ -33,19 +39,48 @@ MEASURE_NAMES = (
 )
 """What `--fail-on` can name, for help texts."""
 
+_OPTIONS = {
+    "--max-tokens": "chunk_size",
+    "--min-tokens": "min_chunk_size",
+    "--overlap": "chunk_overlap",
+}
+"""The options of parsers that flags of their own set."""
 _SUMMARIES = "Summaries"
 _RETRY_SECONDS = 120.0
 """Nobody waits in front of a screen here, so a server that is busy or away gets more time."""
 
 
-@takes("llm", "llm_model", "api_base", "retry_seconds")
+@takes(*MODEL_SETTINGS)
 def docs(  # noqa: PLR0913 -- one parameter per option of the command
     cli: Invocation,
     crawl: Annotated[Path, typer.Argument(metavar="INPUT", help="JSON of a Firecrawl crawl.")],
     output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="File for the chunks.")],
     *,
-    max_tokens: Annotated[int, typer.Option(help="Tokens a chunk may hold.")] = 1000,
-    min_tokens: Annotated[int, typer.Option(help="Shorter sections join a neighbour.")] = 100,
+    parser: OneParser = "heading",
+    changes: Changes = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Tokens a chunk may hold, of a parser that counts them; 1000 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    min_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Shorter sections join a neighbour, where the parser knows that; 100 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    overlap: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="What neighbouring chunks share, counted as the parser counts; by default what "
+            "the parser says, which is nothing at headings.",
+            show_default=False,
+        ),
+    ] = None,
     output_format: Annotated[
         str,
         typer.Option("--format", help=f"Shape of the output: {', '.join(FORMAT_NAMES)}."),
@@ -101,7 +136,7 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
         typer.Option("--keep-duplicates", help="Cut the same text again under another URL."),
     ] = False,
 ) -> None:
-    """Cut a crawled documentation at its headings, check and summarise the chunks.
+    """Cut a crawled documentation, at its headings or by any parser, check and summarise it.
 
     OUTPUT appears when all of it is written; statistics and findings go to OUTPUT.report.json.
     """
@@ -112,9 +147,11 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
         from rag_nodes.readers import Limits
 
         limits = Limits(**settings.reading())
+        sizes = {"--max-tokens": max_tokens, "--min-tokens": min_tokens, "--overlap": overlap}
+        selection = select([parser], [*(changes or ()), *_sizes(parser, sizes)])
+        ((label, made),) = built(cli, selection).items()
         options = DocsOptions(
-            max_tokens=max_tokens,
-            min_tokens=min_tokens,
+            parser=made,
             summaries=summaries,
             summary_tokens=summary_tokens,
             knowledge_base=knowledge_base,
@@ -137,10 +174,38 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
         for message in (*report.failed_pages, *report.crossed):
             cli.complain(message)
     else:
-        cli.show(*docs_view(report))
+        cli.show(*docs_view(report, f"{label} · {configuration(plain_options(made))}"))
     if report.crossed:
         raise typer.Exit(ExitCode.GATE)
     raise typer.Exit(ExitCode.DONE if report.complete else ExitCode.PARTIAL)
+
+
+def _sizes(parser: str, sizes: "Mapping[str, int | None]") -> list[str]:
+    """What `--set` would be given for flags that were typed.
+
+    Raises:
+        ConfigurationError: the parser has no such option, or counts something else than the flag.
+    """
+    (choice,) = select([parser]).choices
+    known = {} if choice.is_foreign else {**options_of(choice.preset), **choice.options}
+    unit = known.get("unit", "tokens")
+    changes = []
+    for flag, size in sizes.items():
+        option = _OPTIONS[flag]
+        if size is None:
+            continue
+        if option not in known:
+            raise ConfigurationError(
+                f"{flag}: {choice.label} has no option {option}; 'rag-nodes parsers' lists what "
+                "each parser takes"
+            )
+        if flag.endswith("tokens") and unit != "tokens":
+            raise ConfigurationError(
+                f"{flag}: {choice.label} counts {unit}; if you mean them, write "
+                f"--set {option}={size}"
+            )
+        changes.append(f"{option}={size}")
+    return changes
 
 
 def _llm(

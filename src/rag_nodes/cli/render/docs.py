@@ -20,9 +20,14 @@ MOST_FINDINGS = 20
 _NAME_WIDTH = 48
 
 
-def docs_view(report: DocsReport) -> Iterator[RenderableType]:
-    """The parts of the view, top to bottom."""
-    yield _statistics(report)
+def docs_view(report: DocsReport, parser: str) -> Iterator[RenderableType]:
+    """The parts of the view, top to bottom.
+
+    Args:
+        report: what the run did.
+        parser: what cut the pages, in words.
+    """
+    yield _statistics(report, parser)
     yield from _findings(report)
     for page in report.repeated:
         yield plain(f"repeated: {page.page} is also at {', '.join(page.also_at)}", "dim")
@@ -39,15 +44,17 @@ def docs_view(report: DocsReport) -> Iterator[RenderableType]:
     yield plain(f"Wrote {report.output} in {seconds(report.seconds)}.", "dim")
 
 
-def _statistics(report: DocsReport) -> Table:
+def _statistics(report: DocsReport, parser: str) -> Table:
     """The figures of S1-28."""
     figures = report.statistics
     return facts(
         [
+            ("Parser", parser),
             ("Pages", _pages(figures)),
             ("Page tokens", f"{figures.page_tokens:,}"),
             ("Chunks", f"{figures.chunks:,}"),
             ("Chunk tokens", _tokens(figures)),
+            ("Shared tokens", _shared(figures)),
             ("Headings", _headings(figures)),
             ("Code", _code(figures)),
             ("Coverage", f"{figures.coverage:.6g} % of the visible text"),
@@ -68,6 +75,11 @@ def _tokens(figures: Statistics) -> str:
         f"{figures.tokens:,}, mean {figures.tokens_mean:,.0f}, min {figures.tokens_min:,}, "
         f"max {figures.tokens_max:,}"
     )
+
+
+def _shared(figures: Statistics) -> str:
+    share = 100 * figures.tokens_shared / figures.tokens if figures.tokens else 0
+    return f"{figures.tokens_shared:,}, {share:.3g} % of the chunks'"
 
 
 def _code(figures: Statistics) -> str:
