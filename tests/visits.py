@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.options import Choice
+    from rag_nodes.workspace.session import Session
 
 VISITOR = "visitor"
 """Session id of all requests made here."""
 DIARY = "\n\n".join(f"# Day {n}\n\nIt rained on day {n}. Nobody came to see it." for n in range(40))
 """A document of forty short sections."""
+QUESTION = "What colour is the machine?"
 
 
 class Request:
@@ -38,11 +40,23 @@ def ignore(_: Progress) -> None:
     """Progress nobody looks at."""
 
 
+def written(path: Path, text: str) -> Path:
+    """A file with that text."""
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def answers(session: Session) -> str:
+    """What all parsers answer to the question of the colour, in one text."""
+    report = session.ask(QUESTION).report
+    assert report is not None
+    return " ".join(column.answer.text for column in report.columns if column.answer)
+
+
 @contextmanager
 def visiting(settings: Settings, path: Path, text: str, choice: Choice) -> Iterator[Sessions]:
     """Sessions of which the visitor's has loaded one document, written to `path`."""
     opened = Sessions(settings)
-    path.write_text(text, encoding="utf-8")
-    opened.of(VISITOR).load([path], choice, ignore)
+    opened.of(VISITOR).load([written(path, text)], choice, ignore)
     yield opened
     opened.close()

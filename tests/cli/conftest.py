@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from terminals import terminal
 
+from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.program import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from rich.console import Console
 
 MANUAL = """\
 # Tea machine
@@ -73,3 +77,17 @@ def corrupt(tmp_path: Path) -> Path:
     path = tmp_path / "corrupt.pdf"
     path.write_bytes(b"%PDF-1.7\n" + b"garbage " * 50)
     return path
+
+
+@pytest.fixture
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Console:
+    """Makes the next runs believe that stdout is a terminal."""
+    console = terminal(120)
+    made = Invocation.__init__
+
+    def with_terminal(cli: Invocation, **values: object) -> None:
+        made(cli, **values)  # type: ignore[arg-type]
+        cli.output = console
+
+    monkeypatch.setattr(Invocation, "__init__", with_terminal)
+    return console

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
+from terminals import shown, terminal
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.render.streaming import GrowingText, streamed_answer
 from rag_nodes.cli.selection import search_filter
 from rag_nodes.errors import ConfigurationError, ModelResponseError
@@ -33,17 +32,6 @@ def handbook(command: Callable[..., Ended]) -> Callable[..., Ended]:
     """Asks the handbook, which is stored already."""
     assert command("ingest", HANDBOOK, *STORED, "-q").code == 0
     return lambda question, *options: command("ask", question, *STORED, *options)
-
-
-def terminal(width: int = 80) -> Console:
-    return Console(
-        file=io.StringIO(), force_terminal=True, width=width, markup=False, color_system=None
-    )
-
-
-def shown(console: Console) -> str:
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
 
 
 # --- what is searched ---------------------------------------------------------------------------
@@ -205,20 +193,6 @@ def test_off_a_terminal_nothing_moves(handbook: Callable[..., Ended]) -> None:
 
 
 # --- growing on a terminal ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Console:
-    """Makes the next runs believe that stdout is a terminal."""
-    console = terminal(100)
-    made = Invocation.__init__
-
-    def with_terminal(cli: Invocation, **values: object) -> None:
-        made(cli, **values)  # type: ignore[arg-type]
-        cli.output = console
-
-    monkeypatch.setattr(Invocation, "__init__", with_terminal)
-    return console
 
 
 def test_an_offline_answer_on_a_terminal_is_complete(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 from rich.text import Text
+from terminals import shown
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.render.comparison import growing_view
 from rag_nodes.errors import ModelConnectionError, ModelResponseError
 from rag_nodes.query import RagNodesQueryEngine
@@ -25,27 +25,6 @@ HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
 QUESTION = "How many litres does the tank hold?"
 SAND = "When must the sand filter be rinsed backwards?"
 TWO = ("-p", "fixed", "-p", "heading")
-
-
-@pytest.fixture
-def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Console:
-    """Makes the next runs believe that stdout is a terminal."""
-    console = Console(
-        file=io.StringIO(), force_terminal=True, width=120, markup=False, color_system=None
-    )
-    made = Invocation.__init__
-
-    def with_terminal(cli: Invocation, **values: object) -> None:
-        made(cli, **values)  # type: ignore[arg-type]
-        cli.output = console
-
-    monkeypatch.setattr(Invocation, "__init__", with_terminal)
-    return console
-
-
-def shown(console: Console) -> str:
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
 
 
 def broken(error: Exception, parsers: set[str]) -> Callable[..., Generator[object]]:

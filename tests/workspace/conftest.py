@@ -1,15 +1,37 @@
-"""What tests of one user's documents, store and comparison start from: nothing configured."""
+"""What tests of a workspace start from: nothing configured, one visitor, two documents."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from visits import written
+
+from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from rag_nodes.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def _unconfigured(no_configuration: Path) -> None:
     """A developer's own variables decide nothing here."""
+
+
+@pytest.fixture
+def session(settings: Settings) -> Iterator[Session]:
+    with Session(settings, local_models=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def red(tmp_path: Path) -> Path:
+    return written(tmp_path / "red.md", "# Colour\n\nThe machine is red.\n")
+
+
+@pytest.fixture
+def blue(tmp_path: Path) -> Path:
+    return written(tmp_path / "blue.md", "# Colour\n\nThe machine is blue.\n")

@@ -13,6 +13,7 @@ import pytest
 from hostile_parsers import HangingNodeParser, wait_for, wait_until_gone
 from openai_server import Fault
 from pydantic import SecretStr
+from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.sidebar.loading import Follower, Loading
 from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
@@ -36,25 +37,7 @@ if TYPE_CHECKING:
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 TWO = Choice(("fixed", "heading"))
-QUESTION = "What colour is the machine?"
 STAGES = ("read", "parse", "embed", "store")
-
-
-@pytest.fixture
-def session(settings: Settings) -> Iterator[Session]:
-    opened = Session(settings, local_models=True)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def red(tmp_path: Path) -> Path:
-    return _written(tmp_path / "red.md", "# Colour\n\nThe machine is red.\n")
-
-
-@pytest.fixture
-def blue(tmp_path: Path) -> Path:
-    return _written(tmp_path / "blue.md", "# Colour\n\nThe machine is blue.\n")
 
 
 @pytest.fixture
@@ -70,24 +53,9 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
     return opened
 
 
-def _written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def _ignore(_: Progress) -> None:
-    """Progress nobody looks at."""
-
-
 def _cancelling(session: Session, stage: str) -> Callable[[Progress], None]:
     """Progress that cancels as soon as a stage is reached."""
     return lambda step: session.cancel() if step.stage == stage else None
-
-
-def _answers(session: Session) -> str:
-    report = session.ask(QUESTION).report
-    assert report is not None
-    return " ".join(column.answer.text for column in report.columns if column.answer)
 
 
 def _worker_ended() -> None:
@@ -114,7 +82,7 @@ def _served(server: OpenAIServer, *parsers: str) -> Choice:
 def test_cancelled_at_any_stage_the_document_before_still_answers_and_the_next_one_loads(
     session: Session, red: Path, blue: Path, stores: list[Store], stage: str
 ) -> None:
-    session.load([red], TWO, _ignore)
+    session.load([red], TWO, ignore)
     session.ask(QUESTION)
     with pytest.raises(CancelledError, match="upload"):
         session.load([blue], TWO, _cancelling(session, stage))
@@ -122,10 +90,10 @@ def test_cancelled_at_any_stage_the_document_before_still_answers_and_the_next_o
     assert not session.loading
     assert session.paths == (red,)
     assert len(session.turns) == 1
-    assert "red" in _answers(session)
+    assert "red" in answers(session)
     assert [_is_closed(store) for store in stores[1:]] == [True] * (len(stores) - 1)
-    session.load([blue], TWO, _ignore)
-    assert "blue" in _answers(session)
+    session.load([blue], TWO, ignore)
+    assert "blue" in answers(session)
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -139,20 +107,20 @@ def test_a_first_document_that_is_cancelled_leaves_an_empty_session(
     assert session.report is None
     assert all(map(_is_closed, stores))
     with pytest.raises(ConfigurationError, match="upload one first"):
-        session.load([], TWO, _ignore)
+        session.load([], TWO, ignore)
 
 
 def test_other_options_that_are_cancelled_leave_the_ones_before(
     session: Session, red: Path
 ) -> None:
-    session.load([red], TWO, _ignore)
+    session.load([red], TWO, ignore)
     before = session.comparison
     changed = Choice(("fixed",), options={"fixed": {"chunk_size": 500}})
     with pytest.raises(CancelledError):
         session.load([], changed, _cancelling(session, "embed"))
     assert session.comparison is before
-    assert "red" in _answers(session)
-    session.load([], changed, _ignore)
+    assert "red" in answers(session)
+    session.load([], changed, ignore)
     assert session.comparison is not None
     assert [one.name for one in session.comparison.store.collections()] == [
         session.comparison.collection("fixed")
@@ -163,13 +131,13 @@ def test_cancelling_waits_for_no_model_and_asks_it_nothing_more(
     session: Session, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     sentences = " ".join(f"The machine number {number} is red." for number in range(350))
-    document = _written(tmp_path / "long.md", sentences)
+    document = written(tmp_path / "long.md", sentences)
     choice = _served(openai_server, "semantic")
-    session.load([_written(tmp_path / "short.md", "The machine is red.")], choice, _ignore)
+    session.load([written(tmp_path / "short.md", "The machine is red.")], choice, ignore)
     before = len(openai_server.asked("embeddings"))
     openai_server.fail(Fault(body="slow"))
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(session.load, [document], choice, _ignore)
+        running = pool.submit(session.load, [document], choice, ignore)
         openai_server.wait_for("embeddings", before + 1)
         session.cancel()
         with pytest.raises(CancelledError):  # while the server still holds the request
@@ -198,13 +166,13 @@ def test_cancelling_kills_the_process_that_reads(
                 session.cancel()
                 yield
 
-    session.load([red], TWO, _ignore)
+    session.load([red], TWO, ignore)
     monkeypatch.setattr(loading_module, "Interrupt", Cancelling)
     with pytest.raises(CancelledError):
-        session.load([CORPUS / "handbook.pdf"], TWO, _ignore)
+        session.load([CORPUS / "handbook.pdf"], TWO, ignore)
     _worker_ended()
     assert killed == [True]
-    assert "red" in _answers(session)
+    assert "red" in answers(session)
 
 
 def test_whoever_looks_no_longer_at_the_progress_ends_the_loading(
@@ -254,21 +222,21 @@ def test_what_is_loaded_later_takes_over(session: Session, red: Path, blue: Path
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(session.load, [red], TWO, wait)
         assert reached.wait(timeout=60)
-        session.load([blue], TWO, _ignore)
+        session.load([blue], TWO, ignore)
         go_on.set()
         with pytest.raises(CancelledError):
             running.result(timeout=60)
     _worker_ended()
-    assert "blue" in _answers(session)
+    assert "blue" in answers(session)
 
 
 def test_cancelling_when_nothing_is_loaded_or_all_is_done_changes_nothing(
     session: Session, red: Path
 ) -> None:
     session.cancel()
-    session.load([red], TWO, _ignore)
+    session.load([red], TWO, ignore)
     session.cancel()
-    assert "red" in _answers(session)
+    assert "red" in answers(session)
 
 
 def test_a_failure_of_the_loading_thread_reaches_the_caller(
@@ -279,7 +247,7 @@ def test_a_failure_of_the_loading_thread_reaches_the_caller(
 
     monkeypatch.setattr(session_module, "read_documents", fail)
     with pytest.raises(ZeroDivisionError, match="in another thread"):
-        session.load([red], TWO, _ignore)
+        session.load([red], TWO, ignore)
 
 
 def test_cancelling_ends_the_process_that_cuts(
@@ -289,7 +257,7 @@ def test_cancelling_ends_the_process_that_cuts(
     parser = HangingNodeParser(note=str(note))
     monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
     with ThreadPoolExecutor(1) as threads:
-        loading = threads.submit(session.load, [red], Choice(("fixed",)), _ignore)
+        loading = threads.submit(session.load, [red], Choice(("fixed",)), ignore)
         process = wait_for(note)
         session.cancel()
         with pytest.raises(CancelledError):
@@ -305,7 +273,7 @@ def test_a_document_that_cannot_be_cut_in_time_costs_its_column_and_no_other(
     parsers = {"slow": HangingNodeParser(), "fixed": get_parser("fixed")}
     monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: parsers)
     monkeypatch.setattr(workspace_module, "CUT_SECONDS", 5.0)
-    report = session.load([red], Choice(("slow", "fixed")), _ignore)
+    report = session.load([red], Choice(("slow", "fixed")), ignore)
     slow, fixed = report.columns
     assert "longer than 5 s; choose another parser" in (slow.error or "")
     assert (fixed.error, fixed.written) == (None, 1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openai_server import UNAUTHORIZED
 from pydantic import SecretStr
+from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.errors import ConfigurationError, CredentialsError
@@ -17,7 +18,6 @@ from rag_nodes.workspace.sessions import Sessions
 from rag_nodes.workspace.turns import MOST_TURNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from openai_server import OpenAIServer
@@ -26,39 +26,6 @@ if TYPE_CHECKING:
     from rag_nodes.settings import Settings
 
 TWO = Choice(("fixed", "heading"))
-QUESTION = "What colour is the machine?"
-
-
-def _ignore(_: Progress) -> None:
-    """Progress nobody looks at."""
-
-
-@pytest.fixture
-def red(tmp_path: Path) -> Path:
-    return _written(tmp_path / "red.md", "# Colour\n\nThe machine is red.\n")
-
-
-@pytest.fixture
-def blue(tmp_path: Path) -> Path:
-    return _written(tmp_path / "blue.md", "# Colour\n\nThe machine is blue.\n")
-
-
-@pytest.fixture
-def session(settings: Settings) -> Iterator[Session]:
-    opened = Session(settings, local_models=True)
-    yield opened
-    opened.close()
-
-
-def _written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def _answers(session: Session) -> str:
-    report = session.ask(QUESTION).report
-    assert report is not None
-    return " ".join(column.answer.text for column in report.columns if column.answer)
 
 
 def test_a_loaded_document_is_answered_from_by_every_parser(session: Session, red: Path) -> None:
@@ -69,27 +36,27 @@ def test_a_loaded_document_is_answered_from_by_every_parser(session: Session, re
     assert {step.stage for step in steps} == {"read", "parse", "embed", "store"}
     assert turn.report is not None
     assert [column.name for column in turn.report.columns] == ["fixed", "heading"]
-    assert "red" in _answers(session)
+    assert "red" in answers(session)
 
 
 def test_another_document_starts_over(session: Session, red: Path, blue: Path) -> None:
-    session.load([red], TWO, _ignore)
+    session.load([red], TWO, ignore)
     session.ask(QUESTION)
-    session.load([blue], TWO, _ignore)
+    session.load([blue], TWO, ignore)
     assert session.turns == []
-    answers = _answers(session)
-    assert "blue" in answers
-    assert "red" not in answers
+    said = answers(session)
+    assert "blue" in said
+    assert "red" not in said
 
 
 def test_other_options_keep_the_history_and_drop_the_chunks_left_behind(
     session: Session, red: Path
 ) -> None:
-    session.load([red], TWO, _ignore)
+    session.load([red], TWO, ignore)
     session.ask(QUESTION)
     red.unlink()  # an upload may be gone by then: the text is kept
     changed = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 500}})
-    report = session.load([], changed, _ignore)
+    report = session.load([], changed, ignore)
     assert len(session.turns) == 1
     assert [column.written for column in report.columns] == [1, 0]
     assert session._store is not None
@@ -101,7 +68,7 @@ def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
 ) -> None:
     bad = tmp_path / "broken.pdf"
     bad.write_bytes(b"%PDF-1.7 nothing")
-    report = session.load([bad, red], TWO, _ignore)
+    report = session.load([bad, red], TWO, ignore)
     assert [outcome.status for outcome in report.files] == ["failed", "read"]
     assert report.files[0].error
     assert str(tmp_path) not in report.files[0].error
@@ -109,7 +76,7 @@ def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
 
 
 def test_with_nothing_readable_there_is_nothing_to_ask(session: Session, tmp_path: Path) -> None:
-    report = session.load([_written(tmp_path / "empty.txt", " ")], TWO, _ignore)
+    report = session.load([written(tmp_path / "empty.txt", " ")], TWO, ignore)
     assert len(report.failed) == 1
     assert not session.ready
     assert "upload" in (session.ask(QUESTION).error or "")
@@ -125,10 +92,10 @@ def test_with_nothing_readable_there_is_nothing_to_ask(session: Session, tmp_pat
 def test_a_refused_choice_leaves_the_loaded_document_as_it_was(
     session: Session, red: Path, blue: Path, choice: Choice, remedy: str
 ) -> None:
-    session.load([red], TWO, _ignore)
+    session.load([red], TWO, ignore)
     with pytest.raises(ConfigurationError, match=remedy):
-        session.load([blue], choice, _ignore)
-    assert "red" in _answers(session)
+        session.load([blue], choice, ignore)
+    assert "red" in answers(session)
 
 
 def test_a_typed_address_and_key_answer_with_that_server(
@@ -141,7 +108,7 @@ def test_a_typed_address_and_key_answer_with_that_server(
         embedding_model="house-embedding",
         llm_model="house-chat",
     )
-    report = session.load([red], choice, _ignore)
+    report = session.load([red], choice, ignore)
     turn = session.ask(QUESTION)
     assert "house-chat" in report.models
     assert turn.report is not None
@@ -169,7 +136,7 @@ def test_a_model_that_fails_while_answering_is_a_turn_with_its_reason(
     session: Session, red: Path, openai_server: OpenAIServer
 ) -> None:
     choice = Choice(("fixed",), api_base=openai_server.base, api_key=SecretStr("any"))
-    session.load([red], choice, _ignore)
+    session.load([red], choice, ignore)
     openai_server.fail(UNAUTHORIZED, times=5)
     turn = session.ask(QUESTION)
     assert turn.report is not None
@@ -177,7 +144,7 @@ def test_a_model_that_fails_while_answering_is_a_turn_with_its_reason(
 
 
 def test_answers_grow_column_by_column_and_end_as_a_turn(session: Session, red: Path) -> None:
-    session.load([red], Choice(("fixed", "heading")), _ignore)
+    session.load([red], Choice(("fixed", "heading")), ignore)
     looks = list(session.stream(QUESTION))
     assert [one.name for one in looks[0]] == ["fixed", "heading"]
     assert all(one.ended and one.found and "red" in one.text for one in looks[-1])
@@ -187,7 +154,7 @@ def test_answers_grow_column_by_column_and_end_as_a_turn(session: Session, red: 
 def test_a_visitor_who_stops_reading_leaves_no_turn_and_can_ask_again(
     session: Session, red: Path
 ) -> None:
-    session.load([red], Choice(("fixed",)), _ignore)
+    session.load([red], Choice(("fixed",)), ignore)
     looking = session.stream(QUESTION)
     next(looking)
     looking.close()
@@ -196,7 +163,7 @@ def test_a_visitor_who_stops_reading_leaves_no_turn_and_can_ask_again(
 
 
 def test_chunks_only_are_shown_without_an_answer(session: Session, red: Path) -> None:
-    session.load([red], Choice(("fixed",), retrieval_only=True), _ignore)
+    session.load([red], Choice(("fixed",), retrieval_only=True), ignore)
     report = session.ask(QUESTION).report
     assert report is not None
     assert [(one.answer.kind, bool(one.answer.hits)) for one in report.columns if one.answer] == [
@@ -214,12 +181,12 @@ def test_only_the_latest_turns_stay_and_their_numbers_are_never_used_again(
 
 def test_two_visitors_never_see_each_other(settings: Settings, red: Path, blue: Path) -> None:
     sessions = Sessions(settings)
-    sessions.of("a").load([red], TWO, _ignore)
-    sessions.of("b").load([blue], TWO, _ignore)
+    sessions.of("a").load([red], TWO, ignore)
+    sessions.of("b").load([blue], TWO, ignore)
     seen: dict[str, str] = {}
 
     def ask(key: str) -> None:
-        seen[key] = " ".join(_answers(sessions.of(key)) for _ in range(5))
+        seen[key] = " ".join(answers(sessions.of(key)) for _ in range(5))
 
     threads = [threading.Thread(target=ask, args=(key,)) for key in ("a", "b")]
     for thread in threads:
@@ -236,7 +203,7 @@ def test_two_visitors_never_see_each_other(settings: Settings, red: Path, blue: 
 def test_a_visitor_who_leaves_is_forgotten(settings: Settings, red: Path) -> None:
     sessions = Sessions(settings)
     first = sessions.of("a")
-    first.load([red], TWO, _ignore)
+    first.load([red], TWO, ignore)
     sessions.end("a")
     assert len(sessions) == 0
     assert first._store is None
@@ -291,7 +258,7 @@ def test_whoever_only_asks_for_sessions_costs_nobody_their_documents(
 ) -> None:
     sessions = Sessions(settings, most=3)
     first = sessions.of("a")
-    first.load([red], TWO, _ignore)
+    first.load([red], TWO, ignore)
     for number in range(10):
         sessions.of(f"empty {number}")
     assert len(sessions) == 3
@@ -300,18 +267,18 @@ def test_whoever_only_asks_for_sessions_costs_nobody_their_documents(
 
 
 def test_a_second_question_does_not_wait_for_the_first(session: Session, red: Path) -> None:
-    session.load([red], TWO, _ignore)
+    session.load([red], TWO, ignore)
     answering = session.stream(QUESTION)
     next(answering)
     with pytest.raises(ConfigurationError, match="stop them"):
         next(session.stream("And the other one?"))
     answering.close()
     assert len(session.turns) == 0
-    assert "red" in _answers(session)
+    assert "red" in answers(session)
 
 
 def test_clearing_waits_for_no_answer(session: Session, red: Path) -> None:
-    session.load([red], TWO, _ignore)
+    session.load([red], TWO, ignore)
     session.ask(QUESTION)
     answering = session.stream(QUESTION)
     next(answering)
@@ -330,8 +297,8 @@ def test_a_request_without_a_session_is_refused(settings: Settings) -> None:
 def test_chunks_that_were_cut_inside_a_word_say_so_and_whole_sentences_do_not(
     session: Session, tmp_path: Path
 ) -> None:
-    red = _written(tmp_path / "long.md", "The machine is red and needs oil on any day. " * 100)
-    session.load([red], Choice(("fixed", "sentence")), _ignore)
+    red = written(tmp_path / "long.md", "The machine is red and needs oil on any day. " * 100)
+    session.load([red], Choice(("fixed", "sentence")), ignore)
     turn = session.turns[-1] if session.ask(QUESTION) else None
     assert turn
     torn = {

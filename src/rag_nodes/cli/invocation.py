@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from rag_nodes.cli.options import OUTPUT_FLAGS, SETTINGS
+from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS
 from rag_nodes.cli.render.text import plain
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class Invocation:
         as_json: stdout is one JSON object.
         print_config: show the settings instead of working.
         flags: settings given as options; None where an option was not given.
+        search: how to search, as typed; empty for commands that answer nothing.
         defaults: settings of the command, below flags, environment and file.
         output: stdout.
         errors: stderr.
@@ -63,6 +64,7 @@ class Invocation:
     as_json: bool = False
     print_config: bool = False
     flags: dict[str, Any] = field(default_factory=dict)
+    search: dict[str, Any] = field(default_factory=dict)
     defaults: dict[str, Any] = field(default_factory=dict)
     output: Console = field(default_factory=lambda: _console(sys.stdout))
     errors: Console = field(default_factory=lambda: _console(sys.stderr, stderr=True))
@@ -147,19 +149,22 @@ def to_json(data: dict[str, Any], *, indent: int | None = None) -> str:
 
 
 def takes(
-    *settings: str, defaults: dict[str, Any] | None = None
+    *settings: str, search: bool = False, defaults: dict[str, Any] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option per setting, the output flags, and a filled `Invocation`.
 
     Args:
         settings: names of settings the command has options for.
+        search: it also has the options of `SEARCH`.
         defaults: settings whose default differs for this command.
     """
+    searching = SEARCH if search else {}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(context: typer.Context, **values: Any) -> None:
             cli = context.ensure_object(Invocation)
             cli.flags = {name: values.pop(name) for name in settings}
+            cli.search = {name: values.pop(name) for name in searching}
             cli.defaults = defaults or {}
             for flag in OUTPUT_FLAGS:
                 setattr(cli, flag, values.pop(flag) or getattr(cli, flag))
@@ -170,7 +175,8 @@ def takes(
                 command(cli, **values)
 
         own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-        shared = [_option(name, SETTINGS[name], None) for name in settings]
+        asked = {**searching, **{name: SETTINGS[name] for name in settings}}
+        shared = [_option(name, option, None) for name, option in asked.items()]
         flags = [_option(name, flag, default=False) for name, flag in OUTPUT_FLAGS.items()]
         _disguise(run, command, [_CONTEXT, *own, *shared, *flags])
         return run

@@ -174,40 +174,44 @@ Changes = Annotated[
 ]
 ShownChunks = Annotated[int, typer.Option("--chunks", min=0, help="Chunks to show per parser.")]
 
-Mode = Annotated[
-    Literal["hybrid", "dense", "sparse"] | None,
-    typer.Option(
-        help="Search by meaning and words (hybrid, the default), by meaning only (dense) or by "
-        "words only (sparse).",
-        rich_help_panel=_SEARCH,
-        show_default=False,
-    ),
-]
-Expanded = Annotated[
-    Literal["auto", "none", "neighbours", "parent"] | None,
-    typer.Option(
-        "--expand",
-        help="Read around what is found: the window or parent that the parser made (auto, the "
-        "default), nothing, the chunks before and after, or the parent even in pieces.",
-        rich_help_panel=_SEARCH,
-        show_default=False,
-    ),
-]
-Filters = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filter",
-        "-f",
-        metavar="KEY=VALUE",
-        help="Search only there, repeatable: file=manual.pdf, page=3 or page=3-9, "
-        "heading=WORDS that the headings above hold, source=URL of a page of a crawl.",
-        rich_help_panel=_SEARCH,
-        show_default=False,
-    ),
-]
-RetrievalOnly = Annotated[
-    bool,
-    typer.Option(
-        "--retrieval-only", help="Show what is found and answer nothing.", rich_help_panel=_SEARCH
-    ),
-]
+SEARCH: dict[str, Any] = {
+    "mode": Annotated[
+        Literal["hybrid", "dense", "sparse"] | None,
+        typer.Option(
+            help="Search by meaning and words (hybrid, the default), by meaning only (dense) or by "
+            "words only (sparse).",
+            rich_help_panel=_SEARCH,
+            show_default=False,
+        ),
+    ],
+    "expand": Annotated[
+        Literal["auto", "none", "neighbours", "parent"] | None,
+        typer.Option(
+            help="Read around what is found: the window or parent that the parser made (auto, the "
+            "default), nothing, the chunks before and after, or the parent even in pieces.",
+            rich_help_panel=_SEARCH,
+            show_default=False,
+        ),
+    ],
+    "filter": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            "-f",
+            metavar="KEY=VALUE",
+            help="Search only there, repeatable: file=manual.pdf, page=3 or page=3-9, "
+            "heading=WORDS that the headings above hold, source=URL of a page of a crawl.",
+            rich_help_panel=_SEARCH,
+            show_default=False,
+        ),
+    ],
+    "retrieval_only": Annotated[
+        bool | None,
+        typer.Option(
+            "--retrieval-only",
+            help="Show what is found and answer nothing.",
+            rich_help_panel=_SEARCH,
+        ),
+    ],
+}
+"""How commands that answer questions search."""

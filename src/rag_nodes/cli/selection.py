@@ -152,24 +152,10 @@ def plain_options(parser: SpanNodeParser) -> dict[str, Any]:
     return {name: getattr(parser, name) for name, field in fields.items() if not field.exclude}
 
 
-def query_options(
-    cli: Invocation,
-    *,
-    mode: str | None,
-    expand: str | None,
-    filters: Sequence[str] | None,
-    retrieval_only: bool,
-) -> QueryOptions:
+def query_options(cli: Invocation) -> QueryOptions:
     """How to answer: flags first, then the settings.
 
     A limit given as a flag holds as it is, also for questions that ask for steps.
-
-    Args:
-        cli: this run of the command line.
-        mode: as typed; None where it was not.
-        expand: as typed; None where it was not.
-        filters: as typed, each KEY=VALUE.
-        retrieval_only: answer nothing.
 
     Raises:
         ConfigurationError: a filter is not written as described, or a number out of range.
@@ -180,14 +166,11 @@ def query_options(
     chosen: dict[str, Any] = settings.answering()
     if any(cli.flags.get(limit) is not None for limit in ("budget", "top_k")):
         chosen["step_factor"] = 1.0
-    typed = {"mode": mode, "expand": expand}
-    chosen |= {name: value for name, value in typed.items() if value is not None}
+    typed = {**cli.search, "filter": search_filter(cli.search["filter"] or ())}
     return QueryOptions(
-        **chosen,
-        budget=context_budget(settings),
-        top_k=settings.top_k,
-        filter=search_filter(filters or ()),
-        retrieval_only=retrieval_only,
+        **chosen
+        | {"budget": context_budget(settings), "top_k": settings.top_k}
+        | {name: value for name, value in typed.items() if value is not None}
     )
 
 

@@ -6,14 +6,12 @@ import tempfile
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from uuid import NAMESPACE_OID, uuid5
 
 from rag_nodes.errors import ConfigurationError, ReadError
 from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
-from rag_nodes.parsers import offered
 from rag_nodes.processes import current_interrupt, interruptible
 from rag_nodes.server.failures import ApiError, too_large, without_paths
 from rag_nodes.server.rest.uploads import check_content, save
@@ -21,16 +19,14 @@ from rag_nodes.workspace.sessions import Visitors
 from rag_nodes.workspace.workspace import Workspace, parsers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from llama_index.core.schema import Document
 
     from rag_nodes.compare import Comparison, ComparisonReport, ComparisonStream
-    from rag_nodes.parsers import Preset
     from rag_nodes.processes import Interrupt
     from rag_nodes.query import QueryOptions
     from rag_nodes.query.events import Event
-    from rag_nodes.settings import Settings
     from rag_nodes.workspace.options import Choice
 
 TEXT_NAME = "text"
@@ -236,29 +232,9 @@ class HeldStream:
 
 
 class Clients(Visitors[Client]):
-    """Every client's workspace, by the id of the session it was given.
+    """Every client's workspace, by the id of the session it was given."""
 
-    Args:
-        settings: handed to each client.
-        local_models: handed to each client.
-        offer: parsers that may be named; None for presets and plug-ins.
-        **options: of `Visitors`.
-
-    Attributes:
-        offer: parsers that may be named.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        local_models: bool = False,
-        offer: Mapping[str, Preset] | None = None,
-        **options: Any,
-    ) -> None:
-        self.offer = offered() if offer is None else offer
-        make = partial(Client, settings, local_models=local_models, offer=self.offer)
-        super().__init__(make, **options)
+    kind = Client
 
     @contextmanager
     def opened(self, key: str | None, *, new: bool = False) -> Iterator[Client]:

@@ -6,7 +6,7 @@ import threading
 import time
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
 from rag_nodes.workspace.loading import Loaded, Loading, outcomes, read_documents
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.compare import ComparisonStream
-    from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.options import Choice
@@ -32,8 +31,7 @@ class Session(Workspace):
 
     Args:
         settings: the server's; what the visitor types in comes on top.
-        local_models: the visitor may type in addresses behind the server's firewall.
-        offer: parsers to choose from; None for presets and plug-ins.
+        **options: of `Workspace`.
 
     Attributes:
         history: questions and answers, and what the visitor thought of them.
@@ -43,14 +41,8 @@ class Session(Workspace):
         choice: what they were loaded with, so what the next question is answered with.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        local_models: bool = False,
-        offer: Mapping[str, Preset] | None = None,
-    ) -> None:
-        super().__init__(settings, local_models=local_models, offer=offer)
+    def __init__(self, settings: Settings, **options: Any) -> None:
+        super().__init__(settings, **options)
         self._one_question = threading.Lock()
         self._scale: SimilarityScale | None = None
         self._files: Mapping[str, FileOutcome] = {}

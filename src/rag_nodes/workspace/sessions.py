@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakMethod
 
 from rag_nodes.errors import BusyError, ConfigurationError
@@ -35,22 +35,34 @@ class Visitors(Generic[Mine]):
     """One workspace per visitor, none of which outlives its visitor for long.
 
     Args:
-        make: makes the workspace of a new visitor.
+        settings: handed to each workspace.
+        local_models: handed to each workspace.
+        offer: parsers that visitors can choose, see `rag_nodes.parsers.offered`; None for presets
+            and plug-ins.
         idle_seconds: seconds without a request after which a workspace ends.
         most: workspaces at a time; beyond that the one idle longest ends, those without a document
             first, and none that is working.
         clock: seconds that only grow.
+
+    Attributes:
+        kind: what each visitor gets.
+        offer: parsers that visitors can choose.
     """
+
+    kind: type[Mine]
 
     def __init__(
         self,
-        make: Callable[[], Mine],
+        settings: Settings,
         *,
+        local_models: bool = False,
+        offer: Mapping[str, Preset] | None = None,
         idle_seconds: float = 2 * 3600,
         most: int = 100,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._make = make
+        self.offer = offered() if offer is None else offer
+        self._make = partial(self.kind, settings, local_models=local_models, offer=self.offer)
         self._idle_seconds = idle_seconds
         self._most = most
         self._clock = clock
@@ -182,29 +194,9 @@ class Sessions(Visitors[Session]):
     A tab that closes ends its session; one that never said goodbye ends after a while.
 
     Gradio's own per-session state is not used for this: it cannot be reached when a tab closes.
-
-    Args:
-        settings: handed to each session.
-        local_models: handed to each session.
-        offer: parsers that visitors can choose, see `rag_nodes.parsers.offered`; None for presets
-            and plug-ins.
-        **options: of `Visitors`.
-
-    Attributes:
-        offer: parsers that visitors can choose.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        local_models: bool = False,
-        offer: Mapping[str, Preset] | None = None,
-        **options: Any,
-    ) -> None:
-        self.offer = offered() if offer is None else offer
-        make = partial(Session, settings, local_models=local_models, offer=self.offer)
-        super().__init__(make, **options)
+    kind = Session
 
 
 def _sweep(method: WeakMethod[Callable[[], None]]) -> None:

@@ -13,11 +13,7 @@ from rag_nodes.cli.options import (
     DEFAULT_PARSER,
     MODEL_SETTINGS,
     Changes,
-    Expanded,
-    Filters,
-    Mode,
     OneParser,
-    RetrievalOnly,
     ShownChunks,
 )
 from rag_nodes.cli.render.answer import answer_view, evidence_view, header_of
@@ -32,18 +28,13 @@ if TYPE_CHECKING:
 _IN_MEMORY = ":memory:"
 
 
-@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS)
-def ask(  # noqa: PLR0913 - one parameter for each option
+@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=True)
+def ask(
     cli: Invocation,
     question: Annotated[str, typer.Argument(help="In your own words.")],
     parser: OneParser = DEFAULT_PARSER,
     changes: Changes = None,
     chunks: ShownChunks = 3,
-    *,
-    mode: Mode = None,
-    expand: Expanded = None,
-    filters: Filters = None,
-    retrieval_only: RetrievalOnly = False,
 ) -> None:
     """Answer a question from stored documents, with citations.
 
@@ -64,9 +55,7 @@ def ask(  # noqa: PLR0913 - one parameter for each option
         from rag_nodes.query import RagNodesQueryEngine
         from rag_nodes.store import parser_collection
 
-        options = query_options(
-            cli, mode=mode, expand=expand, filters=filters, retrieval_only=retrieval_only
-        )
+        options = query_options(cli)
         workspace = cli.workspace(settings)
         models = workspace.models()
         ((label, made),) = selection.build(models).items()

@@ -12,10 +12,6 @@ from rag_nodes.cli.options import (
     MODEL_SETTINGS,
     Changes,
     ComparedParsers,
-    Expanded,
-    Filters,
-    Mode,
-    RetrievalOnly,
     ShownChunks,
 )
 from rag_nodes.cli.render.comparison import comparison_view, header_view, times_view
@@ -32,8 +28,8 @@ _DEFAULTS = {"store": ":memory:"}
 """A comparison leaves nothing behind unless it is told where."""
 
 
-@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, defaults=_DEFAULTS)
-def compare(  # noqa: PLR0913 - one per option of the command
+@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=True, defaults=_DEFAULTS)
+def compare(
     cli: Invocation,
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
@@ -42,11 +38,6 @@ def compare(  # noqa: PLR0913 - one per option of the command
     parser: ComparedParsers = None,
     changes: Changes = None,
     chunks: ShownChunks = 3,
-    *,
-    mode: Mode = None,
-    expand: Expanded = None,
-    filters: Filters = None,
-    retrieval_only: RetrievalOnly = False,
 ) -> None:
     """Ask the same question of the same documents cut in different ways.
 
@@ -55,9 +46,7 @@ def compare(  # noqa: PLR0913 - one per option of the command
     selection = select(parser or (), changes or ())
     settings = cli.settings()
     with cli.activity("Loading parsers and models"):
-        options = query_options(
-            cli, mode=mode, expand=expand, filters=filters, retrieval_only=retrieval_only
-        )
+        options = query_options(cli)
         workspace = cli.workspace(settings)
         models = workspace.models()
         parsers = selection.build(models)

@@ -1,0 +1,20 @@
+"""A terminal in memory, for tests of what the command line shows on one."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+
+def terminal(width: int = 80) -> Console:
+    """A terminal that keeps what it shows; see `shown`."""
+    return Console(
+        file=io.StringIO(), force_terminal=True, width=width, markup=False, color_system=None
+    )
+
+
+def shown(console: Console) -> str:
+    """What such a terminal has shown."""
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
