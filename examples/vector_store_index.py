@@ -17,13 +17,12 @@ MANUAL = Path(__file__).parent / "corpus" / "manual.md"
 QUESTION = "How do I start?"
 
 
-def main() -> None:
+def main(preset: str, question: str = QUESTION) -> None:
     """Index the manual and print the best passages for a question."""
-    question = " ".join(sys.argv[1:]) or QUESTION
     document = Document(text=MANUAL.read_text(encoding="utf-8"), id_=MANUAL.name)
     index = VectorStoreIndex.from_documents(
         [document],
-        transformations=[get_parser("heading", chunk_size=300, min_chunk_size=30)],
+        transformations=[get_parser(preset)],
         embed_model=get_embedding("lexical"),
     )
     print(question)
@@ -34,4 +33,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main("heading", " ".join(sys.argv[1:]) or QUESTION)
