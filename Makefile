@@ -27,7 +27,7 @@ RUNTIME := pdf,docx,html,firecrawl,qdrant,openai,evaluate,fast
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app test test-deep test-compat bench check format lock wheel clean
+.PHONY: help demo app test test-deep test-compat test-newest bench check format lock wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -78,15 +78,25 @@ bench: .venv/installed-dev ## speed of our parsers next to their peers, as ratio
 test-deep: .venv/installed-dev ## the laws over thousands of generated documents
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest tests/parsers tests/text
 
+# A core of LlamaIndex beside the installed one: $(1) is how uv resolves what pyproject.toml asks for.
+CORE = $(shell sed -n 's/.*"\(llama-index-core>=[^"]*\)".*/\1/p' pyproject.toml)
+CORE_VERSION := -c 'import llama_index.core as core; print(core.__version__)'
+install_core = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --reinstall \
+	--resolution $(1) --target artefacts/core-$(1) "$(CORE)"
+with_core = PYTHONPATH=artefacts/core-$(1) $(BIN)
+test_core = $(call with_core,$(1))/python $(CORE_VERSION) && \
+	$(call with_core,$(1))/pytest -q -n 2 tests/llamaindex
+
 test-compat: .venv/installed-dev ## LlamaIndex's components on its oldest supported core and the newest
-	@core=$$(sed -n 's/.*"\(llama-index-core>=[^"]*\)".*/\1/p' pyproject.toml); \
-	for resolution in lowest-direct highest; do \
-		$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --reinstall \
-			--resolution $$resolution --target artefacts/core-$$resolution "$$core" && \
-		PYTHONPATH=artefacts/core-$$resolution $(BIN)/python -c \
-			'import llama_index.core as core; print(core.__version__, core.__file__)' && \
-		PYTHONPATH=artefacts/core-$$resolution $(BIN)/pytest -q tests/llamaindex || exit 1; \
-	done
+	@$(call install_core,lowest-direct) && $(call test_core,lowest-direct)
+	@$(call install_core,highest) && $(call test_core,highest)
+
+test-newest: .venv/installed-dev ## the same on the newest core, where it is newer than the pinned one
+	@$(call install_core,highest)
+	@installed=$$($(BIN)/python $(CORE_VERSION)); \
+	newest=$$($(call with_core,highest)/python $(CORE_VERSION)); \
+	echo "llama-index-core: $$installed pinned, $$newest the newest that is supported"; \
+	if [ "$$installed" != "$$newest" ]; then $(call test_core,highest); fi
 
 format: .venv/installed-dev ## format and fix what can be fixed
 	$(BIN)/ruff check --fix .
