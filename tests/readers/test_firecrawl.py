@@ -399,3 +399,10 @@ def test_what_is_no_status_is_none(crawl: Path, status: Any) -> None:
 def test_of_several_titles_the_first_that_says_anything_counts(crawl: Path) -> None:
     [reading] = good(read(crawl, [page("tea", title=["", " ", "Tea"])]))
     assert reading.title == "Tea"
+
+
+@pytest.mark.parametrize(("status", "failed"), [(399, False), (400, True), (599, True)])
+def test_a_status_from_400_on_is_a_failure(crawl: Path, status: int, failed: bool) -> None:
+    outcomes = read(crawl, [page("tea", statusCode=status), page("cake", "# Cake")])
+    assert isinstance(outcomes[0], ReadError) is failed
+    assert isinstance(outcomes[1], Reading)

@@ -91,7 +91,7 @@ def test_an_archive_within_is_refused_where_it_is_a_bomb_and_never_opened_where_
     assert read(nested).text == "text"
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_xml_that_declares_entities_is_refused(tmp_path: Path, encoding: str) -> None:
     xml = BILLION_LAUGHS + str(GOOD["word/document.xml"]).replace("text", "&c;")
     parts = {**GOOD, "word/document.xml": xml.encode(encoding)}

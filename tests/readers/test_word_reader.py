@@ -362,3 +362,8 @@ def test_hashes_at_the_end_of_a_heading_are_part_of_it(tmp_path: Path) -> None:
     body = styled("Written in C #", "berschrift1") + styled("C#", "berschrift2")
     text = text_of(tmp_path, body, styles=HEADINGS)
     assert [block.title.of(text) for block in scan_blocks(text)] == ["Written in C \\#", "C#"]
+
+
+def test_line_ends_in_the_xml_are_none_in_the_text(tmp_path: Path) -> None:
+    body = "<w:p><w:r><w:t>one\n\tline</w:t><w:br/><w:t>and another</w:t></w:r></w:p>"
+    assert text_of(tmp_path, body) == "one  line\nand another"

@@ -99,13 +99,12 @@ def _escaped_bracket(match: re.Match[str]) -> str:
     return f"{backslashes * 2}\\{bracket}" if bracket else backslashes * 2
 
 
-def heading(level: int, text: str) -> str:
-    """Write a heading of one line; hashes at its end would be taken for marks."""
-    words = " ".join(text.split())
-    bare = words.rstrip("#")
-    if bare != words and (not bare or bare[-1] == " "):
-        words = f"{bare}\\{words[len(bare) :]}"
-    return f"{'#' * level} {words}"
+def heading(level: int, line: str) -> str:
+    """Write a line as a heading; hashes at its end would be taken for marks."""
+    bare = line.rstrip("#")
+    if bare != line and (not bare or bare[-1] == " "):
+        line = f"{bare}\\{line[len(bare) :]}"
+    return f"{'#' * level} {line}"
 
 
 def table_cell(text: str) -> str:

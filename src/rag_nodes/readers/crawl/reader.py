@@ -88,7 +88,7 @@ def read_firecrawl(
     for page in _pages(path, limits, about):
         if isinstance(page, ReadError):
             yield page
-        elif page.digest in further and page.digest in texts:
+        elif page.digest in texts:
             continue  # the first copy has this URL in `also_at`
         elif _digest(page.url) in urls:
             reason = f"{page.where}: {page.url} came before in this file, with another text"

@@ -106,11 +106,11 @@ class BodyReader:
             label = self._numbering.label(kind.list_id, kind.list_level)
         if kind.level is not None:
             self._open_items.clear()
-            return BodyBlock(heading(min(kind.level, DEEPEST), f"{label} {text}"))
+            return BodyBlock(heading(min(kind.level, DEEPEST), _on_one_line(f"{label} {text}")))
         if self._styles.is_title(kind.style):
             self._open_items.clear()
             self.title = self.title or _on_one_line(text)
-            return BodyBlock(heading(1, text))
+            return BodyBlock(heading(1, _on_one_line(text)))
         lines = [line for line in map(plain_line, text.splitlines()) if line]
         if kind.list_id is None:
             self._open_items.clear()

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r'\s*HYPERLINK\s+"([^"]*)"')
 _SYMBOL = "\ufffd"
+_AS_SPACES = str.maketrans("\t\n\r", "   ")
+"""Blank space within the text of a run: tabs and line breaks that Word shows are elements."""
 
 _NO_TEXT: Final = LEFT_OUT | {
     W + "pPr",
@@ -117,7 +119,7 @@ class InlineReader:
             self._out.append(text)
 
     def _text(self, element: Element) -> None:
-        self._emit(element.text or "")
+        self._emit((element.text or "").translate(_AS_SPACES))
 
     def _run(self, run: Element) -> None:
         properties = run.find(W + "rPr")

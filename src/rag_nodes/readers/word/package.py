@@ -36,7 +36,10 @@ MOST_XML = 256 * 1024 * 1024
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PASSWORD_FLAG = 0x1
-_DOCTYPES = tuple("<!DOCTYPE".encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be"))
+_DOCTYPES = tuple(
+    "<!DOCTYPE".encode(code)
+    for code in ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+)
 _STRICT = (  # names that Word writes into "Strict Open XML" files for what we look for
     (
         b"http://purl.oclc.org/ooxml/wordprocessingml/main",
@@ -189,7 +192,8 @@ def _parsed(path: Path, name: str, data: bytes) -> Element:
     try:
         root: Element = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise CorruptFileError(path, f"{name} is not well-formed: {error.msg}") from error
+        reason = f"{name} is not well-formed: {' '.join(str(error.msg).split())}"
+        raise CorruptFileError(path, reason) from error
     return root
 
 
