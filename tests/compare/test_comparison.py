@@ -5,53 +5,18 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from plant import MANUAL, QUESTION
 
 from rag_nodes.compare import Comparison, ComparisonReport, compare
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
-from rag_nodes.models import Models, get_embedding
+from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, PRESETS, SpanNodeParser, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.store import Store, open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-QUESTION = "What starts the generator?"
-MANUAL = """\
-# Cooling
-
-The pump moves water through the reactor. The pump is checked every forty days.
-
-# Power
-
-The generator makes two megawatts. A spare battery starts the generator when the grid is down.
-"""
-
-
-@pytest.fixture(scope="module")
-def models() -> Models:
-    return Models(
-        embedding=get_embedding("lexical"),
-        llm=None,
-        embedding_name="lexical-1024",
-        answer_name="extractive",
-        offline=True,
-    )
-
-
-@pytest.fixture
-def manual(tmp_path: Path) -> Path:
-    path = tmp_path / "manual.md"
-    path.write_text(MANUAL)
-    return path
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store(":memory:") as opened:
-        yield opened
 
 
 def four() -> dict[str, SpanNodeParser]:

@@ -4,56 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter
+from plant import MANUAL, QUESTION
 from splitters import Headed, LineChunker, WindowSplitter
 
 from rag_nodes.compare import Comparison
-from rag_nodes.models import Models, get_embedding
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
-from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from rag_nodes.store import Store
-
-QUESTION = "What starts the generator?"
-MANUAL = """\
-# Cooling
-
-The pump moves water through the reactor. The pump is checked every forty days.
-
-# Power
-
-The generator makes two megawatts. A spare battery starts the generator when the grid is down.
-"""
-
-
-@pytest.fixture(scope="module")
-def models() -> Models:
-    return Models(
-        embedding=get_embedding("lexical"),
-        llm=None,
-        embedding_name="lexical-1024",
-        answer_name="extractive",
-        offline=True,
-    )
-
-
-@pytest.fixture
-def manual(tmp_path: Path) -> Path:
-    path = tmp_path / "manual.md"
-    path.write_text(MANUAL)
-    return path
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store(":memory:") as opened:
-        yield opened
 
 
 def foreign() -> dict[str, object]:

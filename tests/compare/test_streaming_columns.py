@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from openai_server import FAILING, LIMITED, Fault, OpenAIServer
+from plant import QUESTION, served_models
 
 from rag_nodes.compare import Comparison, ComparisonStream
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.models import Models, choose_models, get_embedding
+from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, get_parser
 from rag_nodes.query import (
@@ -26,7 +27,6 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     Retrieved,
 )
-from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -34,23 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEY = "sk-canary-77aa"
-QUESTION = "What starts the generator?"
-MANUAL = """\
-# Cooling
-
-The pump moves water through the reactor. The pump is checked every forty days.
-
-# Power
-
-The generator makes two megawatts. A spare battery starts the generator when the grid is down.
-"""
-
-
-@pytest.fixture
-def manual(tmp_path: Path) -> Path:
-    path = tmp_path / "manual.md"
-    path.write_text(MANUAL)
-    return path
 
 
 def made(models: Models, manual: Path, *names: str) -> Comparison:
@@ -61,14 +44,7 @@ def made(models: Models, manual: Path, *names: str) -> Comparison:
 
 
 @pytest.fixture
-def offline(manual: Path) -> Iterator[Comparison]:
-    models = Models(
-        embedding=get_embedding("lexical"),
-        llm=None,
-        embedding_name="lexical-1024",
-        answer_name="extractive",
-        offline=True,
-    )
+def offline(models: Models, manual: Path) -> Iterator[Comparison]:
     with made(models, manual, *COMPARED) as comparison:
         yield comparison
 
@@ -77,15 +53,7 @@ def offline(manual: Path) -> Iterator[Comparison]:
 def served(manual: Path, openai_server: OpenAIServer, no_configuration: Path) -> Comparison:
     """Two parsers whose answers come from the loopback server; `no_configuration` for settings."""
     assert no_configuration
-    settings = Settings(
-        embedding="lexical",
-        llm="openai",
-        llm_model="a-model",
-        api_key=KEY,
-        api_base=openai_server.base,
-        retry_seconds=0,
-    )
-    return made(choose_models(settings), manual, "fixed", "heading")
+    return made(served_models(openai_server, KEY), manual, "fixed", "heading")
 
 
 def by_column(stream: ComparisonStream) -> dict[str, list[Event]]:

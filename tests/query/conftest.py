@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from llama_index.core import Document
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from plant import offline_models
 from pydantic import PrivateAttr
 
-from rag_nodes.models import Models, get_embedding
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import open_store
@@ -60,13 +61,7 @@ class TellingLLM(CustomLLM):
 
 @pytest.fixture(scope="session")
 def offline() -> Models:
-    return Models(
-        embedding=get_embedding("lexical"),
-        llm=None,
-        embedding_name="lexical-1024",
-        answer_name="extractive",
-        offline=True,
-    )
+    return offline_models()
 
 
 @pytest.fixture(scope="session")

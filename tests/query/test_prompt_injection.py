@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core import Document
 from openai_server import OpenAIServer
+from plant import served_models
 
-from rag_nodes.models import Models, choose_models
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Answer, RagNodesQueryEngine, Source
 from rag_nodes.query.prompts import fill
-from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, Settings
+from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -59,15 +60,7 @@ def test_there_are_twenty() -> None:
 @pytest.fixture
 def models(openai_server: OpenAIServer, no_configuration: Path) -> Models:
     assert no_configuration
-    settings = Settings(
-        embedding="lexical",
-        llm="openai",
-        llm_model="a-model",
-        api_key=KEY,
-        api_base=openai_server.base,
-        retry_seconds=0,
-    )
-    return choose_models(settings)
+    return served_models(openai_server, KEY)
 
 
 def asked(models: Models, text: str) -> tuple[Answer, str]:
@@ -90,7 +83,7 @@ def test_a_document_stays_data_between_the_marks(
     [request] = openai_server.requests
     assert request.path == "/v1/chat/completions", "nothing else is called"
     body = request.body
-    assert body.keys() <= {"model", "messages", "temperature", "max_tokens"}, "no tools"
+    assert body.keys() <= {"model", "messages", "temperature", "max_tokens", "stream"}, "no tools"
     told, message = body["messages"]
     assert told == {"role": "system", "content": DEFAULT_SYSTEM_PROMPT}, "no word of a document"
     assert message["role"] == "user"

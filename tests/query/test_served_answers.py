@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import openai_server as stub
 import pytest
 from openai_server import FAILING, LIMITED, UNAUTHORIZED, Fault, OpenAIServer
+from plant import served_models
 
 from rag_nodes.errors import (
     CredentialsError,
@@ -19,7 +20,7 @@ from rag_nodes.errors import (
     RagNodesError,
     RateLimitedError,
 )
-from rag_nodes.models import Models, choose_models
+from rag_nodes.models import Models
 from rag_nodes.models.openai.llm import SMALLEST_WINDOW, OpenAIServerLLM, known_window
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
@@ -34,7 +35,6 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     Retrieved,
 )
-from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -50,15 +50,7 @@ pytestmark = pytest.mark.usefixtures("no_configuration")
 
 @pytest.fixture
 def models(openai_server: OpenAIServer) -> Models:
-    settings = Settings(
-        embedding="openai",
-        llm="openai",
-        llm_model="a-model",
-        api_key=KEY,
-        api_base=openai_server.base,
-        retry_seconds=2,
-    )
-    return choose_models(settings)
+    return served_models(openai_server, KEY, embedding="openai", retry_seconds=2)
 
 
 @pytest.fixture

@@ -1,0 +1,45 @@
+"""The manual of a small plant, a question about it, and the models that tests answer it with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.models import Models, choose_models, get_embedding
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from openai_server import OpenAIServer
+
+QUESTION = "What starts the generator?"
+MANUAL = """\
+# Cooling
+
+The pump moves water through the reactor. The pump is checked every forty days.
+
+# Power
+
+The generator makes two megawatts. A spare battery starts the generator when the grid is down.
+"""
+
+
+def offline_models() -> Models:
+    return Models(
+        embedding=get_embedding("lexical"),
+        llm=None,
+        embedding_name="lexical-1024",
+        answer_name="extractive",
+        offline=True,
+    )
+
+
+def served_models(server: OpenAIServer, key: str, **changes: Any) -> Models:
+    """Models whose answers come from the loopback server; repeated for no second."""
+    values: dict[str, Any] = {
+        "embedding": "lexical",
+        "llm": "openai",
+        "llm_model": "a-model",
+        "api_key": key,
+        "api_base": server.base,
+        "retry_seconds": 0,
+    }
+    return choose_models(Settings(**values | changes))
