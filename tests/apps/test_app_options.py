@@ -116,7 +116,7 @@ def test_with_its_sliders_untouched_a_parser_is_the_preset_and_its_second_copy_i
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_says_its_options_under_its_title(preset: str) -> None:
     parser = get_parser(preset)
-    headline = headline_of(preset, parser.to_dict())
+    headline = headline_of(preset, {"class": type(parser).__name__, **parser.to_dict()})
     value = default_of(PRESETS[preset], ranges_of(PRESETS[preset])[0])
     if preset != "web":  # whose first slider is a condition, not a size
         assert f"{value:g}" in headline

@@ -175,6 +175,7 @@ def _configuration(parser: SpanNodeParser) -> dict[str, Any]:
     options = {
         field: getattr(parser, field)
         for field in type(parser).model_fields
-        if isinstance(getattr(parser, field), str | int | float | bool | dict)
+        if field != "path"  # of a machine's user, who may have typed anything into it
+        and isinstance(getattr(parser, field), str | int | float | bool | dict)
     }
     return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options}

@@ -137,7 +137,7 @@ def in_few_words(configuration: Mapping[str, object]) -> str:
     Args:
         configuration: its fields; of a foreign one, those that were found out, under "options".
     """
-    found = configuration.get("options") or configuration
+    found = configuration.get("options", configuration)
     named = found.items() if isinstance(found, Mapping) else ()
-    shown = [f"{name} {value}" for name, value in named if _is_number(value)]
+    shown = [f"{name} {one}" for name, one in named if _is_number(one) and name not in _COMMON]
     return " · ".join(shown[:_SHOWN])

@@ -19,7 +19,8 @@ from rag_nodes.evaluation import (
     total,
 )
 from rag_nodes.metadata import OVERSIZED, TOKEN_COUNT, display_name
-from rag_nodes.parsers import leaf_nodes
+from rag_nodes.parsers import ForeignNodeParser, leaf_nodes
+from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.text.edges import EdgeFinder, Edges
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import Span
@@ -76,9 +77,40 @@ class Cuts:
     def nodes(self, strategy: str, document: str) -> tuple[TextNode, ...]:
         """A document's chunks as stored, in order; of families the children, which are found.
 
+        Those of a splitter of another package that have no place in the document are left out:
+        they can be neither drawn nor measured, see `unplaced`.
+
         Raises:
             StoreError: they cannot be read, for example because the visitor just left.
         """
+        return tuple(one for one in self._all(strategy, document) if one.start_char_idx is not None)
+
+    def unplaced(self, strategy: str, document: str) -> tuple[TextNode, ...]:
+        """A document's chunks that stand nowhere in it for certain; none of parsers of ours.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        return tuple(one for one in self._all(strategy, document) if one.start_char_idx is None)
+
+    def recovery(self, strategy: str, documents: Sequence[str] | None = None) -> str:
+        """How many chunks of a splitter of another package have a place; "" for parsers of ours.
+
+        Args:
+            strategy: name of the parser.
+            documents: ids; None for all of them.
+
+        Raises:
+            StoreError: the chunks cannot be read.
+        """
+        if not isinstance(self.comparison.parsers[strategy], ForeignNodeParser):
+            return ""
+        asked = list(self.documents) if documents is None else documents
+        lost = sum(len(self.unplaced(strategy, one)) for one in asked)
+        chunks = sum(len(self._all(strategy, one)) for one in asked)
+        return recovery_in_words(lost, chunks, always=True)
+
+    def _all(self, strategy: str, document: str) -> tuple[TextNode, ...]:
         if (strategy, document) not in self._nodes:
             store, collection = self.comparison.store, self.comparison.collection(strategy)
             found = store.fetch(collection, list(store.stored(collection, document)))

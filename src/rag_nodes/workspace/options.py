@@ -83,12 +83,13 @@ def headline_of(name: str, configuration: Mapping[str, object]) -> str:
 
     Args:
         name: of the column.
-        configuration: the parser's fields.
+        configuration: the parser's fields, and its class under "class".
     """
     preset = PRESETS.get(preset_of(name))
-    if preset is None or not preset.headline:
-        return in_few_words(configuration)
-    return preset.headline.format(**configuration)
+    # Another parser may have the name of a preset.
+    if preset and preset.headline and preset.path.endswith(f":{configuration['class']}"):
+        return preset.headline.format(**configuration)
+    return in_few_words(configuration)
 
 
 def default_of(preset: Preset, option: OptionRange, *, second: bool = False) -> float:

@@ -18,7 +18,6 @@ from rag_nodes.cli.render.text import (
     plain,
     shortened,
     table,
-    unplaced,
 )
 from rag_nodes.metadata import (
     FILE_NAME,
@@ -35,6 +34,7 @@ from rag_nodes.metadata import (
     display_name,
     remarks,
 )
+from rag_nodes.parsers.recovery import recovery_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +104,7 @@ def summary(document: Document, title: str, nodes: Sequence[TextNode]) -> Render
         rows[-1] = ("Chunks", f"{len(nodes):,} · tokens {mean:,.0f} mean, {max(tokens):,} max")
     rows += [(name, one_line(words)) for name, words in remarks(one.metadata for one in nodes)]
     lost = sum(node.start_char_idx is None for node in nodes)
-    if said := unplaced(lost, len(nodes)):
+    if said := recovery_in_words(lost, len(nodes)):
         rows.append(("Places", said))
     if cut := _cut(document, nodes):
         rows.append(("Cut", cut))

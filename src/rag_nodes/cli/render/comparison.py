@@ -30,8 +30,8 @@ from rag_nodes.cli.render.text import (
     plain,
     seconds,
     table,
-    unplaced,
 )
+from rag_nodes.parsers.recovery import recovery_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -163,7 +163,7 @@ def _contents(column: Column, width: int, shown: int) -> dict[str, list[Renderab
     problems: list[RenderableType] = [
         _problem(text) for text in (column.error, column.statistics.error) if text
     ]
-    lost = unplaced(column.statistics.unplaced, column.statistics.chunks)
+    lost = recovery_in_words(column.statistics.unplaced, column.statistics.chunks)
     if lost:
         problems.append(plain(lost, "yellow"))
     answer = column.answer

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.render.text import counted, one_line, plain, seconds, table, unplaced
+from rag_nodes.cli.render.text import counted, one_line, plain, seconds, table
 from rag_nodes.models.prices import dollars
+from rag_nodes.parsers.recovery import recovery_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
     for outcome in report.columns:
         if outcome.error:
             yield plain(f"{outcome.parser}: {outcome.error}", "red")
-        if said := unplaced(outcome.unplaced, outcome.chunks):
+        if said := recovery_in_words(outcome.unplaced, outcome.chunks):
             yield plain(f"{outcome.parser}: {said}", "yellow")
     if spent := embedding_spent(report):
         yield plain(spent, "dim")

@@ -73,20 +73,6 @@ def seconds(value: float | None) -> str:
     return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
 
 
-def unplaced(lost: int, chunks: int) -> str:
-    """That a foreign splitter made chunks whose place is not known; "" where it made none.
-
-    Never 100 % by rounding.
-    """
-    if not lost:
-        return ""
-    share = min(99.9, 100 * (chunks - lost) / chunks)
-    return (
-        f"{chunks - lost:,} of {counted(chunks, 'chunk')} found in their document ({share:.1f} %); "
-        "the others are cited without a place"
-    )
-
-
 def counted(number: int, thing: str) -> str:
     """`1 page`, `1,200 pages`."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

@@ -13,10 +13,13 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks import CallbackManager
 from pydantic import BaseModel
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.embedders import name_of
 
 _SECRET = re.compile(r"key|secret|password|credential|header|(^|_)token$", re.IGNORECASE)
 """Names of attributes that may hold what must not be written down."""
+_KEY = re.compile(r"(^|_)(api_?key|secret|password|credentials?|token)$", re.IGNORECASE)
+"""Names of options that hold a key."""
 _COSMETIC = frozenset(
     {"callback_manager", "id_func", "include_metadata", "include_prev_next_rel", "show_progress"}
 )
@@ -41,6 +44,20 @@ def shown_options(thing: Any) -> dict[str, str | int | float | bool]:
         if isinstance(value, str | int | float) and 0 < len(str(value).strip()) <= _LONGEST
     }
     return dict(sorted(plain.items()))
+
+
+def check_no_key(path: str) -> None:
+    """Refuse a key in an import path, which is shown as a name and written into configurations.
+
+    Raises:
+        ConfigurationError: one of its options is named like a key.
+    """
+    named = [name for name in re.findall(r"(\w+)\s*=", path) if _KEY.search(name)]
+    if named:
+        raise ConfigurationError(
+            f"{', '.join(named)} must not stand in an import path, which is shown and stored: set "
+            "the environment variable the package reads, or give the splitter as an object"
+        )
 
 
 def digest_of(thing: Any) -> str:

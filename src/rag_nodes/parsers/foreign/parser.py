@@ -20,7 +20,12 @@ from llama_index.core.schema import (
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import load
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.foreign.configuration import class_path, digest_of, shown_options
+from rag_nodes.parsers.foreign.configuration import (
+    check_no_key,
+    class_path,
+    digest_of,
+    shown_options,
+)
 from rag_nodes.parsers.foreign.pieces import Piece, check_splitter, overlap_of, pieces_of
 from rag_nodes.parsers.foreign.placing import Visible, place, place_window
 from rag_nodes.parsers.nodes import link_neighbours
@@ -194,6 +199,7 @@ def _made(options: dict[str, Any]) -> Any:
         ConfigurationError: they do not say how to make it.
     """
     if options.get("path"):
+        check_no_key(options["path"])
         return load(options["path"])
     known = options.get("splitter_class")
     what = f" of {known} was given as an object, which is not written down;" if known else ":"

@@ -75,7 +75,10 @@ class Chunk(BaseModel):
 
     index: int = Field(description="Position in the document, or rank in the answer, from 0.")
     id: str = Field(description="The same for the same document, parser and options.")
-    text: str = Field(description="Exactly as in the document.")
+    text: str = Field(
+        description="Exactly as in the document; of a splitter of another package as it gave it, "
+        "where start and end are null."
+    )
     file_name: str = Field(default="", description="Of its document.")
     start: int | None = Field(default=None, description="Offset of its first character.")
     end: int | None = Field(default=None, description="Offset after its last character.")
@@ -126,13 +129,23 @@ class Chunks(BaseModel):
     """Some chunks of a document."""
 
     total: int = Field(description="Chunks of the whole document.")
+    recovery: float | None = Field(
+        default=None,
+        description="Share of them whose place in the document is known for certain; below 1 only "
+        "for splitters of other packages, null where there are no chunks.",
+    )
     chunks: list[Chunk] = Field(description="From `first` on, at most `limit`.")
 
     @classmethod
     def of(cls, nodes: Sequence[BaseNode], first: int, limit: int) -> Self:
         """Those of all nodes of a document that were asked for."""
+        placed = sum(getattr(node, "start_char_idx", None) is not None for node in nodes)
         shown = enumerate(nodes[first : first + limit], first)
-        return cls(total=len(nodes), chunks=[Chunk.of(node, index) for index, node in shown])
+        return cls(
+            total=len(nodes),
+            recovery=placed / len(nodes) if nodes else None,
+            chunks=[Chunk.of(node, index) for index, node in shown],
+        )
 
 
 class CitationReply(_OfLibrary):
@@ -211,6 +224,11 @@ class ColumnReply(_OfLibrary):
     title: str = Field(description="For display.")
     options: dict[str, Any] = Field(description="Its configuration.")
     chunks: int = Field(description="Chunks it made of all documents.")
+    recovery: float | None = Field(
+        default=None,
+        description="Share of them whose place in the document is known for certain; below 1 only "
+        "for splitters of other packages, null where there are no chunks.",
+    )
     mean_tokens: float = Field(description="Tokens of a chunk on average.")
     max_tokens: int = Field(description="Tokens of the largest chunk.")
     embedding_tokens: int = Field(description="Tokens embedded to store its chunks.")
@@ -227,6 +245,12 @@ class ColumnReply(_OfLibrary):
             column,
             parser=column.name,
             options=column.parser,
+            chunks=column.statistics.chunks,
+            recovery=column.statistics.recovery,
+            mean_tokens=column.statistics.mean_tokens,
+            max_tokens=column.statistics.max_tokens,
+            embedding_tokens=column.statistics.embedding_tokens,
+            embedding_cost=column.statistics.embedding_cost,
             answer=AnswerReply.of(column.answer) if column.answer else None,
             error=without_paths(column.error) if column.error else None,
             **{name: getattr(column.statistics, name) for name in figures},

@@ -11,8 +11,8 @@ import gradio as gr
 from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.tabs.chunks.document import Drawing, document_page, page_at, page_starts
 from rag_nodes.apps.tabs.chunks.files import as_csv, as_json
-from rag_nodes.apps.tabs.chunks.statistics import statistics
-from rag_nodes.apps.view.html import Html, tag
+from rag_nodes.apps.tabs.chunks.statistics import statistics, unplaced
+from rag_nodes.apps.view.html import Html, join, tag
 from rag_nodes.apps.view.parts import notice, title_of
 from rag_nodes.apps.visitors import cuts_of
 from rag_nodes.errors import RagNodesError
@@ -120,7 +120,8 @@ class ChunksEvents:
                 content = write(cuts, strategy)
             except RagNodesError as error:
                 raise gr.Error(str(error), print_exception=False) from error
-            return offer(content, f"chunks-{strategy}.{kind}")
+            plain = "".join(one if one.isalnum() or one == "-" else "_" for one in strategy)
+            return offer(content, f"chunks-{plain}.{kind}")
 
         return export_chunks
 
@@ -190,11 +191,19 @@ def _drawing(cuts: Cuts, strategy: str, document: str, place: Place, pages: list
 def _summary(cuts: Cuts, strategy: str, document: str) -> Html:
     parser = cuts.comparison.parsers[strategy]
     known = cuts.comparison.statistics.get(strategy)
-    nodes = cuts.nodes(strategy, document)
+    nodes, lost = cuts.nodes(strategy, document), cuts.unplaced(strategy, document)
+    found = join([_found(cuts.recovery(strategy, [document])), unplaced(lost)])
     sizes = [int(one.metadata.get(TOKEN_COUNT) or 0) for one in nodes]
+    if lost and not sizes:
+        return found
     if not sizes:
         why = known.error if known and known.error else "this parser made no chunk of it"
         return notice("error", why)
     configuration = {"class": parser.class_name(), **parser.to_dict()}
     said = remarks(one.metadata for one in nodes)
-    return statistics(strategy, configuration, sizes, cuts.tally(strategy, document), said)
+    told = statistics(strategy, configuration, sizes, cuts.tally(strategy, document), said)
+    return join([found, told])
+
+
+def _found(said: str) -> Html | None:
+    return tag("p", said, cls="rn-config rn-recovery") if said else None

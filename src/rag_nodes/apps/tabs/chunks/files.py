@@ -16,7 +16,6 @@ from rag_nodes.metadata import (
     PARTS,
     TOKEN_COUNT,
 )
-from rag_nodes.workspace.cuts import span_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,17 +87,18 @@ def neutral(cell: Any) -> Any:
 def _rows(cuts: Cuts, strategy: str) -> Iterator[dict[str, Any]]:
     for document in cuts.documents:
         name = cuts.name_of(document)
-        for number, node in enumerate(cuts.nodes(strategy, document), start=1):
+        nodes = cuts.nodes(strategy, document) + cuts.unplaced(strategy, document)
+        for number, node in enumerate(nodes, start=1):
             yield _row(name, number, node)
 
 
 def _row(document: str, number: int, node: TextNode) -> dict[str, Any]:
-    data, span = node.metadata, span_of(node)
+    data = node.metadata
     return {
         "document": document,
         "number": number,
-        "start": span.start,
-        "end": span.end,
+        "start": node.start_char_idx,
+        "end": node.end_char_idx,
         "tokens": data.get(TOKEN_COUNT),
         "page_start": data.get(PAGE_START),
         "page_end": data.get(PAGE_END),

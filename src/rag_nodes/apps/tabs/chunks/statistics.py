@@ -13,10 +13,14 @@ from rag_nodes.workspace.options import headline_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from llama_index.core.schema import TextNode
+
     from rag_nodes.evaluation import Finding, Tally
 
 _LISTED = 8
-"""Chunk numbers a warning names."""
+"""Chunk numbers a warning names, and texts of chunks without a place."""
+_LONGEST = 200
+"""Characters of such a text."""
 
 
 def statistics(
@@ -44,6 +48,20 @@ def statistics(
         tag("p", headline_of(strategy, configuration), cls="rn-config"),
         cls="rn-statistics",
     )  # fmt: skip
+
+
+def unplaced(nodes: Sequence[TextNode]) -> Html | None:
+    """The chunks that stand nowhere in the document, which can be neither drawn nor measured."""
+    if not nodes:
+        return None
+    shown = [tag("li", node.text[:_LONGEST], dir="auto") for node in nodes[:_LISTED]]
+    more = len(nodes) - len(shown)
+    return tag(
+        "details",
+        tag("summary", f"{count(len(nodes), 'chunk')} without a place, neither drawn nor measured"),
+        tag("ul", *shown, tag("li", f"and {more:,} more") if more else None),
+        cls="rn-unplaced",
+    )
 
 
 def percentile(sizes: Sequence[int], share: float) -> int:

@@ -24,6 +24,7 @@ from rag_nodes.apps.view.parts import (
     title_of,
 )
 from rag_nodes.models.prices import dollars
+from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.query.marks import marks_of
 from rag_nodes.workspace.options import headline_of
@@ -134,11 +135,15 @@ def _header(one: Column, shown: Shown) -> Html:
         count(statistics.chunks, "chunk"),
         f"{statistics.mean_tokens:.0f} tokens each" if statistics.mean_tokens else None,
     ]
+    found = recovery_in_words(
+        statistics.unplaced, statistics.chunks, always="splitter_class" in one.parser
+    )
     return tag(
         "header",
         tag("h3", letter, title_of(one.name)),
         tag("p", headline_of(one.name, one.parser), cls="rn-config"),
         tag("p", " · ".join(part for part in stored if part), cls="rn-config"),
+        tag("p", found, cls="rn-config rn-recovery") if found else None,
         notice("warning", statistics.error) if statistics.error else None,
     )
 

@@ -69,6 +69,8 @@ def _place(cuts: Cuts | None, strategy: str, fingerprint: str, hit: Hit) -> Plac
     if hit.node.node_id in ids:
         return Place(strategy, document, chosen=ids.index(hit.node.node_id))
     # What was joined for the answer has an id of its own; it begins in one of these.
-    start = hit.node.start_char_idx or 0
+    start = hit.node.start_char_idx
+    if start is None:
+        return None
     ends = (position for position, node in enumerate(nodes) if (node.end_char_idx or 0) > start)
     return Place(strategy, document, chosen=next(ends, None))

@@ -12,8 +12,8 @@ from rag_nodes.apps.sent import number_in, texts_of
 from rag_nodes.apps.tabs.chunks.events import Place
 from rag_nodes.apps.tabs.evaluate.findings import findings
 from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, measuring
-from rag_nodes.apps.view.html import Html, tag
-from rag_nodes.apps.view.parts import notice
+from rag_nodes.apps.view.html import Html, join, tag
+from rag_nodes.apps.view.parts import notice, title_of
 from rag_nodes.apps.visitors import cuts_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.models.prices import price_of
@@ -59,7 +59,8 @@ class EvaluateEvents:
             return
         yield cuts.key, measuring(cuts.strategies), HINT
         # Gradio sends the last values a second time, when a list may stand in the hint's place.
-        yield cuts.key, evaluation([_judged(cuts, one) for one in cuts.strategies]), gr.skip()
+        judged = evaluation([_judged(cuts, one) for one in cuts.strategies])
+        yield cuts.key, join([*_recoveries(cuts), judged]), gr.skip()
 
     def drill(self, request: gr.Request, event: gr.EventData) -> Html:
         """The chunks behind the number that was chosen."""
@@ -83,6 +84,19 @@ class EvaluateEvents:
         chosen = number_in(asked["chunk"])
         place = Place(asked["strategy"], asked["document"], chosen=chosen)
         return self._chunks.open(place, request)
+
+
+def _recoveries(cuts: Cuts) -> Iterator[Html]:
+    """Of how many chunks of other packages' splitters the measures speak."""
+    for one in cuts.strategies:
+        try:
+            said = cuts.recovery(one)
+        except RagNodesError:  # the column says why
+            continue
+        if said:
+            yield tag(
+                "p", f"{title_of(one)}: {said}. The measures are of these.", cls="rn-recovery"
+            )
 
 
 def _judged(cuts: Cuts, strategy: str) -> Judged:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import get_parser
+from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
 from rag_nodes.workspace.options import preset_of
@@ -37,7 +37,7 @@ import argparse
 {imports_standard}import sys
 
 from rag_nodes.models import choose_models
-from rag_nodes.parsers import get_parser
+from rag_nodes.parsers import {made_by}
 from rag_nodes.pipeline import build_pipeline
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.readers import read_all
@@ -47,7 +47,7 @@ from rag_nodes.store import open_store, parser_collection
 {models}
 
 # How documents are cut; every chunk is an exact slice of its document.
-PARSER = get_parser({parser})
+PARSER = {made_by}({parser})
 
 # How much of what is found is read for an answer.
 OPTIONS = QueryOptions({options})
@@ -128,12 +128,18 @@ def script_of(comparison: Comparison, strategy: str) -> str:
     preset = preset_of(strategy)
     online = not comparison.models.offline
     embedder = next((name for name in _EMBEDDERS if getattr(parser, name, None)), None)
+    if isinstance(parser, ForeignNodeParser):
+        made_by, arguments = "ForeignNodeParser", _arguments([], {"path": _path_of(parser)})
+    else:
+        made_by = "get_parser"
+        arguments = _arguments([repr(preset)], _parser_options(preset, parser, embedder))
     return _TEMPLATE.format(
         extras="pdf,qdrant,openai" if online else "pdf,qdrant",
         file=script_name(strategy),
         imports_standard="import os\n" if online else "",
         models=_models(comparison.models),
-        parser=_arguments([repr(preset)], _parser_options(preset, parser, embedder)),
+        made_by=made_by,
+        parser=arguments,
         parser_object=(
             f"PARSER.model_copy(update={{{embedder!r}: models.embedding}})"
             if embedder
@@ -170,6 +176,20 @@ def _models(models: Models) -> str:
         ]
         arguments += [f"api_base={place!r}", 'api_key=os.environ.get("OPENAI_API_KEY")']
     return "\n".join([*lines, f"SETTINGS = Settings({_wrapped(arguments)})"])
+
+
+def _path_of(parser: ForeignNodeParser) -> str:
+    """How a script makes the splitter of another package.
+
+    Raises:
+        ConfigurationError: whoever started the server gave it as an object.
+    """
+    if not parser.path:
+        raise ConfigurationError(
+            f"{parser.splitter_class} was given to this server as an object, which no script can "
+            "name; ask whoever runs it to offer it by import path"
+        )
+    return parser.path
 
 
 def _parser_options(preset: str, parser: SpanNodeParser, embedder: str | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rag_nodes.apps.tabs.export.script import script_name, script_of
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.view.parts import title_of
 from rag_nodes.apps.visitors import cuts_of
+from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from rag_nodes.workspace.cuts import Cuts
@@ -100,6 +101,10 @@ def build_export_tab(sessions: Sessions) -> TabView:
     return TabView(events.refresh, [shown, strategy], outputs)
 
 
-def _written(cuts: Cuts, strategy: str) -> tuple[str, str]:
-    script = script_of(cuts.comparison, strategy)
+def _written(cuts: Cuts, strategy: str) -> tuple[str, str | None]:
+    """The script and its file, or why there is none."""
+    try:
+        script = script_of(cuts.comparison, strategy)
+    except ConfigurationError as error:
+        return f"# {error}\n", None
     return script, offer(script.encode(), script_name(strategy))

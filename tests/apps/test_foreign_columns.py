@@ -1,0 +1,153 @@
+"""Splitters of other packages as columns of the page: chosen by visitors, named by the server."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+import pytest
+from splitters import Given, LineChunker, WindowSplitter
+
+from rag_nodes.apps.sidebar.controls import build_controls
+from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+from rag_nodes.apps.tabs.chunks.files import as_json
+from rag_nodes.apps.tabs.compare.answers import _header
+from rag_nodes.apps.tabs.evaluate.events import EvaluateEvents
+from rag_nodes.apps.tabs.export.script import script_of
+from rag_nodes.apps.tabs.export.tab import ExportEvents
+from rag_nodes.apps.view.parts import colour_of, title_of
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import offered
+from rag_nodes.workspace.options import Choice, make_parsers
+from rag_nodes.workspace.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from rag_nodes.settings import Settings
+
+STOCK = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64,chunk_overlap=0)"
+LABEL = "SentenceSplitter(chunk_size=64,chunk_overlap=0)"
+TEXT = "The pump draws water. The filter is rinsed weekly.\n\nIt rained all day, and nobody came."
+LOSSY = Given(["The pump draws water.", "Words that stand <nowhere> in it.", TEXT[-35:]])
+OFFER: dict[str, Any] = {
+    "stock": STOCK,
+    "windows": WindowSplitter(),
+    "lines": LineChunker(),
+    "lossy": LOSSY,
+}
+
+
+class _Request:
+    session_hash = "visitor"
+
+
+@pytest.fixture
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
+    opened = Sessions(settings, offer=offered(OFFER))
+    path = tmp_path / "pump.md"
+    path.write_text(TEXT, encoding="utf-8")
+    session = opened.of("visitor")
+    session.load([path], Choice((*OFFER,)), lambda _: None)
+    yield opened
+    opened.close()
+
+
+def test_what_a_server_offers_can_be_ticked_beside_the_presets_and_has_no_sliders(
+    settings: Settings, leaks_collected: Callable[[], AbstractContextManager[None]]
+) -> None:
+    with leaks_collected(), gr.Blocks():
+        controls = build_controls(settings, offered([STOCK]))
+    assert (LABEL, LABEL) in controls.parsers.choices
+    assert LABEL not in {value for _, value in controls.seconds.choices}
+    values = [component.value for component in controls.inputs]
+    values[0] = ["fixed", LABEL, "os:system"]
+    assert controls.choice(values).parsers == ("fixed", LABEL)
+
+
+def test_an_import_path_that_a_visitor_sends_is_looked_up_and_never_imported() -> None:
+    for offer in (None, offered([STOCK])):
+        with pytest.raises(ConfigurationError, match="unknown parser 'not_there:Splitter"):
+            make_parsers(Choice(("not_there:Splitter()",)), None, offer)
+
+
+def test_a_name_that_is_taken_and_a_path_with_a_key_are_refused_when_the_server_starts() -> None:
+    with pytest.raises(ConfigurationError, match="'fixed' is taken"):
+        offered({"fixed": STOCK})
+    with pytest.raises(ConfigurationError, match="api_key must not stand") as refused:
+        offered(["its_package:Splitter(api_key='sk-canary')"])
+    assert "sk-canary" not in str(refused.value)
+    with pytest.raises(ConfigurationError, match="cannot be imported"):
+        offered(["no_such_package:Splitter()"])
+
+
+def test_columns_of_all_kinds_answer_and_say_how_many_chunks_were_found(
+    sessions: Sessions,
+) -> None:
+    turn = sessions.of("visitor").ask("What draws water?")
+    assert turn.report is not None
+    found = {one.name: one.statistics.recovery for one in turn.report.columns}
+    assert found == {"stock": 1, "windows": 1, "lines": 1, "lossy": pytest.approx(2 / 3)}
+    assert all(one.answer and one.answer.hits for one in turn.report.columns)
+    assert "path" not in json.dumps([one.parser for one in turn.report.columns])
+
+
+def test_the_heading_of_a_foreign_column_says_its_options_and_its_recovery(
+    sessions: Sessions,
+) -> None:
+    from rag_nodes.apps.tabs.compare.answers import Shown
+
+    report = sessions.of("visitor").ask("What draws water?").report
+    assert report is not None
+    said = [str(_header(one, Shown(position=1, turn=1))) for one in report.columns]
+    assert "chunk_size 64" in said[0]
+    assert "(100 %)" in said[0]
+    assert "2 of 3 chunks found in their document (66.7 %)" in said[3]
+    assert title_of("lossy") == "lossy"
+    assert colour_of("lossy") == colour_of("lossy")
+
+
+def test_the_chunks_tab_draws_what_has_a_place_and_lists_the_rest(sessions: Sessions) -> None:
+    events = ChunksEvents(sessions)
+    *_, summary, drawn = events.choose("lossy", "", _Request())  # type: ignore[arg-type]
+    assert "2 of 3 chunks" in summary
+    assert "Words that stand &lt;nowhere&gt; in it." in summary
+    assert "1 chunk without a place" in summary
+    assert "nowhere" not in drawn
+    assert "nobody came." in drawn
+
+
+def test_the_evaluation_measures_what_has_a_place_and_says_of_how_many(sessions: Sessions) -> None:
+    *_, (_, table, _) = EvaluateEvents(sessions, ChunksEvents(sessions)).refresh("", _Request())  # type: ignore[arg-type]
+    assert "lossy: 2 of 3 chunks" in table
+    held = sessions.of("visitor").cuts
+    assert held is not None
+    assert held.measured("lossy").chunks == 2
+
+
+def test_every_chunk_is_exported_those_without_a_place_with_no_offsets(sessions: Sessions) -> None:
+    cuts = sessions.of("visitor").cuts
+    assert cuts is not None
+    rows = json.loads(as_json(cuts, "lossy"))
+    rows = rows if isinstance(rows, list) else rows["chunks"]
+    assert [row["start"] is None for row in rows] == [False, False, True]
+
+
+def test_the_script_makes_a_splitter_by_its_path_and_says_where_it_cannot(
+    sessions: Sessions,
+) -> None:
+    comparison = sessions.of("visitor").comparison
+    assert comparison is not None
+    script = script_of(comparison, "stock")
+    assert (
+        f"PARSER = ForeignNodeParser(path={STOCK!r})" in " ".join(script.split()) or STOCK in script
+    )
+    compile(script, "script", "exec")
+    with pytest.raises(ConfigurationError, match="offer it by import path"):
+        script_of(comparison, "windows")
+    *_, code, file = ExportEvents(sessions).choose("windows", _Request())  # type: ignore[arg-type]
+    assert code.startswith("# splitters:WindowSplitter was given")
+    assert file is None
