@@ -240,17 +240,18 @@ class ColumnReply(_OfLibrary):
     @classmethod
     def of(cls, column: Column) -> Self:
         """A column as plain data, with the statistics of its parser."""
-        figures = ("chunks", "mean_tokens", "max_tokens", "embedding_tokens", "embedding_cost")
+        figures = (
+            "chunks",
+            "recovery",
+            "mean_tokens",
+            "max_tokens",
+            "embedding_tokens",
+            "embedding_cost",
+        )
         return cls._of(
             column,
             parser=column.name,
             options=column.parser,
-            chunks=column.statistics.chunks,
-            recovery=column.statistics.recovery,
-            mean_tokens=column.statistics.mean_tokens,
-            max_tokens=column.statistics.max_tokens,
-            embedding_tokens=column.statistics.embedding_tokens,
-            embedding_cost=column.statistics.embedding_cost,
             answer=AnswerReply.of(column.answer) if column.answer else None,
             error=without_paths(column.error) if column.error else None,
             **{name: getattr(column.statistics, name) for name in figures},
