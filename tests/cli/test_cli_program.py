@@ -75,6 +75,24 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert "rag-nodes" in done.stdout
 
 
+def test_an_app_without_its_extra_names_the_install_line(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('gradio', 'fastapi', 'starlette', 'uvicorn', 'mcp'):\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "from rag_nodes.cli.program import run\n"
+        "sys.exit(run(['app']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == ExitCode.UNAVAILABLE
+    assert "pip install 'rag-nodes[app]'" in done.stderr
+
+
 def test_the_process_ends_with_the_exit_code() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "rag_nodes.cli", "brew"],

@@ -70,7 +70,7 @@ def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
     for document in documents:
         if not Path(document).exists():
             raise FileMissingError(document)
-    _require_gradio()
+    require_gradio()
     import uvicorn
 
     from rag_nodes.server.gate.access import Access
@@ -222,7 +222,12 @@ def forwarding(access: Access) -> dict[str, Any]:
     return {"proxy_headers": bool(trusted), "forwarded_allow_ips": trusted}
 
 
-def _require_gradio() -> None:
+def require_gradio() -> None:
+    """Say which extra is missing where the app cannot be served.
+
+    Raises:
+        MissingExtraError: Gradio is not installed.
+    """
     try:
         import gradio as gr
     except ModuleNotFoundError as error:

@@ -81,6 +81,7 @@ def _access(settings: "Settings", user: str | None, host: str, proxy: str | None
 
     Raises:
         ConfigurationError: a secret is too short.
+        MissingExtraError: Gradio is not installed.
     """
     token, password = settings.api_token, settings.app_password if user else None
     if user and password is None:
@@ -91,6 +92,9 @@ def _access(settings: "Settings", user: str | None, host: str, proxy: str | None
             raise ConfigurationError(
                 f"the {name} has fewer than {_SHORTEST} characters; choose a longer one"
             )
+    from rag_nodes.server.serve import require_gradio
+
+    require_gradio()  # before the gate, which needs what comes with it
     from rag_nodes.server.gate.access import Access
     from rag_nodes.workspace.addresses import is_loopback
 
