@@ -47,7 +47,7 @@ $(BIN)/uv:
 	@touch $@
 
 .venv/installed-dev: $(BIN)/uv $(PINS)
-	$(INSTALL) --editable '.[$(RUNTIME),app]' --group dev
+	$(INSTALL) --editable '.[$(RUNTIME),app,fastembed]' --group dev
 	@touch $@
 
 demo: .venv/installed-demo ## compare four parsers; make demo DOC=your.pdf ASK="your question"

@@ -10,7 +10,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.query import QUERY_PRESETS, QueryOptions
 from rag_nodes.readers import Limits
 from rag_nodes.settings import DEFAULT_PROMPT, Settings
-from rag_nodes.settings.answer_presets import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
+from rag_nodes.settings.answers import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
 
 pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")
@@ -72,7 +72,7 @@ def test_a_key_pasted_with_its_line_break_is_trimmed() -> None:
         ({"similarity_cutoff": 1.1}, "similarity_cutoff"),
         ({"similarity_cutoff": "much"}, "similarity_cutoff"),
         ({"answer_preset": "gpt"}, "'workbench', 'crawl' or 'pdf-qa'"),
-        ({"embedding": "magic"}, "'auto', 'lexical' or 'openai'"),
+        ({"embedding": "magic"}, "none of auto, lexical, openai, fastembed:<model>"),
         ({"api_base": "localhost:80"}, "must start with http"),
         ({"api_base": "http://user:pass@host/v1"}, "not into the address"),
         ({"store": "http://host:6333?key=1"}, "not into the address"),

@@ -6,7 +6,8 @@
     ├── ConfigurationError            an option is unknown, out of range or contradicts another
     │   └── CredentialsError          a key is missing or was refused
     ├── DatasetError                  documents and questions that nothing can be measured with
-    ├── MissingExtraError             an optional dependency is not installed
+    ├── MissingPackageError           a package that was named is not installed
+    │   └── MissingExtraError         an optional dependency of ours is not installed
     ├── ReadError                     one file could not be read
     │   ├── FileMissingError
     │   ├── UnsupportedFileError      no reader for this kind of file
@@ -43,6 +44,7 @@ Catch `RagNodesError` to catch them all.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 class RagNodesError(Exception):
@@ -72,17 +74,33 @@ class DatasetError(RagNodesError, ValueError):
     """Documents and questions with which nothing can be measured; says which and the remedy."""
 
 
-class MissingExtraError(RagNodesError, ImportError):
+class MissingPackageError(RagNodesError, ImportError):
+    """A package is not installed; the message holds the install line.
+
+    Args:
+        package: its name.
+        install: what to give to `pip install`; the package itself where nothing is said.
+    """
+
+    def __init__(self, package: str, install: str | None = None) -> None:
+        super().__init__(
+            f"{package} is not installed. Install it with: pip install {install or package}"
+        )
+        self.package = package
+        self.install = install
+
+    def __reduce__(self) -> tuple[type[MissingPackageError], tuple[Any, ...]]:
+        return type(self), (self.package, self.install)
+
+
+class MissingExtraError(MissingPackageError):
     """An optional dependency is not installed; the message holds the install line."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(
-            f"{package} is not installed. Install it with: pip install 'rag-nodes[{extra}]'"
-        )
-        self.package = package
+        super().__init__(package, f"'rag-nodes[{extra}]'")
         self.extra = extra
 
-    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[MissingPackageError], tuple[Any, ...]]:
         return type(self), (self.package, self.extra)
 
 

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, MissingPackageError
 
 _CALL = re.compile(
     r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)\((?P<given>.*)\)", re.DOTALL
 )
 _CLASS = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Z]\w*)(?P<given>)")
+_INTEGRATION = re.compile(r"llama_index\.(?!core\b)(\w+)\.(\w+)")
 
 
 def is_path(text: str) -> bool:
@@ -40,13 +41,15 @@ def label_of(path: str) -> str:
     return path.strip().partition(":")[2]
 
 
-def load(path: str) -> Any:
+def load(path: str, **options: Any) -> Any:
     """The object that a path stands for.
 
     Args:
         path: `module:Class` or `module:Class.method(option=value, ...)`; the values are literals.
+        options: next to those of the path.
 
     Raises:
+        MissingPackageError: an integration of LlamaIndex that is not installed.
         ConfigurationError: the path is written otherwise, the module or name is not there, or the
             class refuses its options.
     """
@@ -57,7 +60,7 @@ def load(path: str) -> Any:
             "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
         )
     made = _named(match["module"], match["name"])
-    options = _literals(path, match["given"])
+    options = {**options, **_literals(path, match["given"])}
     try:
         return made(**options)
     except Exception as error:
@@ -74,6 +77,7 @@ def _named(module: str, name: str) -> Any:
     try:
         found: Any = import_module(module)
     except Exception as error:
+        _refuse_missing_integration(module, error)
         raise ConfigurationError(
             f"module {module!r} cannot be imported: {type(error).__name__}: {error}; install the "
             "package it belongs to, or put its folder on PYTHONPATH"
@@ -85,6 +89,15 @@ def _named(module: str, name: str) -> Any:
     if not callable(found):
         raise ConfigurationError(f"{module}:{name} cannot be called: name a class")
     return found
+
+
+def _refuse_missing_integration(module: str, error: Exception) -> None:
+    """LlamaIndex's integrations are packages of their own, called like the module they hold."""
+    integration = _INTEGRATION.match(module)
+    missing = isinstance(error, ModuleNotFoundError) and module.startswith(error.name or ":")
+    if integration and missing:
+        kind, name = (part.replace("_", "-") for part in integration.groups())
+        raise MissingPackageError(f"llama-index-{kind}-{name}") from error
 
 
 def _literals(path: str, given: str) -> dict[str, Any]:

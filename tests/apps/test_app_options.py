@@ -14,7 +14,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.settings import Settings
-from rag_nodes.settings.answer_presets import ANSWER_PRESETS
+from rag_nodes.settings.answers import ANSWER_PRESETS
 from rag_nodes.workspace.options import (
     SECOND,
     Choice,

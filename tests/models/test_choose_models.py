@@ -164,7 +164,9 @@ def test_an_embedding_model_is_found_by_name(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("name", ["", "lexicon", "openai", "openai:", "azure:x"])
 def test_an_unknown_embedding_model_is_refused_with_the_ones_there_are(name: str) -> None:
-    with pytest.raises(ConfigurationError, match="use lexical or openai:<model>"):
+    with pytest.raises(
+        ConfigurationError, match="use lexical, openai:<model> or fastembed:<model>"
+    ):
         get_embedding(name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from pathlib import Path
@@ -114,6 +115,17 @@ def test_a_request_answers_as_a_source_document_says_or_as_it_names_itself(
     client.post("/ask", json={**like, "models": own}, headers=session)
     body = openai_server.asked("chat/completions")[-1]
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("mine", 0.1, 5000)
+
+
+@pytest.mark.parametrize("field", ["embedding", "embedding_options", "llm", "llm_options"])
+def test_a_class_can_not_be_named_over_rest(client: httpx.Client, field: str) -> None:
+    value = {"a": 1} if field.endswith("options") else "this:Model"
+    for body in ({**QUESTION, "models": {field: value}}, {**QUESTION, field: value}):
+        reply = client.post("/ask", json=body, headers=_uploaded(client))
+        assert reply.status_code == 422
+        assert field in reply.json()["error"]
+        assert reply.json()["remedy"]
+    assert "this" not in sys.modules
 
 
 def test_an_answer_the_server_pays_for_is_no_longer_than_it_allows(client: httpx.Client) -> None:

@@ -11,7 +11,7 @@ from rich.text import Text
 from rag_nodes.cli.render.text import clean, one_line
 from rag_nodes.errors import (
     ConfigurationError,
-    MissingExtraError,
+    MissingPackageError,
     ModelConnectionError,
     RagNodesError,
     StoreLockedError,
@@ -40,7 +40,7 @@ class ExitCode(IntEnum):
 _CODES: tuple[tuple[type[RagNodesError], ExitCode], ...] = (
     # A missing or refused key is a CredentialsError, thus a matter of configuration: code 2.
     (ConfigurationError, ExitCode.USAGE),
-    (MissingExtraError, ExitCode.UNAVAILABLE),
+    (MissingPackageError, ExitCode.UNAVAILABLE),
     (ModelConnectionError, ExitCode.UNAVAILABLE),
     (StoreLockedError, ExitCode.UNAVAILABLE),
     (StoreUnreachableError, ExitCode.UNAVAILABLE),

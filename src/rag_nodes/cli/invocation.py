@@ -35,8 +35,8 @@ _TRAILING_BLANKS = re.compile(" +$", re.MULTILINE)
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """JSON allows these, terminals act on some and UTF-8 refuses others."""
 
-_KEYS = ("api_key", "store_api_key", "api_token", "app_password")
-"""Never accepted in the file, so shown as comments."""
+_MASKED = "****"
+"""What a key is shown as; keys are never accepted in the file, so they are comments."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -76,9 +76,11 @@ class Invocation:
         Raises:
             ConfigurationError: a value is out of range or a file cannot be read.
         """
-        from rag_nodes.settings import Settings
+        from rag_nodes.settings import MODEL_OPTIONS, Settings
 
         given = {name: value for name, value in self.flags.items() if value is not None}
+        for name in given.keys() & set(MODEL_OPTIONS):
+            given[name] = _model_options(name, given[name])
         settings = Settings(**given)
         unset = {k: v for k, v in self.defaults.items() if k not in settings.model_fields_set}
         return Settings(**{**given, **unset}) if unset else settings
@@ -184,6 +186,21 @@ def takes(
     return decorate
 
 
+def _model_options(setting: str, texts: list[str]) -> dict[str, Any]:
+    """The options of a model's class, typed as OPTION=VALUE.
+
+    Raises:
+        ConfigurationError: one is written otherwise, or may be a key.
+    """
+    from rag_nodes.cli.selection import assignments
+    from rag_nodes.settings import refuse_secrets, typed_option
+
+    flag = f"--{setting.removesuffix('s').replace('_', '-')}"
+    options = {name: typed_option(value) for name, value in assignments(texts, flag).items()}
+    refuse_secrets(options, flag, setting)
+    return options
+
+
 def show_settings(cli: Invocation) -> None:
     """Print the settings in effect, keys masked: as TOML, or as JSON under `--json`."""
     settings = cli.settings()
@@ -235,7 +252,7 @@ def _toml_line(name: str, value: object) -> str:
     # TOML's basic strings, numbers and booleans are written as in JSON.
     key = name if _BARE.fullmatch(name) else json.dumps(name)
     line = f"{key} = {json.dumps(value)}"
-    return f"# {line} (set; keys stay in the environment or .env)" if name in _KEYS else line
+    return f"# {line} (set; keys stay in the environment or .env)" if value == _MASKED else line
 
 
 def _console(stream: Any, *, stderr: bool = False) -> Console:

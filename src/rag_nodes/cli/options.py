@@ -13,8 +13,10 @@ DEFAULT_PARSER = "auto"
 MODEL_SETTINGS = (
     "embedding",
     "embedding_model",
+    "embedding_options",
     "llm",
     "llm_model",
+    "llm_options",
     "api_base",
     "retry_seconds",
 )
@@ -30,6 +32,7 @@ ANSWER_SETTINGS = (
 """Settings of commands that answer questions."""
 
 _MODELS = "Models"
+_ASSIGNMENT = "OPTION=VALUE"
 _OUTPUT = "Output"
 _SEARCH = "Search"
 
@@ -74,7 +77,20 @@ SETTINGS: dict[str, Any] = {
     "embedding": Annotated[
         str | None,
         typer.Option(
-            help="auto (the default), lexical (offline) or openai.", rich_help_panel=_MODELS
+            help="auto (the default), lexical (offline), openai, fastembed:<model> (offline), or "
+            "the import path of an embedding of LlamaIndex, as "
+            "llama_index.embeddings.ollama:OllamaEmbedding.",
+            rich_help_panel=_MODELS,
+        ),
+    ],
+    "embedding_options": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--embedding-option",
+            metavar=_ASSIGNMENT,
+            help="Option of that embedding's class, repeatable: model_name=nomic-embed-text. Keys "
+            "are taken from the environment.",
+            rich_help_panel=_MODELS,
         ),
     ],
     "embedding_model": Annotated[
@@ -84,7 +100,17 @@ SETTINGS: dict[str, Any] = {
     "llm": Annotated[
         str | None,
         typer.Option(
-            help="auto (the default), extractive (offline) or openai.",
+            help="auto (the default), extractive (offline), openai, or the import path of an LLM "
+            "of LlamaIndex, as llama_index.llms.ollama:Ollama.",
+            rich_help_panel=_MODELS,
+        ),
+    ],
+    "llm_options": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--llm-option",
+            metavar=_ASSIGNMENT,
+            help="Option of that LLM's class, repeatable: model=llama3.2.",
             rich_help_panel=_MODELS,
         ),
     ],

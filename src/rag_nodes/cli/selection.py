@@ -133,7 +133,7 @@ def select(choices: Sequence[str], changes: Sequence[str] = ()) -> Selection:
     """
     return Selection(
         choices=tuple(_choice(text) for text in choices),
-        changes=_assignments(changes, "--set"),
+        changes=assignments(changes, "--set"),
     )
 
 
@@ -212,11 +212,20 @@ def _choice(text: str) -> ParserChoice:
     where = f"--parser {text}"
     if not preset.strip() or (colon and not rest.strip()):
         raise ConfigurationError(f"{where}: write NAME or NAME:OPTION=VALUE,OPTION=VALUE")
-    options = _assignments(rest.split(","), where) if rest else {}
+    options = assignments(rest.split(","), where) if rest else {}
     return ParserChoice(preset.strip(), options)
 
 
-def _assignments(texts: Iterable[str], where: str) -> dict[str, str]:
+def assignments(texts: Iterable[str], where: str) -> dict[str, str]:
+    """Options as typed, by name.
+
+    Args:
+        texts: each OPTION=VALUE.
+        where: names the place, for messages.
+
+    Raises:
+        ConfigurationError: one is written otherwise, or given twice.
+    """
     assigned: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -243,10 +252,8 @@ def _embedding(preset: str, own: dict[str, Any], models: Models | None) -> dict[
     """Parsers that embed use the model the user chose, unless told otherwise (S0-21)."""
     if models is None or not preset_named(preset).embeds or "embedding" in own:
         return {}
-    if getattr(models.embedding, "place", "") == "offline":
-        # The parser's own default is the same model, under the name its fingerprint knows.
-        return {}
-    return {"embed_model": models.embedding}
+    model = models.sentence_model
+    return {} if model is None else {"embed_model": model}
 
 
 def _pages(value: str) -> tuple[int, int]:

@@ -1,15 +1,15 @@
-"""Settings in, embedding model and LLM out: OpenAI and compatible servers, or offline.
+"""Settings in, embedding model and LLM out: OpenAI and compatible servers, offline, or any other.
 
-`Models.of` takes any of LlamaIndex's instead.
+`Models.of` takes any of LlamaIndex's as an object; settings name one by its import path.
 
 Importing this loads neither LlamaIndex nor a client; choosing a model does.
 """
 
 from __future__ import annotations
 
-from rag_nodes.models.choose import Models, check_models, choose_models, get_embedding
+from rag_nodes.models.choose import Models, check_models, choose_models, settled
 from rag_nodes.models.faults import map_model_error
-from rag_nodes.models.given import settled
+from rag_nodes.models.named import get_embedding
 
 __all__ = [
     "Models",

@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ConfigurationError, CredentialsError, RagNodesError
+from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models.faults import map_model_error
-from rag_nodes.models.names import EXTRACTIVE, embedding_name, place_of
+from rag_nodes.models.named import (
+    configured_embedding,
+    configured_llm,
+    given_embedding,
+    given_llm,
+)
+from rag_nodes.models.names import answer_name, embedding_name, place_of
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, Settings
 
 if TYPE_CHECKING:
@@ -15,9 +21,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
-
-LEXICAL = "lexical"
-OPENAI = "openai"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Models:
         where not. LlamaIndex is never made to choose one itself, which would be one of OpenAI.
 
         Args:
-            embed_model: embeds; or "lexical", or "openai:<model>".
+            embed_model: embeds; or "lexical", "openai:<model>" or "fastembed:<model>".
             llm: writes the answers; or "extractive" for sentences of the documents.
             offline: whether no text leaves this process, which spares a local model the care
                 that servers need; None to take it for granted of our own offline models only.
@@ -64,16 +67,33 @@ class Models:
         Raises:
             ConfigurationError: one of them is neither a model nor a name of one.
             CredentialsError: "openai:<model>" and the key is missing or cannot be one.
-            MissingExtraError: "openai:<model>" and the OpenAI client is not installed.
+            MissingExtraError: a package for a named model is not installed.
         """
-        from rag_nodes.models.given import models_of
-
-        return models_of(embed_model, llm, offline=offline)
+        embedding, writer = given_embedding(embed_model), given_llm(llm)
+        if offline is None:
+            offline = place_of(embedding) == place_of(writer) == "offline"
+        return cls(
+            embedding=embedding,
+            llm=writer,
+            embedding_name=embedding_name(embedding),
+            answer_name=answer_name(writer),
+            offline=offline,
+        )
 
     @property
     def embeds_offline(self) -> bool:
         """True where no text leaves this process to be embedded."""
         return place_of(self.embedding) == "offline"
+
+    @property
+    def sentence_model(self) -> BaseEmbedding | None:
+        """What parsers that compare sentences are given; None for their own default.
+
+        That is the lexical one, under a name that the fingerprints of parsers know.
+        """
+        from rag_nodes.models.lexical import LexicalEmbedding
+
+        return None if type(self.embedding) is LexicalEmbedding else self.embedding
 
     def describe(self) -> str:
         """One line for reports and the app: each model and where it runs."""
@@ -95,24 +115,17 @@ def choose_models(settings: Settings, *, public_only: bool = False) -> Models:
 
     Raises:
         CredentialsError: OpenAI is asked for and the key is missing or cannot be one (S0-42).
-        MissingExtraError: the OpenAI client is not installed.
+        ConfigurationError: a class cannot be imported, is none of a model, or refuses an option.
+        MissingPackageError: a package for a model is not installed.
     """
-    automatic = OPENAI if settings.api_key else None
-    embeds = (automatic or LEXICAL) if settings.embedding == "auto" else settings.embedding
-    answers = (automatic or EXTRACTIVE) if settings.llm == "auto" else settings.llm
-    if OPENAI in (embeds, answers):
-        _require_credentials(settings)
-    embedding = (
-        _openai_embedding(settings, public_only=public_only)
-        if embeds == OPENAI
-        else _lexical_embedding()
-    )
+    embedding = configured_embedding(settings, public_only=public_only)
+    llm = configured_llm(settings, public_only=public_only)
     return Models(
         embedding=embedding,
-        llm=_openai_llm(settings, public_only=public_only) if answers == OPENAI else None,
+        llm=llm,
         embedding_name=embedding_name(embedding),
-        answer_name=settings.llm_model if answers == OPENAI else EXTRACTIVE,
-        offline=OPENAI not in (embeds, answers),
+        answer_name=answer_name(llm),
+        offline=place_of(embedding) == place_of(llm) == "offline",
         prompt=settings.prompt,
         system_prompt=settings.system_prompt,
     )
@@ -140,83 +153,23 @@ def check_models(models: Models, *, answers: bool = True) -> None:
         _try(lambda: llm.complete("Reply with the single word: ready"), llm, models.answer_name)
 
 
-def get_embedding(name: str) -> BaseEmbedding:
-    """The embedding model of that name, configured by the environment.
-
-    Args:
-        name: "lexical", or "openai:" and the model's name.
+def settled(
+    models: Models | None,
+    embed_model: BaseEmbedding | str | None = None,
+    llm: LLM | str | None = None,
+) -> Models:
+    """`models` as given, or else what `Models.of` makes of the other arguments.
 
     Raises:
-        ConfigurationError: the name is neither.
-        CredentialsError: the key is missing or cannot be one.
-        MissingExtraError: the OpenAI client is not installed.
+        ConfigurationError: both ways are used at once, or as `Models.of`.
     """
-    kind, _, model = name.partition(":")
-    if name == LEXICAL:
-        return _lexical_embedding()
-    if kind != OPENAI or not model:
+    if models is None:
+        return Models.of(embed_model=embed_model, llm=llm)
+    if embed_model is not None or llm is not None:
         raise ConfigurationError(
-            f"embedding model {name!r} is unknown; use lexical or openai:<model>, for example "
-            "openai:text-embedding-3-small"
+            "models names both models already; give either models, or embed_model and llm"
         )
-    settings = Settings(embedding="openai", embedding_model=model)
-    _require_credentials(settings)
-    return _openai_embedding(settings)
-
-
-def _require_credentials(settings: Settings) -> None:
-    """Find a key that cannot work before any request; compatible servers choose their own (C21)."""
-    key = settings.api_key.get_secret_value() if settings.api_key else ""
-    if not settings.uses_openai_itself and not key:
-        return
-    if not key:
-        raise CredentialsError(
-            "OpenAI models are asked for and no key is set; set OPENAI_API_KEY or "
-            "RAG_NODES_API_KEY, or use the offline models: embedding=lexical, llm=extractive"
-        )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise CredentialsError(
-            "the key holds a blank or a character no key has; copy it again, without quotes"
-        )
-    if settings.uses_openai_itself and not key.startswith("sk-"):
-        raise CredentialsError(
-            "the key does not start with sk-, so it is none of OpenAI's; set api_base if it "
-            "belongs to a compatible server"
-        )
-
-
-def _lexical_embedding() -> BaseEmbedding:
-    from rag_nodes.models.lexical import LexicalEmbedding
-
-    return LexicalEmbedding()
-
-
-def _openai_embedding(settings: Settings, *, public_only: bool = False) -> BaseEmbedding:
-    from rag_nodes.models.openai import OpenAIServerEmbedding
-
-    return OpenAIServerEmbedding(
-        model_name=settings.embedding_model,
-        api_key=settings.api_key,
-        api_base=settings.api_base,
-        timeout=settings.request_timeout,
-        retry_seconds=settings.retry_seconds,
-        public_only=public_only,
-    )
-
-
-def _openai_llm(settings: Settings, *, public_only: bool = False) -> LLM:
-    from rag_nodes.models.openai import OpenAIServerLLM
-
-    return OpenAIServerLLM(
-        model=settings.llm_model,
-        api_key=settings.api_key,
-        api_base=settings.api_base,
-        temperature=settings.temperature,
-        max_tokens=settings.max_output_tokens,
-        timeout=settings.request_timeout,
-        retry_seconds=settings.retry_seconds,
-        public_only=public_only,
-    )
+    return models
 
 
 def _try(request: Callable[[], object], model: BaseEmbedding | LLM, name: str) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.settings import OPENAI_API_BASE
+from rag_nodes.settings import OPENAI_API_BASE, is_secret
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -31,7 +30,6 @@ _COSMETIC = frozenset(
     }
 )
 """Options of embedding models, by LlamaIndex's names for them, that do not change a vector."""
-_SECRET = re.compile(r"key|token$|secret|password|header|credential")
 
 
 def place_of(model: BaseEmbedding | LLM | None) -> str:
@@ -78,7 +76,7 @@ def _named_by_class(model: BaseEmbedding) -> str:
     changed = {
         name: value
         for name, field in type(model).model_fields.items()
-        if not (field.exclude or name in _COSMETIC or _SECRET.search(name))
+        if not (field.exclude or name in _COSMETIC or is_secret(name))
         and (value := getattr(model, name)) != field.default
         and (value or field.default_factory is None)
     }

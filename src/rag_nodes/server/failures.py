@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from rag_nodes.errors import (
     BusyError,
     ConfigurationError,
-    MissingExtraError,
+    MissingPackageError,
     ModelError,
     ParseError,
     RagNodesError,
@@ -31,7 +31,7 @@ _STATUS: tuple[tuple[type[RagNodesError], int], ...] = (
     (ConfigurationError, 422),
     (ReadError, 422),
     (ParseError, 422),
-    (MissingExtraError, 503),
+    (MissingPackageError, 503),
     (ModelError, 503),
     (StoreError, 503),
 )

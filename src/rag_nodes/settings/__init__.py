@@ -6,20 +6,17 @@ Keys come from the environment or `.env`, never from `rag_nodes.toml`: that file
 
 from __future__ import annotations
 
-import os
-import tomllib
-from difflib import get_close_matches
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
 from pydantic import (
     BeforeValidator,
     Field,
     PrivateAttr,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -27,39 +24,60 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    TomlConfigSettingsSource,
+    SettingsError,
 )
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.settings.answer_presets import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
-from rag_nodes.settings.answers import TABLE, AnswerSettings, read_answers
-from rag_nodes.settings.prompts import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
+from rag_nodes.settings.answers import (
+    DEFAULT_PROMPT,
+    DEFAULT_SYSTEM_PROMPT,
+    STEP_FACTORS,
+    AnswerPreset,
+    AnswerSettings,
+    read_answers,
+)
+from rag_nodes.settings.model_options import (
+    FASTEMBED,
+    MASK,
+    MODEL_OPTIONS,
+    check_choice,
+    is_secret,
+    masked_options,
+    refuse_secrets,
+    typed_option,
+    without_secrets,
+)
+from rag_nodes.settings.sources import (
+    DOTENV_FILE,
+    ENVIRONMENT_PREFIX,
+    SECRETS,
+    SETTINGS_FILE,
+    OpenAIVariables,
+    PresetValues,
+    SettingsFile,
+    readable,
+    refuse_unknown_variables,
+)
 
 __all__ = [
     "DEFAULT_PROMPT",
     "DEFAULT_SYSTEM_PROMPT",
     "DOTENV_FILE",
     "ENVIRONMENT_PREFIX",
+    "FASTEMBED",
+    "MODEL_OPTIONS",
     "OPENAI_API_BASE",
     "SETTINGS_FILE",
     "Settings",
+    "is_secret",
+    "refuse_secrets",
+    "typed_option",
+    "without_secrets",
 ]
 
-ENVIRONMENT_PREFIX = "RAG_NODES_"
-"""`RAG_NODES_TOP_K=8` sets `top_k`."""
-DOTENV_FILE = ".env"
-SETTINGS_FILE = "rag_nodes.toml"
-"""Both are looked for in the working directory only."""
 OPENAI_API_BASE = "https://api.openai.com/v1"
 """Where requests go when no other base address is set."""
 
-_FALLBACKS = {"api_key": ("OPENAI_API_KEY",), "api_base": ("OPENAI_BASE_URL", "OPENAI_API_BASE")}
-"""Variables that other OpenAI tools read; ours win over them."""
-_SECRETS = ("api_key", "store_api_key", "api_token", "app_password")
-_MASK = "****"
 _MEGABYTE = 1024 * 1024
 
 
@@ -101,12 +119,18 @@ class Settings(BaseSettings):
         use_attribute_docstrings=True,
     )
 
-    embedding: Literal["auto", "lexical", "openai"] = "auto"
-    """What turns text into vectors; auto: openai when a key is configured, else lexical."""
+    embedding: str = "auto"
+    """What turns text into vectors: lexical, openai, fastembed:<model>, or the import path of an
+    embedding of LlamaIndex; auto: openai when a key is configured, else lexical."""
+    embedding_options: dict[str, Any] = Field(default_factory=dict, repr=False)
+    """Options of that embedding's class; in the environment a JSON object."""
     embedding_model: str = Field("text-embedding-3-small", min_length=1)
     """Name of the OpenAI embedding model (C5); any name the server knows."""
-    llm: Literal["auto", "extractive", "openai"] = "auto"
-    """What writes answers; auto: openai when a key is configured, else extractive."""
+    llm: str = "auto"
+    """What writes answers: extractive, openai, or the import path of an LLM of LlamaIndex; auto:
+    openai when a key is configured, else extractive."""
+    llm_options: dict[str, Any] = Field(default_factory=dict, repr=False)
+    """Options of that LLM's class; in the environment a JSON object."""
     llm_model: str = Field("gpt-4o-mini", min_length=1)
     """Name of the chat model (C4); any name the server knows."""
     api_key: _Key = None
@@ -163,12 +187,17 @@ class Settings(BaseSettings):
     _answers: AnswerSettings = PrivateAttr()
 
     def __init__(self, **values: Any) -> None:
-        _refuse_unknown_variables(type(self))
+        refuse_unknown_variables(type(self))
         try:
             super().__init__(**values)
         except ValidationError as error:
             # The cause is dropped on purpose: its chain may show what was typed into a key.
-            raise ConfigurationError(_readable(error, type(self))) from None
+            raise ConfigurationError(readable(error, type(self))) from None
+        except SettingsError:
+            raise ConfigurationError(
+                f"{' or '.join(MODEL_OPTIONS)}: the environment holds no JSON object, which is "
+                'written {"model_name": "a-model"}'
+            ) from None
         self._answers = read_answers(SETTINGS_FILE)
 
     @classmethod
@@ -185,9 +214,9 @@ class Settings(BaseSettings):
             init_settings,
             env_settings,
             dotenv_settings,
-            _OpenAIVariables(settings_cls),
-            _SettingsFile(settings_cls),
-            _Preset(settings_cls),
+            OpenAIVariables(settings_cls),
+            SettingsFile(settings_cls),
+            PresetValues(settings_cls),
         )
 
     @field_validator("api_base", "store")
@@ -206,6 +235,11 @@ class Settings(BaseSettings):
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("must start with http:// or https://")
         return value
+
+    @field_validator("embedding", "llm")
+    @classmethod
+    def _is_a_choice(cls, value: str, info: ValidationInfo) -> str:
+        return check_choice(value, str(info.field_name))
 
     @field_validator("prompt")
     @classmethod
@@ -244,97 +278,10 @@ class Settings(BaseSettings):
     def masked(self) -> dict[str, Any]:
         """Plain data for `--print-config`: keys read `****` where set, None where not."""
         values = self.model_dump()
-        return values | {name: _MASK if values[name] else None for name in _SECRETS}
+        options = {name: masked_options(values[name]) for name in MODEL_OPTIONS}
+        return values | options | {name: MASK if values[name] else None for name in SECRETS}
 
     @property
     def uses_openai_itself(self) -> bool:
         """True where requests go to OpenAI and not to a compatible server (C21)."""
         return self.api_base in (None, OPENAI_API_BASE)
-
-
-class _OpenAIVariables(PydanticBaseSettingsSource):
-    """The variables of other OpenAI tools, from the environment, then from `.env`."""
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """The value under one of its foreign names, if any."""
-        del field
-        for variables in (os.environ, _dotenv()):
-            for name in _FALLBACKS.get(field_name, ()):
-                if variables.get(name):
-                    return variables[name], field_name, False
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        values = {name: self.get_field_value(None, name)[0] for name in _FALLBACKS}  # type: ignore[arg-type]
-        return {name: value for name, value in values.items() if value}
-
-
-class _SettingsFile(TomlConfigSettingsSource):
-    """`rag_nodes.toml` with errors that name it."""
-
-    def __init__(self, settings_cls: type[BaseSettings]) -> None:
-        try:
-            super().__init__(settings_cls)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            raise ConfigurationError(f"{SETTINGS_FILE}: cannot be read: {error}") from error
-        self.init_kwargs.pop(TABLE, None)  # read by `read_answers`
-        for name in _SECRETS:
-            if name in self.toml_data:
-                raise ConfigurationError(
-                    f"{SETTINGS_FILE}: {name} does not belong in a file that is shared; "
-                    f"set {ENVIRONMENT_PREFIX}{name.upper()} in the environment or in .env"
-                )
-
-
-class _Preset(PydanticBaseSettingsSource):
-    """What `answer_preset` says, below everything that was set by itself."""
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """The value of the preset, if there is one."""
-        del field
-        name = self.current_state.get("answer_preset")
-        return ANSWER_PRESETS.get(str(name), {}).get(field_name), field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        return dict(ANSWER_PRESETS.get(str(self.current_state.get("answer_preset")), {}))
-
-
-def _dotenv() -> dict[str, str | None]:
-    """The variables of `.env`; none where there is no such file."""
-    try:
-        return dotenv_values(DOTENV_FILE)
-    except (UnicodeDecodeError, OSError) as error:
-        raise ConfigurationError(f"{DOTENV_FILE}: cannot be read: {error}") from error
-
-
-def _refuse_unknown_variables(settings_cls: type[BaseSettings]) -> None:
-    """A mistyped variable would otherwise be ignored in silence.
-
-    Raises:
-        ConfigurationError: a variable carries our prefix and names no setting.
-    """
-    known = [ENVIRONMENT_PREFIX + name.upper() for name in settings_cls.model_fields]
-    for place, names in (("environment", os.environ), (DOTENV_FILE, _dotenv())):
-        for name in names:
-            if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known:
-                raise ConfigurationError(
-                    f"{place}: {name} is no setting{_suggestion(name.upper(), known)}"
-                )
-
-
-def _readable(error: ValidationError, settings_cls: type[BaseSettings]) -> str:
-    """One line per problem, without the values: one of them may be a key."""
-    known = list(settings_cls.model_fields)
-    lines = []
-    for problem in error.errors(include_input=False, include_url=False, include_context=False):
-        name = ".".join(map(str, problem["loc"])) or "settings"
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"{name} is no setting{_suggestion(name, known)}")
-        else:
-            lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')}")
-    return "; ".join(lines)
-
-
-def _suggestion(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else f". Settings are: {', '.join(known)}"

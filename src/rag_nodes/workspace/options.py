@@ -10,7 +10,7 @@ from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.offer import LEAST_CHUNK, in_few_words, ranges_of
 from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_named
 from rag_nodes.query import QueryOptions
-from rag_nodes.settings import Settings
+from rag_nodes.settings import MODEL_OPTIONS, Settings
 from rag_nodes.workspace.addresses import check_address
 
 if TYPE_CHECKING:
@@ -209,6 +209,20 @@ def effective_settings(
     Raises:
         ConfigurationError: the address or a name cannot be one, or the address is not public.
     """
+    typed = _typed(choice)
+    typed |= _writing(settings, choice, own="api_key" in typed)
+    if not typed:
+        return settings
+    effective = Settings(**{**settings.model_dump(exclude_unset=True), **typed})
+    if effective.api_base and "api_base" in typed:
+        check_address(effective.api_base, configured=settings.api_base, local=local_models)
+    if "api_key" in typed:  # the options are those of the server's own models, keys included
+        return effective.model_copy(update={name: {} for name in MODEL_OPTIONS})
+    return effective
+
+
+def _typed(choice: Choice) -> dict[str, Any]:
+    """The models that the user typed in, as settings; none of them can name a class."""
     typed: dict[str, Any] = {}
     if choice.embedding_model.strip():
         typed["embedding_model"] = choice.embedding_model.strip()
@@ -220,13 +234,7 @@ def effective_settings(
         typed |= {"api_base": choice.api_base.strip(), "api_key": choice.api_key}
     if "api_key" in typed:
         typed |= {"embedding": "openai", "llm": "openai"}
-    typed |= _writing(settings, choice, own="api_key" in typed)
-    if not typed:
-        return settings
-    effective = Settings(**{**settings.model_dump(exclude_unset=True), **typed})
-    if effective.api_base and "api_base" in typed:
-        check_address(effective.api_base, configured=settings.api_base, local=local_models)
-    return effective
+    return typed
 
 
 def _writing(settings: Settings, choice: Choice, *, own: bool) -> dict[str, Any]:

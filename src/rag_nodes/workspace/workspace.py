@@ -235,7 +235,7 @@ def parsers_of(
     Raises:
         ConfigurationError: see `make_parsers`.
     """
-    return make_parsers(choice, None if models.offline else models.embedding, offer)
+    return make_parsers(choice, models.sentence_model, offer)
 
 
 def is_stored(location: str) -> bool:

@@ -13,7 +13,7 @@ from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, notice, title_of
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import offered, ranges_of
-from rag_nodes.settings.answer_presets import ANSWER_PRESETS
+from rag_nodes.settings.answers import ANSWER_PRESETS
 from rag_nodes.workspace.options import (
     MOST_COLUMNS,
     SECOND,

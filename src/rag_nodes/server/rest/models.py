@@ -10,7 +10,7 @@ from rag_nodes.parsers import COMPARED
 from rag_nodes.query import Filter, QueryOptions
 from rag_nodes.query.options import STEP_FACTOR
 from rag_nodes.server.rest.parser_options import LARGEST, Body, ParserName, ParserOptions
-from rag_nodes.settings.answer_presets import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
+from rag_nodes.settings.answers import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
 from rag_nodes.workspace.options import MOST_COLUMNS, MOST_QUESTION, Choice
 
 MOST_TEXT = 500_000

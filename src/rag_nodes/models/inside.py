@@ -1,0 +1,32 @@
+"""What this room assumes about the insides of other packages; a new version may change any of it.
+
+Each has a test in `tests/models/test_inside.py`, which says what to look at when it fails.
+
+- llama-index-core: a model of `Settings` that nobody set is None in a private attribute (here).
+- llama-index-core: out of a pickle a model is made anew of its fields, or has its state put back
+  (`openai`, `local`).
+- llama-index-embeddings-openai: the client comes from `_get_client` (`openai.embedding`).
+- llama-index-llms-openai: clients come from `_get_client`, bodies from `_get_model_kwargs`, all
+  chats pass `_chat`, `_stream_chat` and their async twins (`openai.llm`).
+- llama-index-llms-openai: nothing is repeated where `max_retries` is 0 (`openai`).
+- llama-index-embeddings-fastembed: options it does not know go to `TextEmbedding` (`local`).
+- openai: every method comes down to `request(cast_to, options, stream=...)`, and the body is
+  `options.json_data` (`openai.client`).
+- openai: its transport is httpx, whose failures are the causes of its own (`openai.connection`,
+  `faults`).
+- openai: of an error status, `code`, `param` and `body` hold what the server said (`faults`).
+- httpx: whatever has `handle_request` and `close` is a transport (`public_servers`).
+"""
+
+from __future__ import annotations
+
+
+def set_in_llama_index(name: str) -> object | None:
+    """The `llm` or `embed_model` of LlamaIndex's `Settings`; None where nobody has set one.
+
+    Reading a model that was never set makes LlamaIndex choose one, of OpenAI, so whether it was
+    set is asked first. Nothing but the private attribute tells.
+    """
+    from llama_index.core import Settings
+
+    return None if getattr(Settings, f"_{name}", None) is None else getattr(Settings, name)

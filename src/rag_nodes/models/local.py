@@ -1,0 +1,78 @@
+"""Texts in, vectors of a neural model that fastembed runs in this process out; nothing leaves it.
+
+Importing this raises `ModuleNotFoundError` where fastembed or LlamaIndex's integration of it is
+not installed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Self
+
+from fastembed import TextEmbedding
+from llama_index.embeddings.fastembed import FastEmbedEmbedding
+from pydantic import PrivateAttr
+
+from rag_nodes.errors import ConfigurationError, ModelConnectionError
+from rag_nodes.text.tokens import encodable
+
+
+class LocalEmbedding(FastEmbedEmbedding):
+    """LlamaIndex's fastembed embedding, whose texts stay in this process.
+
+    The model is downloaded where it is first used, unless it is found in `cache_dir` or given as
+    a folder with `specific_model_path`.
+
+    Args:
+        model_name: one that fastembed knows.
+        values: other options of LlamaIndex's class and of fastembed's `TextEmbedding`.
+
+    Raises:
+        ConfigurationError: fastembed knows no such model.
+        ModelConnectionError: the model could neither be found nor downloaded.
+    """
+
+    _given: dict[str, Any] = PrivateAttr()
+
+    def __init__(self, model_name: str = "BAAI/bge-small-en-v1.5", **values: Any) -> None:
+        known = [str(model["model"]) for model in TextEmbedding.list_supported_models()]
+        if model_name.lower() not in map(str.lower, known):
+            raise ConfigurationError(
+                f"fastembed knows no model {model_name!r}; it knows {', '.join(sorted(known))}"
+            )
+        try:
+            super().__init__(model_name=model_name, **values)
+        except Exception as error:
+            raise ModelConnectionError(
+                f"fastembed:{model_name} cannot be loaded ({type(error).__name__}: {error}); it is "
+                "downloaded where it is first used: check the network, or name a folder that holds "
+                "it with the option specific_model_path"
+            ) from error
+
+        self._given = {"model_name": model_name, **values}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Loaded anew where it arrives: the model itself does not travel."""
+        return partial(type(self), **self._given), ()
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Copies share the loaded model."""
+        del memo
+        return self
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name LlamaIndex files this under; its own class is `FastEmbedEmbedding`."""
+        return "RagNodesFastEmbedEmbedding"
+
+    @property
+    def place(self) -> str:
+        """Where texts are sent, for display."""
+        return "offline"
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        # Its tokenizer takes no lone surrogates.
+        return super()._get_text_embeddings([encodable(text) for text in texts])
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return super()._get_query_embedding(encodable(query))

@@ -1,0 +1,240 @@
+"""What was given for a model in, the model out: an object, a name, or an import path and options.
+
+Names may come with data, such as the options of a stored parser, so none of them imports anything
+that is not ours. Import paths are taken from the settings alone, which only the user of this
+machine writes: flags, the environment and `rag_nodes.toml`.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from rag_nodes.errors import ConfigurationError, CredentialsError, MissingExtraError
+from rag_nodes.import_paths import load
+from rag_nodes.models.inside import set_in_llama_index
+from rag_nodes.models.names import EXTRACTIVE
+from rag_nodes.settings import FASTEMBED, Settings, without_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
+
+LEXICAL = "lexical"
+OPENAI = "openai"
+_NO_FASTEMBED = (3, 13)
+"""The first Python that LlamaIndex's integration of fastembed says it does not take."""
+
+
+def get_embedding(name: str) -> BaseEmbedding:
+    """The embedding model of that name, configured by the environment.
+
+    Args:
+        name: "lexical", or "openai:" or "fastembed:" and the model's name.
+
+    Raises:
+        ConfigurationError: the name is none of these.
+        CredentialsError: the key is missing or cannot be one.
+        MissingExtraError: a package for it is not installed.
+    """
+    kind, _, model = name.partition(":")
+    if name == LEXICAL:
+        return _lexical()
+    if f"{kind}:" == FASTEMBED and model:
+        return _local(model, {})
+    if kind == OPENAI and model:
+        return configured_embedding(Settings(embedding=OPENAI, embedding_model=model))
+    raise ConfigurationError(
+        f"embedding model {name!r} is unknown; use lexical, openai:<model> or fastembed:<model>, "
+        "for example openai:text-embedding-3-small"
+    )
+
+
+def given_embedding(given: BaseEmbedding | str | None) -> BaseEmbedding:
+    """An embedding model as it was handed over in Python, or that of LlamaIndex's `Settings`."""
+    found = set_in_llama_index("embed_model") if given is None else given
+    if found is None or isinstance(found, str):
+        return get_embedding(found or LEXICAL)
+    return _checked_embedding(found, "embed_model")
+
+
+def given_llm(given: LLM | str | None) -> LLM | None:
+    """An LLM as it was handed over in Python, or that of LlamaIndex's `Settings`."""
+    found = set_in_llama_index("llm") if given is None else given
+    if found is None or found == EXTRACTIVE:
+        return None
+    return _checked_llm(found, "llm")
+
+
+def configured_embedding(settings: Settings, *, public_only: bool = False) -> BaseEmbedding:
+    """The embedding model that the settings name.
+
+    Raises:
+        ConfigurationError: the class cannot be had, is none of an embedding model, or refuses an
+            option.
+        CredentialsError: the key is missing or cannot be one.
+        MissingPackageError: a package for it is not installed.
+    """
+    name, options = settings.embedding, settings.embedding_options
+    if name == "auto":
+        name = OPENAI if settings.api_key else LEXICAL
+    if name == OPENAI:
+        return _openai_embedding(settings, public_only=public_only)
+    if name == LEXICAL:
+        _refuse_options(name, options)
+        return _lexical()
+    with _making(name, options):
+        if name.startswith(FASTEMBED):
+            return _local(name.removeprefix(FASTEMBED), options)
+        return _checked_embedding(load(name, **options), "embedding")
+
+
+def configured_llm(settings: Settings, *, public_only: bool = False) -> LLM | None:
+    """The LLM that the settings name; None for extracts.
+
+    Raises:
+        ConfigurationError, CredentialsError, MissingPackageError: as `configured_embedding`.
+    """
+    name, options = settings.llm, settings.llm_options
+    if name == "auto":
+        name = OPENAI if settings.api_key else EXTRACTIVE
+    if name == OPENAI:
+        return _openai_llm(settings, public_only=public_only)
+    if name == EXTRACTIVE:
+        _refuse_options(name, options)
+        return None
+    with _making(name, options):
+        return _checked_llm(load(name, **options), "llm")
+
+
+def _lexical() -> BaseEmbedding:
+    from rag_nodes.models.lexical import LexicalEmbedding
+
+    return LexicalEmbedding()
+
+
+def _local(model: str, options: Mapping[str, Any]) -> BaseEmbedding:
+    if sys.version_info >= _NO_FASTEMBED:
+        raise ConfigurationError(
+            f"fastembed:{model}: LlamaIndex's integration of fastembed takes no Python from "
+            f"{'.'.join(map(str, _NO_FASTEMBED))} on; use an earlier one, or name another "
+            "embedding by its import path"
+        )
+    try:
+        from rag_nodes.models.local import LocalEmbedding
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(error.name or "fastembed", "fastembed") from error
+    return LocalEmbedding(model, **options)
+
+
+def _openai_embedding(settings: Settings, *, public_only: bool) -> BaseEmbedding:
+    _require_credentials(settings)
+    from rag_nodes.models.openai import OpenAIServerEmbedding
+
+    values = {"model_name": settings.embedding_model, **_server(settings)}
+    options = settings.embedding_options
+    with _making(OPENAI, options):
+        return OpenAIServerEmbedding(**{**values, **options, "public_only": public_only})
+
+
+def _openai_llm(settings: Settings, *, public_only: bool) -> LLM:
+    _require_credentials(settings)
+    from rag_nodes.models.openai import OpenAIServerLLM
+
+    values = {
+        "model": settings.llm_model,
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_output_tokens,
+        **_server(settings),
+    }
+    options = settings.llm_options
+    with _making(OPENAI, options):
+        return OpenAIServerLLM(**{**values, **options, "public_only": public_only})
+
+
+def _server(settings: Settings) -> dict[str, Any]:
+    """Where and how OpenAI or a compatible server is asked."""
+    return {
+        "api_key": settings.api_key,
+        "api_base": settings.api_base,
+        "timeout": settings.request_timeout,
+        "retry_seconds": settings.retry_seconds,
+    }
+
+
+def _require_credentials(settings: Settings) -> None:
+    """Find a key that cannot work before any request; compatible servers choose their own (C21)."""
+    key = settings.api_key.get_secret_value() if settings.api_key else ""
+    if not settings.uses_openai_itself and not key:
+        return
+    if not key:
+        raise CredentialsError(
+            "OpenAI models are asked for and no key is set; set OPENAI_API_KEY or "
+            "RAG_NODES_API_KEY, or use the offline models: embedding=lexical, llm=extractive"
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise CredentialsError(
+            "the key holds a blank or a character no key has; copy it again, without quotes"
+        )
+    if settings.uses_openai_itself and not key.startswith("sk-"):
+        raise CredentialsError(
+            "the key does not start with sk-, so it is none of OpenAI's; set api_base if it "
+            "belongs to a compatible server"
+        )
+
+
+def _refuse_options(name: str, options: Mapping[str, Any]) -> None:
+    if options:
+        raise ConfigurationError(
+            f"{name} takes no options, and was given {', '.join(sorted(options))}; leave them out, "
+            "or name the model they are meant for"
+        )
+
+
+@contextmanager
+def _making(name: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Say what is wrong with an option without repeating a key that is among them."""
+    try:
+        yield
+    except ValidationError as error:
+        raise ConfigurationError(f"{name}: {_readable(error)}") from None
+    except ConfigurationError as error:
+        hidden = without_secrets(str(error), options)
+        if hidden == str(error):
+            raise
+        raise type(error)(hidden) from None
+
+
+def _readable(error: ValidationError) -> str:
+    """What pydantic refuses, without the values: one of them may be a key."""
+    problems = error.errors(include_input=False, include_url=False, include_context=False)
+    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in problems)
+
+
+def _checked_embedding(found: object, name: str) -> BaseEmbedding:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    if isinstance(found, BaseEmbedding):
+        return found
+    raise ConfigurationError(
+        f"{name} is a {type(found).__name__}; give an embedding model of LlamaIndex, 'lexical', "
+        "'openai:<model>' or 'fastembed:<model>'"
+    )
+
+
+def _checked_llm(found: object, name: str) -> LLM:
+    from llama_index.core.llms import LLM
+
+    if isinstance(found, LLM):
+        return found
+    raise ConfigurationError(
+        f"{name} is {found!r}; give an LLM of LlamaIndex, or 'extractive' for answers made of the "
+        "documents' own sentences"
+        if isinstance(found, str)
+        else f"{name} is a {type(found).__name__}; give an LLM of LlamaIndex or 'extractive'"
+    )

@@ -1,0 +1,111 @@
+"""Neural embeddings in this process: the loading code is real, the model is four words large."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+from tiny_onnx import write_model
+
+from rag_nodes.errors import ConfigurationError, MissingExtraError, ModelConnectionError
+from rag_nodes.models import Models, check_models, choose_models, get_embedding, named
+from rag_nodes.parsers import get_parser
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest_plugins = ["fixtures_openai"]
+pytestmark = pytest.mark.usefixtures("no_configuration")
+installed = pytest.mark.skipif(
+    find_spec("fastembed") is None or find_spec("llama_index.embeddings.fastembed") is None,
+    reason="the extra fastembed is not for this Python",
+)
+NAME = "tests/tiny"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    from fastembed import TextEmbedding
+    from fastembed.common.model_description import ModelSource, PoolingType
+
+    if NAME not in {model["model"] for model in TextEmbedding.list_supported_models()}:
+        TextEmbedding.add_custom_model(
+            model=NAME,
+            pooling=PoolingType.MEAN,
+            normalization=True,
+            sources=ModelSource(url="http://127.0.0.1:9/nowhere"),
+            dim=2,
+            model_file="model.onnx",
+        )
+    folder = str(write_model(tmp_path / "tiny"))
+    return Settings(
+        embedding=f"fastembed:{NAME}", embedding_options={"specific_model_path": folder}
+    )
+
+
+@installed
+def test_a_model_is_loaded_from_its_folder_and_runs_offline(settings: Settings) -> None:
+    models = choose_models(settings)
+    assert models.embedding.get_text_embedding("tank") == pytest.approx([0.6, 0.8])
+    assert models.embedding.get_query_embedding("pump") == pytest.approx([0.8, -0.6])
+    assert models.describe() == f"embedding: {NAME} (offline) · answers: extractive (offline)"
+    assert models.offline
+    check_models(models)
+
+
+@installed
+async def test_batches_async_calls_and_half_surrogates_are_embedded(settings: Settings) -> None:
+    model = choose_models(settings).embedding
+    one, two = model.get_text_embedding_batch(["tank", "pump \ud800"])
+    assert await model.aget_text_embedding("tank") == one
+    assert len(two) == 2
+
+
+@installed
+def test_a_copy_that_travels_loads_the_model_again(settings: Settings) -> None:
+    model = choose_models(settings).embedding
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert other.get_text_embedding("tank") == model.get_text_embedding("tank")
+
+
+@installed
+def test_parsers_that_compare_sentences_do_so_with_it(settings: Settings) -> None:
+    models = choose_models(settings)
+    assert models.sentence_model is models.embedding
+    assert Models.of().sentence_model is None
+    parser = get_parser("semantic", embed_model=models.sentence_model)
+    assert NAME in str(parser.to_dict())
+
+
+@installed
+def test_a_model_nobody_knows_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(ConfigurationError, match=r"knows no model 'a/b'; it knows .*BAAI"):
+        get_embedding("fastembed:a/b")
+
+
+@installed
+def test_a_model_that_cannot_be_loaded_says_where_it_may_come_from(
+    settings: Settings, tmp_path: Path
+) -> None:
+    empty = {"specific_model_path": str(tmp_path / "nothing")}
+    with pytest.raises(ModelConnectionError, match="check the network, or name a folder"):
+        choose_models(settings.model_copy(update={"embedding_options": empty}))
+
+
+def test_without_the_package_the_install_line_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(named, "_NO_FASTEMBED", (9, 9))
+    monkeypatch.delitem(sys.modules, "rag_nodes.models.local", raising=False)
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rag-nodes\[fastembed\]'"):
+        get_embedding("fastembed:BAAI/bge-small-en-v1.5")
+
+
+def test_a_python_the_integration_does_not_take_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(named, "_NO_FASTEMBED", (3, 1))
+    with pytest.raises(ConfigurationError, match=r"takes no Python from 3\.1 on"):
+        get_embedding("fastembed:BAAI/bge-small-en-v1.5")
