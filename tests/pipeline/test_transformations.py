@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from llama_index.core.embeddings import MockEmbedding
-from llama_index.core.extractors import BaseExtractor, TitleExtractor
+from llama_index.core.extractors import BaseExtractor, SummaryExtractor, TitleExtractor
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
+from llama_index.llms.openai import OpenAI
+from openai_server import Fault
 from pydantic import Field, PrivateAttr
 
 from rag_nodes import metadata as keys
@@ -22,10 +25,13 @@ from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.store import parser_collection
 from rag_nodes.transforms import identity_of
+from rag_nodes.transforms.user.steps import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from openai_server import OpenAIServer
 
     from rag_nodes.models import Models
     from rag_nodes.pipeline import IngestReport
@@ -357,6 +363,50 @@ def test_what_is_no_list_of_transformations_is_refused_before_anything_is_read(
         ingest_documents(
             documents(), {"fixed": PARSER}, store, models=models, transformations=steps
         )
+
+
+@pytest.fixture
+def stock_llm(openai_server: OpenAIServer) -> Iterator[OpenAI]:
+    llm = OpenAI(
+        model="gpt-4o-mini", api_key="sk-canary-1", api_base=openai_server.base, max_retries=0
+    )
+    yield llm
+    wait_for(llm._get_aclient().close())
+
+
+def test_connections_of_an_extractors_model_outlive_documents_columns_and_runs(
+    store: Store, models: Models, openai_server: OpenAIServer, stock_llm: OpenAI
+) -> None:
+    online = replace(models, offline=False)  # two threads, one for each parser
+    report = ingest_documents(
+        documents(4),
+        {"fixed": PARSER, "heading": get_parser("heading")},
+        store,
+        models=online,
+        transformations=[SummaryExtractor(llm=stock_llm, show_progress=False)],
+    )
+    again = run(store, models, Letters(), SummaryExtractor(llm=stock_llm, show_progress=False))
+    assert [column.error for column in (*report.columns, *again.columns)] == [None] * 3
+    assert all("section_summary" in node.metadata for node in stored(store, models))
+    made = sum(column.chunks for column in (*report.columns, *again.columns))
+    assert len(openai_server.asked("/v1/chat/completions")) == made
+
+
+def test_a_key_that_a_stock_model_had_refused_ends_the_column_and_is_printed_nowhere(
+    store: Store,
+    models: Models,
+    openai_server: OpenAIServer,
+    stock_llm: OpenAI,
+) -> None:
+    openai_server.fail(Fault(status=401, message="no such key: sk-canary-1"), times=99)
+    report = run(
+        store, models, TitleExtractor(llm=stock_llm, show_progress=False), given=documents(3)
+    )
+    assert "the key was refused" in str(report.columns[0].error)
+    assert [file.status for file in report.files] == ["incomplete"] * 3
+    assert "canary" not in f"{report.as_dict()}"
+    asked = openai_server.asked("/v1/chat/completions")
+    assert len(asked) <= len(PARSER(documents(1)))
 
 
 class Keyed(Letters):

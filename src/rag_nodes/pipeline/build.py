@@ -73,9 +73,8 @@ def build_pipeline(
     """
     parser = get_parser(preset) if isinstance(preset, str) else as_parser(preset)
     steps = [LeafEmbedding(embed_model=settled(None, embed_model).embedding)]
-    behind = UserTransformations(transformations, tokenizer=parser.tokenizer)
     return IngestionPipeline(
-        transformations=[*_cutting(parser, behind), *steps],
+        transformations=[*_cutting(parser, parser, transformations), *steps],
         vector_store=vector_store,
         docstore=docstore,
         docstore_strategy=docstore_strategy,
@@ -94,20 +93,27 @@ class ColumnPipeline(NamedTuple):
 def column_pipeline(
     parser: SpanNodeParser,
     embed_model: BaseEmbedding,
-    behind: UserTransformations,
+    transformations: Sequence[TransformComponent],
     parse: Parse | None = None,
 ) -> ColumnPipeline:
     """What `build_pipeline` gives, in two parts; `parse` makes the nodes where it is given."""
     cutter = parser if parse is None else _CutElsewhere(parser=parser, parse=parse)
     return ColumnPipeline(
-        IngestionPipeline(transformations=_cutting(cutter, behind), disable_cache=True),
+        IngestionPipeline(
+            transformations=_cutting(cutter, parser, transformations), disable_cache=True
+        ),
         IngestionPipeline(
             transformations=[LeafEmbedding(embed_model=embed_model)], disable_cache=True
         ),
     )
 
 
-def _cutting(cutter: TransformComponent, behind: UserTransformations) -> list[TransformComponent]:
+def _cutting(
+    cutter: TransformComponent,
+    parser: SpanNodeParser,
+    transformations: Sequence[TransformComponent],
+) -> list[TransformComponent]:
+    behind = UserTransformations(transformations, tokenizer=parser.tokenizer)
     return [cutter, *([behind] if behind.steps else []), EmbeddingGuard()]
 
 

@@ -7,7 +7,6 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
@@ -23,7 +22,7 @@ from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
-from rag_nodes.transforms import EventLoop, UserTransformations, identity_of
+from rag_nodes.transforms import UserTransformations, identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -110,9 +109,8 @@ class IngestRun:
         if not parsers:
             raise ConfigurationError("nothing to ingest with: name at least one parser")
         made = {name: as_parser(parser) for name, parser in parsers.items()}
-        behind = UserTransformations(transformations)
-        self._identities = [identity_of(step) for step in behind.steps]
-        self._loop = EventLoop()
+        steps = UserTransformations(transformations).steps
+        self._identities = [identity_of(step) for step in steps]
         self._models = models
         self._corpus = corpus
         self._report = _serialised(progress)
@@ -124,7 +122,7 @@ class IngestRun:
                 column_pipeline(
                     parser,
                     models.embedding,
-                    behind.in_run(self._loop, parser.tokenizer),
+                    steps,
                     parse,
                 ),
                 store,
@@ -142,9 +140,7 @@ class IngestRun:
         # Offline everything is computation under one interpreter lock: threads would only make
         # each other wait and every stage look slow. Waiting for a server is what they are good for.
         threads = 1 if self._models.offline else min(len(self._columns), MOST_THREADS)
-        loop: AbstractContextManager[object] = self._loop if self._identities else nullcontext()
         with (
-            loop,
             metered(self._models.embedding),
             ThreadPoolExecutor(threads, thread_name_prefix="ingest") as pool,
         ):

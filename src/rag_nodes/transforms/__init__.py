@@ -2,11 +2,10 @@
 
 from rag_nodes.transforms.guard import EmbeddingGuard
 from rag_nodes.transforms.summaries import SectionSummary, SummaryJournal
-from rag_nodes.transforms.user import EventLoop, UserTransformations, identity_of
+from rag_nodes.transforms.user import UserTransformations, identity_of
 
 __all__ = [
     "EmbeddingGuard",
-    "EventLoop",
     "SectionSummary",
     "SummaryJournal",
     "UserTransformations",

@@ -10,16 +10,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self
+from collections.abc import Coroutine, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError, RagNodesError, TransformationError
 from rag_nodes.models import map_model_error
@@ -27,6 +28,8 @@ from rag_nodes.models.faults import server_words
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
 from rag_nodes.transforms.user.laws import settled, snapshot
+
+_T = TypeVar("_T")
 
 _SECRET = re.compile(
     r"((api|access|auth|private)_?)key$|^key$|secret|password|credential|header|(^|_)token$",
@@ -40,34 +43,33 @@ _VOLATILE = frozenset(
     }
 )
 """Options of LlamaIndex's extractors and models that change how a result is got, and not it."""
+_LOOP = "rag-nodes-transformations"
+"""Name of the thread in which transformations are awaited."""
 _CLIENTS = frozenset({"openai", "httpx", "httpcore"})
 """Packages whose exceptions say what is wrong with a model's server."""
 
 
-class EventLoop:
-    """One event loop in a thread of its own, for everything that is awaited in a run.
+_STARTING = threading.Lock()
 
-    Clients of model servers keep their connections with the loop in which they were opened; an
-    extractor that had a new loop for every document would lose them with each.
+
+@cache
+def _loop_of(process: int) -> asyncio.AbstractEventLoop:
+    """The event loop of a process for everything that is awaited here, in a thread of its own.
+
+    One for all runs: clients of model servers keep their connections with the loop in which these
+    were opened, and an extractor that had another for every document would lose them with each. A
+    process that was forked has a copy of the loop and not of its thread, and starts its own.
     """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name=f"{_LOOP}-{process}", daemon=True).start()
+    return loop
 
-    def __enter__(self) -> Self:
-        self._loop = asyncio.new_event_loop()
-        self._loop.set_default_executor(ThreadPoolExecutor(thread_name_prefix="transformations"))
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.wait_for(self._loop.shutdown_asyncgens())
-        self.wait_for(self._loop.shutdown_default_executor())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def wait_for(self, work: Any) -> Any:
-        """What a coroutine of another thread gives, or raises."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+def wait_for(work: Coroutine[Any, Any, _T]) -> _T:
+    """What a coroutine gives, or raises, when it runs on the loop of this process."""
+    with _STARTING:
+        loop = _loop_of(os.getpid())
+    return asyncio.run_coroutine_threadsafe(work, loop).result()
 
 
 class UserTransformations(TransformComponent):
@@ -80,7 +82,7 @@ class UserTransformations(TransformComponent):
     rest on are put back.
 
     Transformations that bring an `acall` of their own, as all extractors of LlamaIndex do, are
-    awaited; all others, and parsers, are called.
+    awaited, on one event loop for all of them; all others, and parsers, are called.
 
     Args:
         steps: components of LlamaIndex, but no embedding model.
@@ -92,7 +94,6 @@ class UserTransformations(TransformComponent):
 
     steps: list[TransformComponent] = Field(exclude=True, repr=False)
     tokenizer: str = DEFAULT_ENCODING
-    _loop: EventLoop | None = PrivateAttr(default=None)
 
     def __init__(self, steps: Sequence[object], **options: Any) -> None:
         super().__init__(**{**options, "steps": _checked(steps)})
@@ -106,12 +107,6 @@ class UserTransformations(TransformComponent):
         """Plain data that changes with every step; never holds a key."""
         return {**super().to_dict(**kwargs), "steps": [identity_of(step) for step in self.steps]}
 
-    def in_run(self, loop: EventLoop, tokenizer: str) -> Self:
-        """The same for one column of a run: what is awaited runs on this loop when called."""
-        column = self.model_copy(update={"tokenizer": tokenizer})
-        column._loop = loop  # noqa: SLF001 - of the same class
-        return column
-
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The nodes as the last step gives them, with everything in its right place.
 
@@ -119,13 +114,11 @@ class UserTransformations(TransformComponent):
             TransformationError: a step failed, or gave back what cannot be stored.
             RagNodesError: as a step raised it, and where its model's server refused it.
         """
-        given, loop = snapshot(nodes), self._loop
+        given = snapshot(nodes)
         for step in self.steps:
             try:
-                if loop is not None and _is_awaited(step):
-                    nodes = loop.wait_for(step.acall(nodes, **kwargs))
-                else:
-                    nodes = step(nodes, **kwargs)
+                awaited = _is_awaited(step) and not _on_loop()
+                nodes = wait_for(step.acall(nodes, **kwargs)) if awaited else step(nodes, **kwargs)
             except Exception as error:
                 raise _failure(step, error) from error
             _check_nodes(step, nodes)
@@ -200,6 +193,11 @@ def _checked(steps: object) -> list[TransformComponent]:
                 "subclass whose __call__ takes nodes and returns nodes"
             )
     return found
+
+
+def _on_loop() -> bool:
+    """Whether this is called from the loop itself, which must not wait for itself."""
+    return threading.current_thread().name.startswith(_LOOP)
 
 
 def _is_awaited(step: TransformComponent) -> bool:
