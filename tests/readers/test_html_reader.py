@@ -104,6 +104,14 @@ def test_the_one_main_element_stands_for_the_page(main: str) -> None:
     assert "around" in reading_of_html(body, main_content=False).text
 
 
+@pytest.mark.parametrize(("core", "stands"), [(30, True), (20, False)])
+def test_a_main_element_stands_for_the_page_from_a_quarter_of_its_text_on(
+    core: int, stands: bool
+) -> None:
+    text = markdown(f"<p>{'around' * 10}</p><main>{'core' * (core * 15 // (100 - core))}</main>")
+    assert text.startswith("core") is stands
+
+
 def test_several_articles_or_an_empty_main_leave_the_page_whole() -> None:
     assert markdown("<p>top</p><article>a</article><article>b</article>") == "top\n\na\n\nb"
     assert markdown("<p>all of the text</p><main><p>x</p></main>") == "all of the text\n\nx"

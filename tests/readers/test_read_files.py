@@ -90,6 +90,18 @@ def test_an_old_western_encoding_is_guessed_and_named_in_a_warning(tmp_path: Pat
     assert [warning for warning in warnings if "cp1252" in warning] == warnings != []
 
 
+@pytest.mark.parametrize("stray", [0x80, 0x98, 0xA9, 0xB0])
+def test_a_stray_byte_makes_no_other_script_of_english_text(tmp_path: Path, stray: int) -> None:
+    prose = b"The pump starts when the soil is dry and stops at noon. " * 6
+    path = tmp_path / "note.txt"
+    path.write_bytes(prose + b"caf" + bytes([stray]) + b" ok " + prose)
+    document = read(path)
+    assert f"caf{bytes([stray]).decode('cp1252')} ok" in document.text
+    assert document.metadata[keys.READ_WARNINGS] == [
+        "read as cp1252 (guessed: the file is not valid UTF-8)"
+    ]
+
+
 def test_a_cyrillic_encoding_is_guessed_and_named_in_a_warning(tmp_path: Path) -> None:
     original = "Теплица стоит за домом, и каждое утро мы открываем окна и двери. " * 6
     text, warnings = text_of(tmp_path, original.encode("cp1251"))

@@ -96,7 +96,7 @@ def _depth(title: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _LineRun:
     """Consecutive lines that may be a heading, and the number they begin with."""
 
     start: int
@@ -113,7 +113,7 @@ class _PageIndex:
         self._lines = lines
         self._taken: set[int] = set()
         self._sorted: list[str] = []
-        self._runs: dict[str, list[_Run]] = defaultdict(list)
+        self._runs: dict[str, list[_LineRun]] = defaultdict(list)
         for run, full, bare in _runs(lines):
             self._runs[full].append(run)
             if bare and bare != full:
@@ -134,25 +134,25 @@ class _PageIndex:
                 return start, best.stop
         return None
 
-    def _longer_titles(self, key: str) -> list[_Run]:
+    def _longer_titles(self, key: str) -> list[_LineRun]:
         """Find bold lines that go on ("Appendix A. Tables") after what the bookmark says."""
         if len(key) < SHORTEST_PREFIX:
             return []
         if not self._sorted:
             self._sorted = sorted(self._runs)
-        found: list[_Run] = []
+        found: list[_LineRun] = []
         # All keys that begin with this one lie before it with the last character of Unicode.
         first, last = (bisect_left(self._sorted, text) for text in (key, key + "\U0010ffff"))
         for text in self._sorted[first:last]:
             found += (run for run in self._runs[text] if run.bold and self._is_free(run, ""))
         return found
 
-    def _is_free(self, run: _Run, number: str) -> bool:
+    def _is_free(self, run: _LineRun, number: str) -> bool:
         if number and run.number and number != run.number:
             return False
         return self._taken.isdisjoint(range(run.start, run.stop))
 
-    def _with_lines_above(self, run: _Run, number: str) -> int:
+    def _with_lines_above(self, run: _LineRun, number: str) -> int:
         """Take in the lines above that hold the number, or say "Chapter 4"."""
         first = self._lines[run.start]
         for start in range(run.start - 1, max(-1, run.start - 1 - LINES_ABOVE), -1):
@@ -167,7 +167,7 @@ class _PageIndex:
         return run.start
 
 
-def _runs(lines: Sequence[Line]) -> Iterator[tuple[_Run, str, str]]:
+def _runs(lines: Sequence[Line]) -> Iterator[tuple[_LineRun, str, str]]:
     """Give every run that may be a heading, its key, and its key without the number."""
     keys = [_key(line.text) for line in lines]
     for start, first in enumerate(lines):
@@ -182,7 +182,7 @@ def _runs(lines: Sequence[Line]) -> Iterator[tuple[_Run, str, str]]:
                 rest += keys[stop - 1]
             if len(bare) + len(rest) > LONGEST:
                 break
-            run = _Run(start, stop, number, first.size, first.bold and line.bold)
+            run = _LineRun(start, stop, number, first.size, first.bold and line.bold)
             yield run, keys[start] + rest, bare + rest
 
 
