@@ -1,0 +1,102 @@
+"""A build fails for a drop that is more than noise, and for no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.evaluation.labelled import corpus
+
+from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.evaluation.gates import against_baseline, under
+from rag_nodes.evaluation.report import EvaluationReport, Row
+from rag_nodes.evaluation.run import Plan, evaluate
+from rag_nodes.parsers import get_parser
+
+PLAN = Plan(budgets=(40, 60), sizes=(), target=None, draws=400, ks=(1,))
+
+
+@pytest.fixture(scope="module")
+def report() -> EvaluationReport:
+    small = get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0)
+    return evaluate(corpus(6), {"small": small}, plan=PLAN)
+
+
+def changed(report: EvaluationReport, every: int, by: float) -> EvaluationReport:
+    """The report with the recall of some questions another."""
+
+    def other(row: Row) -> Row:
+        outcomes = tuple(
+            replace(one, scores={**one.scores, "recall@60": one.scores["recall@60"] + by})
+            if number % every == 0
+            else one
+            for number, one in enumerate(row.outcomes)
+        )
+        return replace(row, outcomes=outcomes)
+
+    return replace(report, rows=tuple(other(row) for row in report.rows))
+
+
+def test_the_same_run_passes(report: EvaluationReport) -> None:
+    (result,) = against_baseline(report, report)
+    assert result.passed
+    assert "holds" in result.words
+
+
+def test_a_drop_on_most_questions_fails_and_says_how_far(report: EvaluationReport) -> None:
+    (result,) = against_baseline(changed(report, 1, -0.2), report)
+    assert not result.passed
+    assert result.gap is not None
+    assert result.gap.mean == pytest.approx(-0.2)
+    assert "-20.0" in result.words
+
+
+def test_a_drop_on_one_question_is_noise(report: EvaluationReport) -> None:
+    assert against_baseline(changed(report, 1000, -0.3), report)[0].passed
+
+
+def test_a_rise_passes(report: EvaluationReport) -> None:
+    assert against_baseline(report, changed(report, 1, -0.2))[0].passed
+
+
+def test_new_questions_do_not_matter_and_reworded_ones_are_not_compared(
+    report: EvaluationReport,
+) -> None:
+    worse = changed(report, 1, -0.2)
+    reworded = tuple({**one, "text": f"{one['text']} Really?"} for one in worse.questions[2:])
+    mixed = replace(worse, questions=(*worse.questions[:2], *reworded))
+    assert "over 2 questions" in against_baseline(mixed, worse)[0].words
+    with pytest.raises(DatasetError, match="other questions"):
+        against_baseline(replace(worse, questions=reworded), worse)
+
+
+def test_a_baseline_of_other_columns_or_budgets_is_refused(report: EvaluationReport) -> None:
+    renamed = replace(report, rows=tuple(replace(row, name="other") for row in report.rows))
+    with pytest.raises(DatasetError, match="name the same parsers"):
+        against_baseline(report, renamed)
+    other = replace(report, settings={**report.settings, "measure": "recall@77"})
+    with pytest.raises(DatasetError, match="did not measure"):
+        against_baseline(other, report)
+
+
+def test_a_limit_is_reached_or_not(report: EvaluationReport) -> None:
+    value = report.row("small").means["iou@60"]
+    assert under(report, f"iou@60={value - 0.01:.3f}")[0].passed
+    assert not under(report, f"iou@60 = {value + 0.001:.4f}")[0].passed
+
+
+@pytest.mark.parametrize("limit", ["recall", "recall@60", "recall@60=85", "recall@60=x", "=0.5"])
+def test_a_limit_that_cannot_be_read_is_refused(report: EvaluationReport, limit: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"such as recall@1000=0\.85"):
+        under(report, limit)
+
+
+def test_a_limit_on_what_was_not_measured_names_what_was(report: EvaluationReport) -> None:
+    with pytest.raises(ConfigurationError, match="recall@60"):
+        under(report, "recall@500=0.5")
+
+
+def test_a_column_that_failed_fails_its_gates(report: EvaluationReport) -> None:
+    failed = replace(report, rows=tuple(replace(row, error="it broke") for row in report.rows))
+    assert not under(failed, "recall@60=0.1")[0].passed
+    assert not against_baseline(failed, report)[0].passed
