@@ -8,7 +8,7 @@ import logging
 import os
 import re
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -174,7 +174,9 @@ def takes(
             if cli.print_config:
                 show_settings(cli)
             else:
-                command(cli, **values)
+                # Splitters of other packages print; only what we say is data.
+                with redirect_stdout(sys.stderr):
+                    command(cli, **values)
 
         own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
         asked = {**searching, **{name: SETTINGS[name] for name in settings}}

@@ -12,8 +12,10 @@ from rag_nodes.cli.commands.ask import ask
 from rag_nodes.cli.commands.chunk import chunk
 from rag_nodes.cli.commands.compare import compare
 from rag_nodes.cli.commands.docs import docs
+from rag_nodes.cli.commands.evaluate import evaluate
 from rag_nodes.cli.commands.ingest import ingest
 from rag_nodes.cli.commands.parsers import parsers
+from rag_nodes.cli.commands.questions import check, convert
 from rag_nodes.cli.commands.read import read
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
@@ -29,6 +31,12 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         'rag-nodes compare a.md --ask "How?" -p heading -p fixed:chunk_size=500',
         'rag-nodes compare report.pdf --ask "Who approves?" --filter page=3-9 --mode sparse',
         'rag-nodes compare docs/ --ask "What does it cost?" --json > result.json',
+    ),
+    evaluate: (
+        "rag-nodes evaluate docs/ --questions questions.csv --html report.html",
+        "rag-nodes evaluate docs/ --questions q.csv -p recursive -p 'my.module:Splitter(size=9)'",
+        "rag-nodes evaluate docs/ --questions q.json -o run.json --fail-under recall@1000=0.85",
+        "rag-nodes evaluate docs/ --questions q.json --baseline run.json",
     ),
     ingest: (
         "rag-nodes ingest report.pdf manual.md --parser heading",
@@ -59,6 +67,11 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     ),
 }
 """The commands in the order `--help` lists them, each with its examples."""
+_QUESTIONS: dict[Callable[..., None], tuple[str, ...]] = {
+    check: ("rag-nodes questions check questions.csv docs/",),
+    convert: ("rag-nodes questions convert questions.csv docs/ --output questions.json",),
+}
+"""The commands about questions, each with its examples."""
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 partly done, "
@@ -109,6 +122,12 @@ def _program() -> typer.Typer:
     program.callback(invoke_without_command=True)(_root)
     for command, examples in _EXAMPLES.items():
         program.command(epilog=_epilog(examples))(command)
+    questions = typer.Typer(
+        rich_markup_mode="rich", help="Labelled questions: what is wrong with them, other formats."
+    )
+    for command, examples in _QUESTIONS.items():
+        questions.command(epilog=_epilog(examples))(command)
+    program.add_typer(questions, name="questions", no_args_is_help=True)
     return program
 
 

@@ -8,7 +8,7 @@ import time
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -57,15 +57,17 @@ class Step(NamedTuple):
     """How far a run is.
 
     Attributes:
-        doing: what is done now, for people.
+        stage: finding a size, indexing a row, or asking it.
+        name: of the column or row.
         done: questions asked so far, of all rows.
-        total: questions that will have been asked; 0 while that is not known.
+        total: questions that will have been asked; None while that is not known.
         seconds_left: estimate; None while there is none.
     """
 
-    doing: str
+    stage: Literal["size", "index", "ask"]
+    name: str
     done: int
-    total: int
+    total: int | None
     seconds_left: float | None
 
 
@@ -171,7 +173,7 @@ class _Run:
 
     def sizing(self, column: str) -> None:
         """A column's sizes are being found."""
-        self._progress(Step(f"sizing {column}", 0, 0, None))
+        self._progress(Step("size", column, 0, None, None))
 
     def rows(self, variants: Sequence[Variant], store: Store) -> Iterator[Row]:
         """A row per variant, each in the store only while it is measured."""
@@ -180,7 +182,7 @@ class _Run:
         first = self._vectors.get(self.models, self.dataset.questions[0].text, mode=self.plan.mode)
         dimension = len(first.vector or ())
         for variant in variants:
-            self._tell(f"indexing {variant.name}")
+            self._tell("index", variant)
             try:
                 yield self._row(variant, store, dimension)
             except Exception as error:  # noqa: BLE001 -- one column must never take the others down
@@ -222,7 +224,7 @@ class _Run:
         for question in self.dataset.questions:
             yield self._outcome(index, question)
             self._done += 1
-            self._tell(f"asking {index.variant.name}")
+            self._tell("ask", index.variant)
 
     def _outcome(self, index: Index, question: Question) -> Outcome:
         plan = self.plan
@@ -255,10 +257,10 @@ class _Run:
             is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
         )
 
-    def _tell(self, doing: str) -> None:
+    def _tell(self, stage: Literal["index", "ask"], variant: Variant) -> None:
         spent = time.monotonic() - self._started
         left = spent / self._done * (self._total - self._done) if self._done else None
-        self._progress(Step(doing, self._done, self._total, left))
+        self._progress(Step(stage, variant.name, self._done, self._total, left))
 
 
 def means_of(outcomes: Sequence[Outcome]) -> dict[str, float]:

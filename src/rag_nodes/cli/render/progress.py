@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rag_nodes.cli.render.text import ending, shortened
+from rag_nodes.cli.render.text import ending, seconds, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,20 +16,24 @@ if TYPE_CHECKING:
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.documentation import DocsStep
+    from rag_nodes.evaluation.run import Step
     from rag_nodes.pipeline import Progress
 
 LINE_EVERY = 5.0
 """Seconds between two lines about the same thing where there is no terminal."""
 DOCUMENTS = "documents"
 """The bar of an ingest for the files; the others are those of the parsers."""
+EVALUATION_BAR = "questions"
+"""The one bar of an evaluation."""
 DOCS_BARS = ("pages", "summaries")
 """The bars of the documentation workflow: its stages (S1-35)."""
 
 _DOING = {"read": "reading", "parse": "cutting", "embed": "embedding", "store": "storing"}
+_MEASURING = {"size": "sizing", "index": "indexing", "ask": "asking"}
 _NAME_WIDTH = 36
 _URL_WIDTH = 48
 
-Running = TypeVar("Running", "Progress", "DocsStep")
+Running = TypeVar("Running", "Progress", "DocsStep", "Step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,14 @@ def docs_words(step: DocsStep) -> StepWords:
     return StepWords(step.stage, f"{amount} {name}", f"{step.stage}: {amount}, {name}")
 
 
+def evaluation_words(step: Step) -> StepWords:
+    """A step of an evaluation; its bar is `EVALUATION_BAR`."""
+    doing = f"{_MEASURING[step.stage]} {shortened(step.name, _NAME_WIDTH)}"
+    left = f", about {seconds(step.seconds_left)} left" if step.seconds_left else ""
+    amount = f"{_amount(step)} {doing}{left}"
+    return StepWords(EVALUATION_BAR, amount, f"{doing} ({_amount(step)} questions{left})")
+
+
 def _opened(cli: Invocation) -> Bars:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -150,5 +162,5 @@ def _opened(cli: Invocation) -> Bars:
     )
 
 
-def _amount(step: Progress | DocsStep) -> str:
+def _amount(step: Progress | DocsStep | Step) -> str:
     return f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"

@@ -1,0 +1,206 @@
+"""`rag-nodes evaluate`: which way of cutting finds the answers, by how much, and is it the size."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag_nodes.cli.commands.questions import dataset_of
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers, Expanded, Mode
+from rag_nodes.cli.render.evaluation import evaluation_view
+from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
+from rag_nodes.cli.render.text import one_line
+from rag_nodes.cli.selection import select
+from rag_nodes.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.gates import GateResult
+    from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.evaluation.run import Plan
+
+_GATES = "Gates"
+_MEASURED = "What is measured"
+
+
+@takes(*MODEL_SETTINGS)
+def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
+    cli: Invocation,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[DOCS]",
+            help="Files and folders the questions are about; none where the questions bring their "
+            "own texts.",
+        ),
+    ] = None,
+    *,
+    questions: Annotated[
+        Path,
+        typer.Option(
+            "--questions",
+            help="Labelled questions: our JSON, a sheet (CSV) of questions and quotes, SQuAD, "
+            "QASPER, BEIR, LegalBench-RAG, Chroma's CSV or chunklab's YAML.",
+        ),
+    ],
+    parser: ComparedParsers = None,
+    changes: Changes = None,
+    budget: Annotated[
+        str,
+        typer.Option(
+            metavar="N[,N...]",
+            help="Tokens of context, filled exactly by every column; misses are explained at the "
+            "middle one.",
+            rich_help_panel=_MEASURED,
+        ),
+    ] = "500,1000,2000",
+    sizes: Annotated[
+        str,
+        typer.Option(
+            metavar="N[,N...]",
+            help="Sizes at which every parser is tried, in tokens; 0 for none.",
+            rich_help_panel=_MEASURED,
+        ),
+    ] = "100,200,400,800",
+    equal_size: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Mean tokens of a chunk at which parsers are compared; 0 for no such comparison.",
+            rich_help_panel=_MEASURED,
+        ),
+    ] = 200,
+    mode: Mode = None,
+    expand: Expanded = None,
+    own_document: Annotated[
+        bool,
+        typer.Option(
+            "--own-document",
+            help="Search only the document a question is about, as where each reader has one.",
+            rich_help_panel=_MEASURED,
+        ),
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.", rich_help_panel=_MEASURED)] = 0,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the report as one HTML file, with the places.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the run as JSON, for --baseline later."),
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            help="Exit with 4 where a column is worse than in this run by more than chance.",
+            rich_help_panel=_GATES,
+        ),
+    ] = None,
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE=VALUE",
+            help="Exit with 4 where a column does not reach it, as recall@1000=0.85; repeatable.",
+            rich_help_panel=_GATES,
+        ),
+    ] = None,
+) -> None:
+    """Find out which way of cutting finds the answers to your questions, and by how much.
+
+    Every column reads the same number of tokens. Columns are compared at their own options, over a
+    curve of sizes, and at an equal mean size, so that you see what is size and what is strategy.
+    """
+    from rag_nodes.evaluation.run import evaluate as run
+
+    selection = select(parser or (), changes or ())
+    plan = _plan(budget, sizes, equal_size, mode, expand, seed)
+    before = _baseline(baseline)
+    with cli.workspace(cli.settings()) as workspace:
+        dataset = dataset_of(cli, workspace, questions, paths or [])
+        models = workspace.models(answers=False)
+        parsers = selection.build(models)
+        with shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress:
+            report = run(
+                dataset.narrowed() if own_document else dataset,
+                parsers,
+                plan=plan,
+                models=models,
+                progress=progress,
+            )
+    results = _gates(report, before, fail_under or [])
+    _write(report, html, output)
+    if cli.as_json:
+        cli.emit({**report.as_dict(), "gates": [one.words for one in results]})
+    else:
+        cli.show(*evaluation_view(report, results))
+    for written in (html, output):
+        if written:
+            cli.note(f"Wrote {written}")
+    raise typer.Exit(_code(cli, report, results))
+
+
+def _code(cli: Invocation, report: "EvaluationReport", results: "list[GateResult]") -> ExitCode:
+    failed = [row for row in report.rows if row.error]
+    for row in failed:
+        cli.complain(f"{row.name}: {one_line(row.error or '')}")
+    if any(not one.passed for one in results):
+        return ExitCode.GATE
+    if failed:
+        return ExitCode.FAILURE if len(failed) == len(report.rows) else ExitCode.PARTIAL
+    return ExitCode.PARTIAL if report.dataset["unplaced"] else ExitCode.DONE
+
+
+def _plan(
+    budget: str, sizes: str, equal_size: int, mode: str | None, expand: str | None, seed: int
+) -> "Plan":
+    from rag_nodes.evaluation.run import Plan
+    from rag_nodes.query import QueryOptions
+
+    budgets = _numbers("--budget", budget)
+    if not budgets:
+        raise ConfigurationError("--budget must be at least 1 token")
+    return Plan(
+        budgets=budgets,
+        sizes=_numbers("--sizes", sizes),
+        target=equal_size or None,
+        mode=mode or "hybrid",  # type: ignore[arg-type] # one of its choices
+        options=QueryOptions(expand=expand or "auto"),  # type: ignore[arg-type] # one of its choices
+        seed=seed,
+    )
+
+
+def _numbers(option: str, text: str) -> tuple[int, ...]:
+    """Different numbers above 0, smallest first."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigurationError(f"{option} {text!r} must be numbers with commas, as 500,1000,2000")
+    return tuple(sorted({int(part) for part in parts} - {0}))
+
+
+def _baseline(path: Path | None) -> "EvaluationReport | None":
+    from rag_nodes.evaluation.report import EvaluationReport
+
+    return EvaluationReport.load(path) if path else None
+
+
+def _gates(
+    report: "EvaluationReport", before: "EvaluationReport | None", limits: list[str]
+) -> "list[GateResult]":
+    from rag_nodes.evaluation.gates import against_baseline, under
+
+    results = against_baseline(report, before) if before else []
+    return [*results, *(one for limit in limits for one in under(report, limit))]
+
+
+def _write(report: "EvaluationReport", html: Path | None, output: Path | None) -> None:
+    from rag_nodes.evaluation.page import html_of
+
+    try:
+        if html:
+            html.write_text(html_of(report), "utf-8")
+        if output:
+            output.write_text(report.to_json(), "utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            f"the report cannot be written ({error}); name a file in a folder that is there"
+        ) from error

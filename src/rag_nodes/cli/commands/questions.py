@@ -1,0 +1,112 @@
+"""`rag-nodes questions`: labelled questions checked, and brought into our own format."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.render.questions import check_data, check_view
+from rag_nodes.cli.render.text import one_line
+from rag_nodes.errors import ConfigurationError, DatasetError
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import Document
+
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.workspace.workspace import Workspace
+
+Documents = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[DOCS]",
+        help="Files and folders the questions are about; none where the questions bring them.",
+    ),
+]
+Questions = Annotated[
+    Path, typer.Argument(metavar="QUESTIONS", help="Labelled questions, see `evaluate`.")
+]
+
+
+@takes()
+def check(cli: Invocation, questions: Questions, paths: Documents = None) -> None:
+    """Look for what is wrong with questions before anything is measured with them.
+
+    Answers that cannot be placed, questions asked twice, questions in the words of their answers,
+    answers no chunk can hold. Exits with 4 where answers have no place or questions are doubled.
+    """
+    from rag_nodes.evaluation.checks import check_dataset
+
+    with cli.workspace(cli.settings()) as workspace:
+        found = check_dataset(dataset_of(cli, workspace, questions, paths or []))
+    if cli.as_json:
+        cli.emit(check_data(found))
+    else:
+        cli.show(*check_view(found))
+    raise typer.Exit(ExitCode.DONE if found.is_sound else ExitCode.GATE)
+
+
+@takes()
+def convert(
+    cli: Invocation,
+    questions: Questions,
+    paths: Documents = None,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for our own JSON.")],
+) -> None:
+    """Write questions of any format as our own JSON, every answer with text and offsets.
+
+    After a document was changed this is how its questions find their places again.
+    """
+    from rag_nodes.evaluation.importers.own import plain_of
+
+    with cli.workspace(cli.settings()) as workspace:
+        dataset = dataset_of(cli, workspace, questions, paths or [])
+    try:
+        output.write_text(json.dumps(plain_of(dataset), ensure_ascii=False, indent=1), "utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{output} cannot be written ({error}); name another") from error
+    for one in dataset.unplaced:
+        cli.complain(f"left out {one.id}: {one_line(one.reason)}")
+    cli.note(f"Wrote {len(dataset.questions)} questions to {output}")
+    raise typer.Exit(ExitCode.PARTIAL if dataset.unplaced else ExitCode.DONE)
+
+
+def dataset_of(
+    cli: Invocation, workspace: "Workspace", questions: Path, paths: Sequence[Path]
+) -> "Dataset":
+    """Questions over documents; files that cannot be read and answers without a place are said.
+
+    Raises:
+        DatasetError: the questions cannot be used, or no document could be read.
+    """
+    from rag_nodes.evaluation.importers import load_dataset
+
+    with cli.activity("Reading documents and questions"):
+        documents = list(_documents(cli, workspace, paths))
+        if paths and not documents:
+            raise DatasetError("none of the documents could be read; see above")
+        dataset = load_dataset(questions, documents)
+    if dataset.unplaced:
+        count = len(dataset.unplaced)
+        cli.complain(
+            f"{count} question{'s' if count > 1 else ''} left out, as their answers have no place: "
+            + ", ".join(one.id for one in dataset.unplaced[:5])
+            + (", …" if count > 5 else "")  # noqa: PLR2004 -- as many as are named
+        )
+    return dataset
+
+
+def _documents(cli: Invocation, workspace: "Workspace", paths: Sequence[Path]) -> "list[Document]":
+    from rag_nodes.readers import read_all
+
+    documents = []
+    for result in read_all(paths, limits=workspace.limits()) if paths else ():
+        if result.document is not None:
+            documents.append(result.document)
+        if result.error is not None:
+            cli.complain(one_line(str(result.error)))
+    return documents

@@ -1,0 +1,96 @@
+"""An evaluation for people: the verdict, the numbers behind it, and why answers were missed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.cli.render.text import one_line, plain, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from rag_nodes.evaluation.gates import GateResult
+    from rag_nodes.evaluation.report import EvaluationReport, Row
+
+_NOT_SHOWN = ("control",)
+"""Roles that are said in words."""
+
+
+def evaluation_view(
+    report: EvaluationReport, gates: Sequence[GateResult] = ()
+) -> Iterator[RenderableType]:
+    """The parts of the view, top to bottom."""
+    yield _numbers(report)
+    reasons = _reasons(report)
+    if reasons:
+        yield reasons
+    for one in report.sizes:
+        yield plain(one_line(one.words))
+    for sentence in report.verdict:
+        yield plain(one_line(sentence), "bold")
+    yield plain(_procedure(report), "dim")
+    for gate in gates:
+        yield plain(one_line(gate.words), "green" if gate.passed else "red")
+
+
+def _numbers(report: EvaluationReport) -> Table:
+    budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
+    right = ["mean", "read", *budgets, "95 %", "best", "MRR"]
+    rows = table("Column", *right, right=right)
+    for row in report.rows:
+        if row.role in _NOT_SHOWN:
+            continue
+        if row.error:
+            rows.add_row(_name(row), *[""] * len(right))
+            continue
+        interval = row.interval
+        rows.add_row(
+            _name(row),
+            f"{row.chunks['mean']:.0f}",
+            f"{row.means['tokens@' + str(report.settings['budget'])]:.0f}",
+            *(f"{100 * row.means[name]:.1f}" for name in budgets),
+            f"{100 * interval.low:.0f}-{100 * interval.high:.0f}" if interval else "",
+            f"{row.chance:.0%}" if row.chance is not None else "",
+            f"{row.means['mrr']:.2f}",
+        )
+    return rows
+
+
+def _name(row: Row) -> str:
+    name = one_line(row.column)
+    if row.role == "size":
+        return f"  at {row.nominal}"
+    if row.role == "matched":
+        return f"  at equal size{f' ({one_line(row.note)})' if row.note else ''}"
+    return name
+
+
+def _reasons(report: EvaluationReport) -> Table | None:
+    """How many answers were missed why, at the columns' own options."""
+    own = [row for row in report.of_role("own") if not row.error]
+    names = list(dict.fromkeys(reason for row in own for reason in row.reasons))
+    if not names:
+        return None
+    rows = table("Missed because", *(one_line(row.column) for row in own))
+    for reason in names:
+        rows.add_row(reason, *(str(row.reasons.get(reason, "")) for row in own))
+    return rows
+
+
+def _procedure(report: EvaluationReport) -> str:
+    """What the intervals rest on."""
+    settings = report.settings
+    draws = f"{settings['draws']:,} paired draws of {settings['resampled']}"
+    words = (
+        f"{settings['models']}, {settings['mode']} search; mean and read are tokens; intervals "
+        f"of {settings['measure']} from {draws}, seed {settings['seed']}."
+    )
+    if report.control:
+        words += (
+            f" Control: {report.control.column} run twice differs by "
+            f"{100 * report.control.gap.mean:.1f} points."
+        )
+    return words

@@ -1,0 +1,49 @@
+"""What is wrong with labelled questions, for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.cli.render.text import counted, facts, one_line, plain, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from rag_nodes.evaluation.checks import Check
+
+_MOST = 60
+"""Rows on a screen; all of them are in the JSON."""
+
+
+def check_view(check: Check) -> Iterator[RenderableType]:
+    """The parts of the view, top to bottom."""
+    drafts = f", {check.drafts} of them drafts" if check.drafts else ""
+    yield facts(
+        [
+            ("Questions", f"{check.questions:,}{drafts}"),
+            ("Documents", f"{check.documents:,}"),
+            (
+                "Leakage",
+                f"{check.leakage:.0%} of their content words are in the answers, on average",
+            ),
+        ]
+    )
+    if not check.concerns:
+        yield plain("Nothing to look at.", "green")
+        return
+    rows = table("Question", "What", "Detail")
+    for one in check.concerns[:_MOST]:
+        rows.add_row(one_line(one.question), one.problem, one_line(one.detail))
+    yield rows
+    if len(check.concerns) > _MOST:
+        yield plain(
+            f"and {counted(len(check.concerns) - _MOST, 'more concern')}: see --json", "dim"
+        )
+
+
+def check_data(check: Check) -> dict[str, Any]:
+    """The same as plain data."""
+    return {**asdict(check), "sound": check.is_sound}

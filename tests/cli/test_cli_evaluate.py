@@ -1,0 +1,147 @@
+"""`rag-nodes evaluate` and `rag-nodes questions`, as they are typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Ended
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+FERRY, QUESTIONS = CORPUS / "ferry.pdf", CORPUS / "ferry_questions.csv"
+SHEET = "question,quote,file\nHow much fits into the tank?,nine litres of water,manual.md\n"
+QUICK = ("--sizes", "0", "--equal-size", "0", "--budget", "20,40", "-q")
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    path = tmp_path / "questions.csv"
+    path.write_text(SHEET + "When is it cleaned?,Rinse the machine with vinegar,manual.md\n")
+    return path
+
+
+def test_the_verdict_on_the_shipped_manual_is_that_the_gap_is_size(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    page, run = tmp_path / "report.html", tmp_path / "run.json"
+    ended = command(
+        "evaluate", FERRY, "--questions", QUESTIONS, "-p", "semantic", "-p", "token-overlap",
+        "--sizes", "100,800", "--html", page, "--output", run,
+    )  # fmt: skip
+    assert ended.code == 0, ended.stderr
+    assert "points of semantic over token-overlap are size" in ended.stdout
+    assert "at equal size no difference is shown" in ended.stdout
+    assert "46 questions about one document" in ended.stdout
+    assert "<svg" in page.read_text("utf-8")
+    assert json.loads(run.read_text("utf-8"))["dataset"]["questions"] == 46
+    assert "asking" in ended.stderr
+
+
+def test_a_stock_splitter_is_a_column_like_any_other(
+    command: Callable[..., Ended], manual: Path, sheet: Path
+) -> None:
+    splitter = "llama_index.core.node_parser:SentenceSplitter(chunk_size=32,chunk_overlap=0)"
+    columns = ("-p", "heading", "-p", splitter)
+    ended = command("evaluate", manual, "--questions", sheet, *columns, *QUICK, "--json")
+    assert ended.code == 0, ended.stderr
+    names = [row["column"] for row in ended.json["rows"]]
+    assert names[:2] == ["heading", "SentenceSplitter(chunk_size=32,chunk_overlap=0)"]
+    assert ended.json["rows"][1]["cost"]["recovery"] == 1.0
+
+
+def test_the_same_command_twice_prints_the_same_json(
+    command: Callable[..., Ended], manual: Path, sheet: Path
+) -> None:
+    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK, "--json")
+    assert command(*asked).stdout == command(*asked).stdout
+
+
+def test_a_run_against_its_own_baseline_passes_and_a_limit_not_reached_exits_with_4(
+    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run.json"
+    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
+    assert command(*asked, "--output", run).code == 0
+    held = command(*asked, "--baseline", run)
+    assert held.code == 0
+    assert "holds" in held.stdout
+    missed = command(*asked, "--fail-under", "precision@40=0.99")
+    assert missed.code == 4
+    assert "is under precision@40" in missed.stdout
+
+
+def test_questions_whose_answers_have_no_place_are_named_and_the_rest_is_measured(
+    command: Callable[..., Ended], manual: Path, sheet: Path
+) -> None:
+    sheet.write_text(sheet.read_text() + "Who built it?,Nobody knows who it was at all,manual.md\n")
+    ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
+    assert ended.code == 3
+    assert "1 question left out" in ended.stderr
+    assert "2 questions about one document" in " ".join(ended.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--budget", "many"), "must be numbers with commas"),
+        (("--budget", "0"), "at least 1 token"),
+        (("--fail-under", "recall"), "such as recall@1000"),
+        (("--baseline", "nowhere.json"), "cannot be read as an evaluation"),
+        (("--html", "/nowhere/at/all/report.html"), "cannot be written"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_sentence(
+    command: Callable[..., Ended],
+    manual: Path,
+    sheet: Path,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    given = ("--sizes", "0", "--equal-size", "0", "-q", *arguments)
+    ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *given)
+    assert ended.code in (1, 2)
+    assert message in " ".join(ended.stderr.split())
+
+
+def test_the_shipped_questions_are_sound(command: Callable[..., Ended]) -> None:
+    ended = command("questions", "check", QUESTIONS, FERRY, "--json")
+    assert ended.code == 0, ended.stderr
+    assert (ended.json["questions"], ended.json["sound"]) == (46, True)
+    assert ended.json["leakage"] < 0.4
+
+
+def test_a_check_exits_with_4_where_an_answer_has_no_place(
+    command: Callable[..., Ended], manual: Path, sheet: Path
+) -> None:
+    sheet.write_text(sheet.read_text() + "Who built it?,Nobody knows who it was at all,manual.md\n")
+    ended = command("questions", "check", sheet, manual)
+    assert ended.code == 4
+    assert "not placed" in ended.stdout
+
+
+def test_a_changed_document_gets_its_questions_back_with_new_offsets(
+    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    assert command("questions", "convert", sheet, manual, "--output", first).code == 0
+    manual.write_text(
+        "# New first section\n\nAdded later.\n\n" + manual.read_text("utf-8"), "utf-8"
+    )
+    assert command("questions", "convert", first, manual, "--output", second).code == 0
+    before, after = (
+        json.loads(path.read_text("utf-8"))["questions"][0]["gold"][0] for path in (first, second)
+    )
+    assert after["text"] == before["text"]
+    assert after["start"] == before["start"] + len("# New first section\n\nAdded later.\n\n")
+
+
+def test_the_help_of_questions_names_its_commands(command: Callable[..., Ended]) -> None:
+    ended = command("questions", "--help")
+    assert "check" in ended.stdout
+    assert "convert" in ended.stdout
