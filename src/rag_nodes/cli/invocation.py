@@ -19,7 +19,7 @@ from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS
 from rag_nodes.cli.render.text import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import RenderableType
 
@@ -151,16 +151,16 @@ def to_json(data: dict[str, Any], *, indent: int | None = None) -> str:
 
 
 def takes(
-    *settings: str, search: bool = False, defaults: dict[str, Any] | None = None
+    *settings: str, search: Iterable[str] = (), defaults: dict[str, Any] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option per setting, the output flags, and a filled `Invocation`.
 
     Args:
         settings: names of settings the command has options for.
-        search: it also has the options of `SEARCH`.
+        search: names of options of `SEARCH` that it has as well.
         defaults: settings whose default differs for this command.
     """
-    searching = SEARCH if search else {}
+    searching = {name: SEARCH[name] for name in search}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(context: typer.Context, **values: Any) -> None:

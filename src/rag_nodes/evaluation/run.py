@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.models import Models
-    from rag_nodes.store import SearchMode, Store
+    from rag_nodes.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -80,8 +80,7 @@ class Plan:
         ks: numbers of chunks.
         sizes: of the curve of each column, in tokens; () for no curve.
         target: mean size of the comparison at equal size, in tokens; None for none.
-        mode: "hybrid", "dense" or "sparse".
-        options: how is searched besides; budget, number of chunks and mode are set here.
+        options: how is searched; budget and number of chunks are set here.
         measure: the main measure; "" for recall at the middle budget.
         draws: of the bootstrap.
         seed: of the bootstrap.
@@ -91,7 +90,6 @@ class Plan:
     ks: tuple[int, ...] = KS
     sizes: tuple[int, ...] = SIZES
     target: int | None = TARGET
-    mode: SearchMode = "hybrid"
     options: QueryOptions = field(default_factory=QueryOptions)
     measure: str = ""
     draws: int = DRAWS
@@ -167,7 +165,7 @@ class _Run:
         self.dataset, self.plan, self.models = dataset, plan, models
         self._progress = progress
         self._started = time.monotonic()
-        self._options = replace(plan.options, mode=plan.mode, step_factor=1.0)
+        self._options = replace(plan.options, step_factor=1.0)
         self._vectors = QuestionVectors(size=len(dataset.questions), ttl_hours=1e6)
         self._done = self._total = 0
 
@@ -179,7 +177,9 @@ class _Run:
         """A row per variant, each in the store only while it is measured."""
         self._total = len(variants) * len(self.dataset.questions)
         self._started = time.monotonic()
-        first = self._vectors.get(self.models, self.dataset.questions[0].text, mode=self.plan.mode)
+        first = self._vectors.get(
+            self.models, self.dataset.questions[0].text, mode=self._options.mode
+        )
         dimension = len(first.vector or ())
         for variant in variants:
             self._tell("index", variant)
@@ -388,7 +388,7 @@ def _settings(plan: Plan, models: Models, unit: str) -> dict[str, Any]:
         "ks": list(plan.ks),
         "sizes": list(plan.sizes),
         "target": plan.target,
-        "mode": plan.mode,
+        "mode": plan.options.mode,
         "draws": plan.draws,
         "seed": plan.seed,
         "resampled": unit,

@@ -12,6 +12,7 @@ from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
     DEFAULT_PARSER,
     MODEL_SETTINGS,
+    SEARCH,
     Changes,
     OneParser,
     ShownChunks,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _IN_MEMORY = ":memory:"
 
 
-@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=True)
+@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=SEARCH)
 def ask(
     cli: Invocation,
     question: Annotated[str, typer.Argument(help="In your own words.")],

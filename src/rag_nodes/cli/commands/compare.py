@@ -10,6 +10,7 @@ from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
     MODEL_SETTINGS,
+    SEARCH,
     Changes,
     ComparedParsers,
     ShownChunks,
@@ -28,7 +29,7 @@ _DEFAULTS = {"store": ":memory:"}
 """A comparison leaves nothing behind unless it is told where."""
 
 
-@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=True, defaults=_DEFAULTS)
+@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=SEARCH, defaults=_DEFAULTS)
 def compare(
     cli: Invocation,
     paths: Annotated[

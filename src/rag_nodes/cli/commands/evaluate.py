@@ -8,11 +8,11 @@ import typer
 from rag_nodes.cli.commands.questions import dataset_of
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers, Expanded, Mode
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers
 from rag_nodes.cli.render.evaluation import evaluation_view
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.text import one_line
-from rag_nodes.cli.selection import select
+from rag_nodes.cli.selection import query_options, select
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _GATES = "Gates"
 _MEASURED = "What is measured"
 
 
-@takes(*MODEL_SETTINGS)
+@takes("similarity_cutoff", *MODEL_SETTINGS, search=("mode", "expand", "filter"))
 def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     cli: Invocation,
     paths: Annotated[
@@ -71,8 +71,6 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
             rich_help_panel=_MEASURED,
         ),
     ] = 200,
-    mode: Mode = None,
-    expand: Expanded = None,
     own_document: Annotated[
         bool,
         typer.Option(
@@ -113,7 +111,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     from rag_nodes.evaluation.run import evaluate as run
 
     selection = select(parser or (), changes or ())
-    plan = _plan(budget, sizes, equal_size, mode, expand, seed)
+    plan = _plan(cli, budget, sizes, equal_size, seed)
     before = _baseline(baseline)
     with cli.workspace(cli.settings()) as workspace:
         dataset = dataset_of(cli, workspace, questions, paths or [])
@@ -150,11 +148,8 @@ def _code(cli: Invocation, report: "EvaluationReport", results: "list[GateResult
     return ExitCode.PARTIAL if report.dataset["unplaced"] else ExitCode.DONE
 
 
-def _plan(
-    budget: str, sizes: str, equal_size: int, mode: str | None, expand: str | None, seed: int
-) -> "Plan":
+def _plan(cli: Invocation, budget: str, sizes: str, equal_size: int, seed: int) -> "Plan":
     from rag_nodes.evaluation.run import Plan
-    from rag_nodes.query import QueryOptions
 
     budgets = _numbers("--budget", budget)
     if not budgets:
@@ -163,8 +158,7 @@ def _plan(
         budgets=budgets,
         sizes=_numbers("--sizes", sizes),
         target=equal_size or None,
-        mode=mode or "hybrid",  # type: ignore[arg-type] # one of its choices
-        options=QueryOptions(expand=expand or "auto"),  # type: ignore[arg-type] # one of its choices
+        options=query_options(cli),
         seed=seed,
     )
 
