@@ -1,0 +1,109 @@
+"""How often a server is asked, and that nobody is told what is no longer true."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.errors import CollectionMissingError, DimensionError
+from rag_nodes.store import Filter, open_store, server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store import QdrantStore, SearchMode
+
+X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
+
+
+@pytest.fixture
+def served(
+    server_url: str, collection: str, make_node: Callable[..., TextNode]
+) -> Iterator[QdrantStore]:
+    with open_store(server_url) as store:
+        store.add(collection, [make_node("red zebra", X), make_node("blue lion", Y)])
+        yield store
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every request that any connection makes from here on."""
+    from httpx import Client
+
+    sent: list[str] = []
+    send = Client.send
+
+    def noted(self: Client, request: object, **options: object) -> object:
+        sent.append(f"{request.method} {request.url.path.rpartition('/points')[2]}")  # type: ignore[attr-defined]
+        return send(self, request, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Client, "send", noted)
+    return sent
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
+def test_a_question_takes_one_request_for_scores_and_one_for_nodes(
+    served: QdrantStore, collection: str, requests: list[str], mode: SearchMode
+) -> None:
+    wanted = Filter(document_ids=["doc-1"])
+    for _ in range(2):
+        requests.clear()
+        hits = served.search(
+            collection, vector=X, text="red zebra", limit=2, mode=mode, filter=wanted
+        )
+        assert hits[0].node.text == "red zebra"
+    assert requests == ["POST /query/batch", "POST "]
+
+
+def test_a_question_that_finds_nothing_reads_nothing(
+    served: QdrantStore, collection: str, requests: list[str]
+) -> None:
+    for text in ("elephant", "?!"):
+        assert not served.search(collection, vector=None, text=text, limit=2, mode="sparse")
+    assert [one for one in requests if one == "POST "] == []
+
+
+def test_scores_beyond_the_depth_are_completed_within_the_filter(
+    served: QdrantStore,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    others = [make_node(f"zebra {n}", [1.0, n / 9, 0.0], document="other") for n in range(5)]
+    served.add(collection, others)
+    monkeypatch.setattr(server, "DEPTH", 1)
+    only = Filter(document_ids=["doc-1"])
+    hits = served.search(collection, vector=Y, text="zebra", limit=1, filter=only)
+    hits += served.search(collection, vector=X, text="lion", limit=1, filter=only)
+    assert {hit.node.ref_doc_id for hit in hits} == {"doc-1"}
+    scores = {(hit.node.text, hit.similarity, bool(hit.keyword_score)) for hit in hits}
+    assert scores <= {
+        ("red zebra", 0.0, True),
+        ("blue lion", 0.0, True),
+        ("red zebra", 1.0, False),
+        ("blue lion", 1.0, False),
+    }
+
+
+def test_a_collection_that_others_made_anew_is_looked_at_anew(
+    served: QdrantStore,
+    server_url: str,
+    collection: str,
+    make_node: Callable[..., TextNode],
+) -> None:
+    assert served.search(collection, vector=X, text="zebra", limit=1)
+    with open_store(server_url) as other:
+        other.drop(collection)
+        with pytest.raises(CollectionMissingError):
+            served.search(collection, vector=X, text="zebra", limit=1)
+        assert served.count(collection) == 0
+        other.add(collection, [make_node("short", [1.0, 0.0])])
+    with pytest.raises(DimensionError, match="of length 2, the question's has 3"):
+        served.search(collection, vector=X, text="zebra", limit=1)
+    [hit] = served.search(collection, vector=[1.0, 0.0], text="zebra", limit=1)
+    assert hit.node.text == "short"
+    served.add(collection, [make_node("another", [0.0, 1.0])])
+    assert served.count(collection) == 2
