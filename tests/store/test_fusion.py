@@ -85,3 +85,9 @@ def test_a_chunk_that_only_its_words_found_counts_as_the_least_similar(
 def test_a_chunk_that_only_its_meaning_found_shares_no_word() -> None:
     dense, sparse = {"meaning": 0.9, "both": 0.4}, {"both": 2.0}
     assert dict(fuse(dense, sparse)) == pytest.approx(dict(fuse(dense, {**sparse, "meaning": 0.0})))
+
+
+def test_no_score_leaves_the_range_from_0_to_1_by_rounding() -> None:
+    cosines = fusion.ScoreRange(0.0, 1.0)
+    assert [cosines.place(score) for score in (-1e-7, 0.5, 1 + 1e-7)] == [0.0, 0.5, 1.0]
+    assert fusion.ScoreRange(2.0, 2.0).place(2.0) == 0.0, "all alike, and nobody knows how good"

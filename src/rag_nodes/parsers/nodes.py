@@ -25,34 +25,6 @@ from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import is_estimate
 
 _NAMESPACE = uuid.UUID("5f1d1b0e-6b1c-5e0e-9a55-7d2f4a3c9b10")
-_OWN_TO_A_NODE = frozenset(
-    {
-        *keys.DOCUMENT_ONLY,
-        keys.PAGE_START,
-        keys.PAGE_END,
-        keys.PAGE_BREAKS,
-        keys.HEADINGS_INSIDE,
-        keys.PART,
-        keys.PARTS,
-        keys.BLOCKS,
-        keys.OVERSIZED,
-        keys.SCALED_SIZE,
-        keys.CUT_BY_SIZE,
-        keys.SPLIT_BLOCK,
-        keys.TABLE_HEADER,
-        keys.CODE_LANGUAGE,
-        keys.WHOLE_DOCUMENT,
-        keys.START_CHAR,
-        keys.END_CHAR,
-        keys.SUMMARY,
-        keys.SUMMARY_KIND,
-        keys.SUMMARY_ERROR,
-        keys.WINDOW,
-        keys.ORIGINAL_TEXT,
-        keys.WINDOW_PLACE,
-    }
-)
-"""Metadata that is true of one span only, so a parser further down must not inherit it."""
 _FORM = ("metadata_template", "metadata_separator", "text_template")
 """How LlamaIndex writes a node's metadata and text for a model: as its document wants it."""
 _NODE = TextNode(text="")
@@ -73,7 +45,9 @@ def build_nodes(
 
 
 def _inherited(origin: Origin) -> dict[str, Any]:
-    return {key: value for key, value in origin.inherited().items() if key not in _OWN_TO_A_NODE}
+    return {
+        key: value for key, value in origin.inherited().items() if key not in keys.NOT_INHERITED
+    }
 
 
 class _NodeMaker:
