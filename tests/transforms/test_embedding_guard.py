@@ -11,6 +11,7 @@ from llama_index.core.schema import MetadataMode, NodeRelationship, TextNode
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import get_parser
+from rag_nodes.text.packing import Packer
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.transforms import EmbeddingGuard
 
@@ -59,6 +60,32 @@ def test_a_long_node_becomes_exact_slices_with_right_facts() -> None:
         assert (piece.metadata["page_start"], piece.metadata["page_end"]) == (first, last)
         assert "cut_for_embedding" not in piece.get_content(metadata_mode=MetadataMode.EMBED)
     assert "".join(text.split()) == "".join("".join(p.text.split()) for p in pieces)
+
+
+def test_pieces_are_named_after_the_headings_above_their_own_start() -> None:
+    text = "Before all headings.\n\n" + "\n\n".join(
+        f"# Part {n}\n\n## The long and winding heading of section {n}\n\n{sentences(12)}"
+        for n in range(5)
+    )
+    nodes = get_parser("fixed", chunk_size=50_000, chunk_overlap=0)([Document(text=text)])
+    [whole] = nodes
+    tree = Packer(text).headings
+    before = whole.model_dump()
+    pieces = GUARD(nodes)
+    assert len(pieces) > 5
+    for piece in pieces:
+        path = list(tree.path_at(piece.start_char_idx))
+        assert piece.metadata.get("heading_path", []) == path
+        assert piece.metadata.get("Heading", "") == " > ".join(path)
+        assert piece.get_content(metadata_mode=MetadataMode.EMBED).startswith("Heading: ") == bool(
+            path
+        )
+        inside = [[one.block.start, list(one.path)] for one in tree.headings]
+        assert piece.metadata.get("headings_inside", []) == [
+            one for one in inside if piece.start_char_idx < one[0] < piece.end_char_idx
+        ]
+        assert fits(piece)
+    assert whole.model_dump() == before
 
 
 def test_pieces_have_ids_numbers_and_neighbours_of_their_own() -> None:

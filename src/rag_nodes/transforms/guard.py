@@ -17,14 +17,20 @@ from pydantic import Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
     BLOCKS,
+    BREADCRUMB,
     CHUNK_INDEX,
     END_CHAR,
+    HEADING,
+    HEADING_PATH,
+    HEADINGS_INSIDE,
+    LINK,
     PAGE_BREAKS,
     START_CHAR,
     TOKEN_COUNT,
     TOTAL_CHUNKS,
 )
 from rag_nodes.parsers.nodes import link_neighbours
+from rag_nodes.parsers.origins import Origin
 from rag_nodes.parsers.parent_child import is_leaf, leaf_nodes
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.markdown import Block, Kind
@@ -49,7 +55,7 @@ class EmbeddingGuard(TransformComponent):
 
     Put it between parser and embedding model. It cuts as the parsers do: at the end of a block,
     else of a sentence or a line of code, a table or a list, else of a word. Pieces are slices of
-    the document with offsets, pages, neighbours and ids of their own and carry
+    the document with offsets, pages, headings, neighbours and ids of their own and carry
     `cut_for_embedding`; all other nodes pass untouched, apart from the numbering of a document
     that had to be cut. So do parents of any length, which are read and not embedded.
 
@@ -108,6 +114,7 @@ class EmbeddingGuard(TransformComponent):
     def _pieces(self, node: TextNode) -> Iterator[TextNode]:
         everything = node.get_content(metadata_mode=MetadataMode.EMBED)
         around = count_tokens(everything, self.tokenizer) - count_tokens(node.text, self.tokenizer)
+        around += self._longer_headings(node)
         room = self.limit - max(0, around) - _SLACK
         if room < _SLACK:
             raise ConfigurationError(
@@ -115,10 +122,18 @@ class EmbeddingGuard(TransformComponent):
                 "of the embedding text; list keys in excluded_embed_metadata_keys"
             )
         packer = _packer(node, self.tokenizer)
+        origin = Origin(node, node.start_char_idx, PageMap.of(node.metadata))
         previous: TextNode | None = None
         for span in packer.pieces(Span(packer.start, packer.end), room):
-            previous = _piece(node, span, packer.count(*span), previous)
+            previous = _piece(origin, node, span, packer.count(*span), previous)
             yield previous
+
+    def _longer_headings(self, node: TextNode) -> int:
+        """Tokens by which the headings of a piece may exceed those of the node."""
+        paths = [path for _, path in node.metadata.get(HEADINGS_INSIDE) or ()]
+        longest = max((count_tokens(" > ".join(path), self.tokenizer) for path in paths), default=0)
+        own = count_tokens(str(node.metadata.get(BREADCRUMB) or ""), self.tokenizer)
+        return max(0, longest - own)
 
 
 def _packer(node: TextNode, tokenizer: str) -> Packer:
@@ -133,13 +148,18 @@ def _packer(node: TextNode, tokenizer: str) -> Packer:
     return Packer(node.text, encoding=tokenizer, text_format=text_format, blocks=[code])
 
 
-def _piece(node: TextNode, span: Span, tokens: int, previous: TextNode | None) -> TextNode:
+def _piece(
+    origin: Origin, node: TextNode, span: Span, tokens: int, previous: TextNode | None
+) -> TextNode:
     metadata = {**node.metadata, TOKEN_COUNT: tokens, CUT_FOR_EMBEDDING: node.node_id}
     start = end = None
-    if node.start_char_idx is not None:
-        start, end = node.start_char_idx + span.start, node.start_char_idx + span.end
-        metadata.pop(PAGE_BREAKS, None)
-        metadata |= _place(node.metadata, start, end)
+    if origin.base is not None:
+        start, end = origin.base + span.start, origin.base + span.end
+        for key in (PAGE_BREAKS, HEADINGS_INSIDE):
+            metadata.pop(key, None)
+        pages = origin.pages.facts(start, end) if origin.pages else {}
+        metadata |= {START_CHAR: start, END_CHAR: end, **pages}
+        _set_headings(metadata, origin, span)
     relationships = dict(node.relationships)
     if previous is not None:
         relationships.pop(NodeRelationship.PREVIOUS, None)
@@ -164,13 +184,21 @@ def _piece(node: TextNode, span: Span, tokens: int, previous: TextNode | None) -
 
 def _hidden(metadata: dict[str, Any], before: dict[str, Any]) -> list[str]:
     """The keys a piece has and its chunk had not: bookkeeping no model should read."""
-    return sorted({*metadata, CHUNK_INDEX, TOTAL_CHUNKS} - before.keys())
+    return sorted({*metadata, CHUNK_INDEX, TOTAL_CHUNKS} - before.keys() - {BREADCRUMB})
 
 
-def _place(metadata: dict[str, Any], start: int, end: int) -> dict[str, Any]:
-    """Offsets and pages of a piece, from those of its chunk."""
-    pages = PageMap.of(metadata)
-    return {START_CHAR: start, END_CHAR: end, **(pages.facts(start, end) if pages else {})}
+def _set_headings(metadata: dict[str, Any], origin: Origin, span: Span) -> None:
+    """The headings above a piece and inside it, which may be others than those of its chunk."""
+    path, link = origin.headings_above(span.start)
+    if path != origin.node.metadata.get(HEADING_PATH, []):
+        for key in (HEADING_PATH, HEADING, BREADCRUMB, LINK):
+            metadata.pop(key, None)
+        if path:
+            metadata |= {HEADING_PATH: path, HEADING: path[-1], BREADCRUMB: " > ".join(path)}
+        if link:
+            metadata[LINK] = link
+    if inside := origin.headings_inside(*span):
+        metadata[HEADINGS_INSIDE] = inside
 
 
 def _renumber(nodes: Sequence[BaseNode], documents: set[str | None]) -> None:
