@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -101,3 +103,19 @@ def test_a_share_is_counted_in_seconds_from_when_it_is_limited(
         assert lease.until is None
         leases.limit(lease, 5)
         assert lease.until == 105
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_fork_waits_for_no_thread_of_its_parent() -> None:
+    leases = Leases(1)
+    with leases.take("work"):
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(60)  # ends it where it would wait for ever
+            with leases.take("work of the fork"):
+                pass
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    with leases.take("work"):
+        pass

@@ -5,6 +5,8 @@ All that CommonMark's own examples hold is far below these bounds, see test_comm
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rag_nodes.text.markdown import LONGEST_HEADING, Block, Kind, scan_blocks
@@ -106,3 +108,16 @@ def test_one_comment_that_reads_as_prose_ends_no_long_code() -> None:
     [found] = of_kind(Kind.CODE, f"```\n{code}```\n\nThe end.\n")
     assert found.endswith("```")
     assert len(found) > PLAUSIBLE
+
+
+def test_the_bounds_are_those_of_the_documentation() -> None:
+    stated = " ".join((Path(__file__).parents[2] / "docs" / "parsers.md").read_text().split())
+    assert f"would hold over {PLAUSIBLE:,} characters with paragraphs of prose" in stated
+    assert f"A heading of over {LONGEST_HEADING} characters is a paragraph" in stated
+
+
+@pytest.mark.parametrize("form", ["# {}", "# {} #", "{}\n===", "{}\n---"])
+def test_a_heading_may_have_the_longest_length_and_not_one_more(form: str) -> None:
+    for more, kind in ((0, Kind.HEADING), (1, Kind.PARAGRAPH)):
+        title = "word " * (LONGEST_HEADING // 5 - 1) + "w" * (5 + more)
+        assert scan_blocks(form.format(title))[0].kind is kind

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.documentation.validate import check_page
 from rag_nodes.errors import RagNodesError, ReadError
 from rag_nodes.parsers import leaf_nodes
-from rag_nodes.readers.base import build_document
+from rag_nodes.readers import build_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

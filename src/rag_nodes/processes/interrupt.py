@@ -5,6 +5,7 @@ What ends a wait is always the same: the process that works on it is killed.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import contextmanager
@@ -110,6 +111,8 @@ class Lease:
 class Leases:
     """Lets a few work at once; who waits gets the place of whoever has had more than a fair share.
 
+    A fork of this process has places of its own.
+
     Args:
         count: leases at the same time.
     """
@@ -118,6 +121,8 @@ class Leases:
         self._count = count
         self._held: list[Lease] = []
         self._changed = threading.Condition()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
 
     @contextmanager
     def take(self, what: str) -> Iterator[Lease]:
@@ -141,7 +146,8 @@ class Leases:
                 yield lease
         finally:
             with self._changed:
-                self._held.remove(lease)
+                if lease in self._held:  # not in a fork, which has none of its parent's
+                    self._held.remove(lease)
                 self._changed.notify_all()
 
     def limit(self, lease: Lease, share: float | None) -> None:
@@ -150,6 +156,11 @@ class Leases:
             with self._changed:
                 lease.until = time.monotonic() + share
                 self._changed.notify_all()  # who waits counts anew
+
+    def _forget(self) -> None:
+        """Start anew in a forked process: the threads that hold leases are those of its parent."""
+        self._held = []
+        self._changed = threading.Condition()
 
     def _wake(self) -> None:
         with self._changed:

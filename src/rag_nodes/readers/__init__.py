@@ -8,7 +8,7 @@ when the first document is built.
 
 from __future__ import annotations
 
-from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading
+from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading, build_document
 from rag_nodes.readers.files import ReadResult, read, read_all, readings
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 
@@ -20,6 +20,7 @@ __all__ = [
     "ReadResult",
     "Reader",
     "Reading",
+    "build_document",
     "read",
     "read_all",
     "readings",
