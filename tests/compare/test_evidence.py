@@ -9,7 +9,8 @@ from rag_nodes.query import Hit
 
 
 def hit(node_id: str, start: int | None, end: int | None, document: str = "doc") -> Hit:
-    node = TextNode(id_=node_id, text="x", start_char_idx=start, end_char_idx=end)
+    text = "x" * ((end or 1) - (start or 0))
+    node = TextNode(id_=node_id, text=text, start_char_idx=start, end_char_idx=end)
     node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document)
     return Hit(node, 1, 1.0, 0.5, 1.0)
 

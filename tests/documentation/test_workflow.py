@@ -154,7 +154,7 @@ def test_repeated_pages_are_cut_where_that_is_asked_for(crawl: Path, output: Pat
 def test_more_findings_than_memory_should_hold_are_only_counted(
     crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statistics, "MOST_FINDINGS", 2)
+    monkeypatch.setattr(statistics, "MAX_FINDINGS", 2)
     report = documentation.run(crawl, output, DocsOptions(max_tokens=64, min_tokens=60))
     assert len(report.findings) == 2
     assert sum(report.statistics.findings.values()) > 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from rag_nodes.query.places import document_of, span_of
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.query import Hit
 
-_MOST = 0.5
+_MIN_SHARE = 0.5
 """Share of a chunk's characters another parser must have found to have found it too."""
 
 
@@ -31,7 +32,7 @@ def found_also_by(columns: Mapping[str, Sequence[Hit]]) -> dict[tuple[str, str],
         (name, hit.node.node_id): tuple(
             other
             for other, found in places.items()
-            if other != name and _covered(span, found.get(document, ())) >= _MOST * span.length
+            if other != name and _covered(span, found.get(document, ())) >= _MIN_SHARE * span.length
         )
         for name, hits in columns.items()
         for hit in hits
@@ -41,10 +42,8 @@ def found_also_by(columns: Mapping[str, Sequence[Hit]]) -> dict[tuple[str, str],
 
 
 def _place(hit: Hit) -> tuple[str, Span] | None:
-    node = hit.node
-    if node.start_char_idx is None or node.end_char_idx is None:
-        return None
-    return node.ref_doc_id or "", Span(node.start_char_idx, node.end_char_idx)
+    span = span_of(hit.node)
+    return None if span is None else (document_of(hit.node), span)
 
 
 def _places(hits: Sequence[Hit]) -> dict[str, list[Span]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rag_nodes.documentation.validate import PageFinding
     from rag_nodes.parsers import SpanNodeParser
 
-_LEAST = {"summary_tokens": 16, "concurrency": 1, "requests_per_minute": 1, "workers": 1}
+_MINIMA = {"summary_tokens": 16, "concurrency": 1, "requests_per_minute": 1, "workers": 1}
 """Of options that are numbers; the parser checks its own."""
 
 
@@ -86,10 +86,10 @@ class DocsOptions:
                 "max_tokens and min_tokens are for the parser that cuts at headings; the one "
                 "that was given has sizes of its own, so leave them out"
             )
-        for name, least in _LEAST.items():
+        for name, minimum in _MINIMA.items():
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise ConfigurationError(f"{name} is {value}; at least {least} is needed")
+            if value is not None and value < minimum:
+                raise ConfigurationError(f"{name} is {value}; at least {minimum} is needed")
 
     def made_parser(self) -> SpanNodeParser:
         """What cuts the pages.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.documentation.validate import PageCheck
 
-MOST_FINDINGS = 10_000
+MAX_FINDINGS = 10_000
 """Findings kept in full; more are counted only, so that memory stays flat."""
 
 
@@ -153,4 +153,4 @@ class RunningStatistics:
     def _note(self, findings: Sequence[PageFinding]) -> None:
         self._kinds.update(finding.kind for finding in findings)
         self.statistics.findings = dict(self._kinds)
-        self.findings += findings[: MOST_FINDINGS - len(self.findings)]
+        self.findings += findings[: MAX_FINDINGS - len(self.findings)]

@@ -21,13 +21,13 @@ class _Figure:
         meaning: for help texts.
         of: the figure.
         default: the threshold where no number is given.
-        least: True where the figure must reach the threshold, False where it must not exceed it.
+        is_minimum: the figure must reach the threshold; otherwise it must not exceed it.
     """
 
     meaning: str
     of: Callable[[Statistics], float]
     default: float = 0
-    least: bool = False
+    is_minimum: bool = False
 
 
 def _found(*kinds: str) -> Callable[[Statistics], float]:
@@ -37,7 +37,9 @@ def _found(*kinds: str) -> Callable[[Statistics], float]:
 MEASURES: dict[str, _Figure] = {
     "lost-headings": _Figure("headings no chunk has whole", lambda s: s.headings_lost),
     "split-code": _Figure("blocks of code cut apart", _found("split-code")),
-    "coverage": _Figure("percent of visible text in chunks", lambda s: s.coverage, 100, least=True),
+    "coverage": _Figure(
+        "percent of visible text in chunks", lambda s: s.coverage, 100, is_minimum=True
+    ),
     "tokens": _Figure("token counts that do not add up", _found("wrong-tokens", "misplaced")),
     "duplicates": _Figure("chunks whose text came before", _found("duplicate")),
     "outside-range": _Figure("chunks over or under the limits", _found("too-large", "too-small")),
@@ -65,10 +67,10 @@ class Threshold:
         """What is wrong, in words; None where the figures keep to it."""
         measure = MEASURES[self.name]
         figure = measure.of(statistics)
-        if measure.least and figure < self.threshold:
+        if measure.is_minimum and figure < self.threshold:
             # Rounding must not show 99.9999 as the 100 that it misses.
             return f"{self.name}: {figure:.6g}, under {self.threshold:g} ({measure.meaning})"
-        if not measure.least and figure > self.threshold:
+        if not measure.is_minimum and figure > self.threshold:
             return f"{self.name}: {figure:g}, over {self.threshold:g} ({measure.meaning})"
         return None
 

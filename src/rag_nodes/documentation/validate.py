@@ -35,7 +35,7 @@ FindingKind = Literal[
 LEVELS = 6
 _EDGE_TOKENS = 4
 """Tokens by which the ends of a span may differ from the same tokens inside the text."""
-_LONGEST_QUOTE = 80
+_MAX_QUOTE = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +190,12 @@ class _PageUnderCheck:
         limits = self.limits
         for node, tokens in zip(self.nodes, self.tokens, strict=True):
             size = tokens if limits.unit == "tokens" else len(node.text)
-            if limits.most is not None and size > limits.most:
+            if limits.maximum is not None and size > limits.maximum:
                 why = ", code kept whole" if node.metadata.get(keys.OVERSIZED) else ""
-                detail = f"{size:,} {limits.unit}, over {limits.most:,}{why}"
+                detail = f"{size:,} {limits.unit}, over {limits.maximum:,}{why}"
                 yield PageFinding("too-large", self.page, node.node_id, detail)
-            elif size < limits.least and not self._is_whole_page(node):
-                detail = f"{size:,} {limits.unit}, under {limits.least:,}"
+            elif size < limits.minimum and not self._is_whole_page(node):
+                detail = f"{size:,} {limits.unit}, under {limits.minimum:,}"
                 yield PageFinding("too-small", self.page, node.node_id, detail)
 
     def _is_whole_page(self, node: TextNode) -> bool:
@@ -253,8 +253,8 @@ class _PageUnderCheck:
         self.findings.append(PageFinding(kind, self.page, None, detail))
 
     def _quote(self, start: int, end: int) -> str:
-        words = " ".join(self.text[start:end][: 4 * _LONGEST_QUOTE].split())
-        return f"{start} to {end}: {words[:_LONGEST_QUOTE]}"
+        words = " ".join(self.text[start:end][: 4 * _MAX_QUOTE].split())
+        return f"{start} to {end}: {words[:_MAX_QUOTE]}"
 
 
 def _span(node: TextNode) -> tuple[int, int]:

@@ -29,8 +29,8 @@ def limits_of(parser: SpanNodeParser) -> SizeLimits:
     unit = getattr(parser, "unit", "tokens")
     if unit == "sentences":
         return SizeLimits(0, getattr(parser, "max_tokens", None), "tokens")
-    least, most = getattr(parser, "min_chunk_size", 0), getattr(parser, "chunk_size", None)
-    return SizeLimits(least, most, "characters" if unit == "characters" else "tokens")
+    minimum, maximum = getattr(parser, "min_chunk_size", 0), getattr(parser, "chunk_size", None)
+    return SizeLimits(minimum, maximum, "characters" if unit == "characters" else "tokens")
 
 
 def judge(
@@ -53,8 +53,8 @@ def judge(
         chunks=len(chunks),
         tokens=sum(chunk.tokens for chunk in chunks),
         embedded=sum(chunk.embedded for chunk in chunks),
-        limited=len(chunks) if limits.most is not None else 0,
-        fitting=len(chunks) - len(sizes) if limits.most is not None else 0,
+        limited=len(chunks) if limits.maximum is not None else 0,
+        fitting=len(chunks) - len(sizes) if limits.maximum is not None else 0,
         closed=len(chunks) - len(ends),
         blocks=len(facts.blocks),
         whole=len(facts.blocks) - len(blocks),
@@ -100,14 +100,14 @@ def duplicates_of(documents: Iterable[tuple[str, str, Sequence[JudgedChunk]]]) -
 
 
 def _sizes(document: str, chunks: Sequence[JudgedChunk], limits: SizeLimits) -> list[Finding]:
-    if limits.most is None:
+    if limits.maximum is None:
         return []
     found = []
     for number, chunk in enumerate(chunks):
         size = chunk.tokens if limits.unit == "tokens" else chunk.span.length
-        if chunk.oversized or size > limits.most:
+        if chunk.oversized or size > limits.maximum:
             found.append(Finding("oversized", document, number, chunk.span, size))
-        elif size < limits.least and len(chunks) > 1:  # a short document has no more to give
+        elif size < limits.minimum and len(chunks) > 1:  # a short document has no more to give
             found.append(Finding("undersized", document, number, chunk.span, size))
     return found
 

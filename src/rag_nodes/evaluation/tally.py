@@ -34,13 +34,13 @@ class SizeLimits(NamedTuple):
     """How large a parser lets its chunks be; 0 and None where it sets no limit.
 
     Attributes:
-        least: smallest size it aims at.
-        most: largest size it allows.
+        minimum: smallest size it aims at.
+        maximum: largest size it allows.
         unit: what both count.
     """
 
-    least: int
-    most: int | None
+    minimum: int
+    maximum: int | None
     unit: Literal["tokens", "characters"]
 
 

@@ -39,7 +39,7 @@ CONVERSATION>>>
 Question: {question}
 """
 """What it then reads."""
-_LONGEST = 200
+_MAX_QUESTION_TOKENS = 200
 """Tokens above which a reply is no question any more."""
 
 
@@ -150,7 +150,7 @@ class RagNodesChat:
         text = (response.message.content or "").strip()
         name, prices = self.engine.models.answer_name, self.engine.options.prices
         usage = usage_of(response, CONDENSE_RULES + prompt, text, model=name, prices=prices)
-        if not text or count_tokens(text) > _LONGEST:
+        if not text or count_tokens(text) > _MAX_QUESTION_TOKENS:
             return _Condensed(self._without_llm(question).question, usage)
         return _Condensed(" ".join(text.split()), usage)
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_LONGEST = 120
+_MAX_MARK = 120
 """Characters between brackets above which nothing is a mark."""
-_TOKEN = re.compile(rf"\n|`{{1,64}}|~{{3,64}}|\[(?P<inside>[^\[\]\n]{{1,{_LONGEST}}})\](?!\()")
+_TOKEN = re.compile(rf"\n|`{{1,64}}|~{{3,64}}|\[(?P<inside>[^\[\]\n]{{1,{_MAX_MARK}}})\](?!\()")
 """What decides whether a bracket is a mark: line ends, what may begin or end code, and brackets
 that are no link (`[1](url)`)."""
-_UNCERTAIN = re.compile(rf"(?:`{{1,63}}|~{{1,63}}|\[[^\[\]\n]{{0,{_LONGEST}}}\]?)\Z")
+_UNCERTAIN = re.compile(rf"(?:`{{1,63}}|~{{1,63}}|\[[^\[\]\n]{{0,{_MAX_MARK}}}\]?)\Z")
 """At the end of a piece, what the next one may change."""
 _FENCE = 3
 """Backticks or tildes at the beginning of a line that begin or end a block of code."""
@@ -89,7 +89,7 @@ class MarkReader:
     def read(self, piece: str) -> list[Mark]:
         """The marks that became certain with this piece."""
         self._text += piece
-        uncertain = _UNCERTAIN.search(self._text, max(0, len(self._text) - _LONGEST - 2))
+        uncertain = _UNCERTAIN.search(self._text, max(0, len(self._text) - _MAX_MARK - 2))
         return list(self._taken(uncertain.start() if uncertain else len(self._text)))
 
     def end(self) -> list[Mark]:

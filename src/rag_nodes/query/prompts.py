@@ -37,7 +37,7 @@ NAMES = (f"{MODULE}:{TEXT_QA}", f"{MODULE}:{SYSTEM}")
 """All of them, as an engine names them."""
 _CONTEXT, _QUESTION = "\ue000context\ue000", "\ue000question\ue000"
 """Stand for the variables while LlamaIndex fills in its template; from a range for private use."""
-_SHORTEST_MARK = 3
+_MIN_MARK = 3
 """Characters a line needs to count as a mark worth protecting."""
 _INVISIBLE = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
@@ -223,7 +223,7 @@ def _marks(template: str) -> _Marks:
 
 
 def _is_mark(line: str) -> bool:
-    return len(line) >= _SHORTEST_MARK and "{" not in line
+    return len(line) >= _MIN_MARK and "{" not in line
 
 
 def _formatted(template: str, *, context: str, question: str) -> str:

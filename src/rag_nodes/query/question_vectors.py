@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import SearchMode
 
 _HOUR = 3600.0
-_MOST = 256
+_CAPACITY = 256
 """Questions remembered; the one not asked for longest goes first."""
 
 
@@ -49,7 +49,7 @@ class QuestionVectors:
         self,
         *,
         ttl_hours: float = 24.0,
-        size: int = _MOST,
+        size: int = _CAPACITY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ttl = ttl_hours * _HOUR

@@ -16,7 +16,7 @@ from rag_nodes.text.words import words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-FEWEST_WORDS = 4
+MIN_WORDS = 4
 """A quote of fewer words is a fragment, used only where there is nothing else."""
 
 _ITEM = re.compile(r"\s*(?:[-*+•▪]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+")
@@ -32,7 +32,7 @@ _INDENT = re.compile(r" {0,3}")
 _INNER_INDENT = re.compile(r"[\s>]*")
 """What may stand before a fence, and before one in a list or quote."""
 _NEVER_QUOTED = frozenset({Kind.RULE, Kind.FRONT_MATTER})
-_MOST_SCANS = 4
+_MAX_SCANS = 4
 """Fences without a partner that are looked behind; more are hardly chance."""
 _LEADERS = "....."
 """Ends the text of a line in a table of contents, before the page."""
@@ -80,7 +80,7 @@ def candidates(passage: int, text: str) -> list[Candidate]:
         text: of the passage.
     """
     found = list(_with_surroundings(passage, text))
-    whole = [one for one in found if len(one.words) >= FEWEST_WORDS]
+    whole = [one for one in found if len(one.words) >= MIN_WORDS]
     return whole or found
 
 
@@ -120,7 +120,7 @@ def _blocks(text: str) -> Iterator[Block]:
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # every offset stays as it is
     text_format = format_of(text)
     start = 0
-    for _ in range(_MOST_SCANS):
+    for _ in range(_MAX_SCANS):
         unclosed = 0
         for block in blocks_of(text[start:], text_format):
             low, high = start + block.start, start + block.end

@@ -17,17 +17,17 @@ from rag_nodes.text.function_words import content_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_LEAST_SCORE = 0.2
+_MIN_SCORE = 0.2
 """Share of the question's weight below which a sentence answers nothing."""
-_LEAST_RATIO = 0.45
+_MIN_RATIO = 0.45
 """Of the first extract's score: what later ones need at least."""
 _LOOSE_MATCH = 0.7
 """Weight of a word with the same beginning, such as `reads` for `reading`."""
-_SHORTEST_BEGINNING = 4
+_MIN_BEGINNING = 4
 """Letters two words must share to match loosely."""
 _AROUND = 0.3
 """Weight of question words that only the sentence before or the heading has."""
-_LEAST_WEIGHT = 0.5
+_MIN_WEIGHT = 0.5
 """Added to every asked word, so that the subject of all passages counts for something."""
 _REPEATED = 0.8
 """Weight of question words that an earlier extract covers already."""
@@ -102,7 +102,7 @@ def _matches(asked: list[str], pool: list[Candidate]) -> list[list[float]]:
     """
     known: dict[str, list[float]] = {}
     for word in {word for one in pool for word in (*one.words, *one.around)}:
-        known[word] = [_likeness(word, other) for other in asked]
+        known[word] = [_similarity(word, other) for other in asked]
     rows = []
     for one in pool:
         own = _best(one.words, known, len(asked))
@@ -117,10 +117,10 @@ def _best(found: tuple[str, ...], known: dict[str, list[float]], size: int) -> l
     ]
 
 
-def _likeness(word: str, asked: str) -> float:
+def _similarity(word: str, asked: str) -> float:
     if word == asked:
         return 1.0
-    shared = max(_SHORTEST_BEGINNING, (2 * max(len(word), len(asked)) + 2) // 3)
+    shared = max(_MIN_BEGINNING, (2 * max(len(word), len(asked)) + 2) // 3)
     return _LOOSE_MATCH if word[:shared] == asked[:shared] and len(asked) >= shared else 0.0
 
 
@@ -130,7 +130,7 @@ def _weights(asked: list[str], matches: list[list[float]]) -> list[float]:
     weights = []
     for column in range(len(asked)):
         having = sum(row[column] > _AROUND for row in matches)
-        weights.append(_LEAST_WEIGHT + log(1 + (size - having + 0.5) / (having + 0.5)))
+        weights.append(_MIN_WEIGHT + log(1 + (size - having + 0.5) / (having + 0.5)))
     total = sum(weights)
     return [weight / total for weight in weights]
 
@@ -146,15 +146,15 @@ def _chosen(
     covered = [0.0] * len(weights)
     chosen: list[tuple[Candidate, float]] = []
     left = set(range(len(pool)))
-    least = _LEAST_SCORE
+    threshold = _MIN_SCORE
     while left and len(chosen) < limit:
         gains = {one: factors[one] * _share(matches[one], weights, covered) for one in left}
         best = min(left, key=lambda one: (-gains[one], one))
         left.discard(best)
         score = _share(matches[best], weights)
-        if score < least or _is_said(pool[best], chosen):
+        if score < threshold or _is_said(pool[best], chosen):
             continue
-        least = max(least, _LEAST_RATIO * score)
+        threshold = max(threshold, _MIN_RATIO * score)
         covered = [max(old, new) for old, new in zip(covered, matches[best], strict=True)]
         chosen.append((pool[best].with_antecedent(), score))
     return chosen
