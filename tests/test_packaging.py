@@ -8,6 +8,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+MODULES = {
+    "huggingface-hub": "huggingface_hub",
+    "llama-index-embeddings-fastembed": "llama_index.embeddings.fastembed",
+    "llama-index-embeddings-openai": "llama_index.embeddings.openai",
+    "llama-index-llms-openai": "llama_index.llms.openai",
+    "llama-index-llms-openai-like": "llama_index.llms.openai_like",
+    "llama-index-vector-stores-qdrant": "llama_index.vector_stores.qdrant",
+    "markdown-it-py": "markdown_it",
+    "qdrant-client": "qdrant_client",
+    "qdrant-edge-py": "qdrant_edge",
+}
+"""Modules that are not called like the distribution that brings them."""
 IS_RELEASED = re.search(r"^## \[?\d", CHANGELOG, re.MULTILINE) is not None
 
 
@@ -27,3 +39,28 @@ def test_before_a_release_the_package_calls_itself_an_alpha() -> None:
 
 def test_the_wheel_is_built_and_tried_before_a_change_is_accepted() -> None:
     assert "make wheel\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def test_every_extra_brings_what_the_source_imports() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    sources = "\n".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "src" / "rag_nodes").rglob("*.py")
+    )
+    for extra, wanted in project["optional-dependencies"].items():
+        if extra == "all":
+            continue
+        modules = {MODULES.get(name, name) for name in map(_distribution, wanted)}
+        for module in modules:
+            assert re.search(rf"(import|from) {re.escape(module)}\b", sources), (extra, module)
+
+
+def test_all_brings_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = everything.partition("[")[2].rstrip("]").split(",")
+    assert sorted(named) == sorted(extras.keys() - {"all"})
+
+
+def _distribution(requirement: str) -> str:
+    return re.split(r"[^\w-]", requirement, maxsplit=1)[0]

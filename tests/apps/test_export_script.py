@@ -198,6 +198,23 @@ def test_an_embedding_model_alone_online_leaves_the_answers_offline(
     assert KEY not in written
 
 
+def test_models_by_their_path_are_written_with_their_options_and_without_keys(
+    script: Callable[..., str],
+) -> None:
+    used = Settings(
+        embedding="own_models:LettersEmbedding",
+        embedding_options={"letters": "xyz", "api_key": KEY},
+        llm="own_models:ParrotLLM",
+    )
+    written = script("fixed", used)
+    assert "embedding='own_models:LettersEmbedding'" in written
+    assert "embedding_options={'letters': 'xyz'}" in written
+    assert "llm='own_models:ParrotLLM'" in written
+    assert KEY not in written
+    assert "environ" not in written
+    compile(written, "script", "exec")
+
+
 def test_nothing_typed_in_becomes_code(script: Callable[..., str]) -> None:
     doubled = EVIL.replace("{", "{{").replace("}", "}}")
     used = Settings(

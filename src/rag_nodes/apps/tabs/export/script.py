@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.models.names import place_of, written_as
 from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.query import QueryOptions
-from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
+from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
 from rag_nodes.workspace.options import preset_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
 
     from rag_nodes.compare import Comparison
     from rag_nodes.models import Models
@@ -126,7 +130,8 @@ def script_of(comparison: Comparison, strategy: str) -> str:
     if parser is None:
         raise ConfigurationError(f"no parser {strategy!r} in this comparison: choose another")
     preset = preset_of(strategy)
-    online = not comparison.models.offline
+    models = _models(comparison.models)
+    asks_openai = "os.environ" in models
     embedder = next((name for name in _EMBEDDERS if getattr(parser, name, None)), None)
     if isinstance(parser, ForeignNodeParser):
         made_by, arguments = "ForeignNodeParser", _arguments([], {"path": _path_of(parser)})
@@ -134,10 +139,10 @@ def script_of(comparison: Comparison, strategy: str) -> str:
         made_by = "get_parser"
         arguments = _arguments([repr(preset)], _parser_options(preset, parser, embedder))
     return _TEMPLATE.format(
-        extras="pdf,qdrant,openai" if online else "pdf,qdrant",
+        extras="pdf,qdrant,openai" if asks_openai else "pdf,qdrant",
         file=script_name(strategy),
-        imports_standard="import os\n" if online else "",
-        models=_models(comparison.models),
+        imports_standard="import os\n" if asks_openai else "",
+        models=models,
         made_by=made_by,
         parser=arguments,
         parser_object=(
@@ -151,31 +156,46 @@ def script_of(comparison: Comparison, strategy: str) -> str:
 
 def _models(models: Models) -> str:
     """The assignment of SETTINGS with a comment above it."""
-    chosen: dict[str, Any] = {"embedding": "lexical", "llm": "extractive"}
-    lines = ["# Models that need no key and no network."]
-    place: str | None = None
-    if models.embedding.class_name() == "RagNodesOpenAIEmbedding":
-        chosen |= {
-            "embedding": "openai",
-            "embedding_model": getattr(models.embedding, "model_name", ""),
-        }
-        place = getattr(models.embedding, "api_base", None)
-    if models.llm is not None:
-        chosen |= {"llm": "openai", "llm_model": models.answer_name}
-        for field, option in (("temperature", "temperature"), ("max_tokens", "max_output_tokens")):
-            chosen[option] = getattr(models.llm, field, None)
-        place = getattr(models.llm, "api_base", None)
+    chosen = {**_embedding(models.embedding), **_llm(models.llm, models.answer_name)}
     if models.prompt != DEFAULT_PROMPT:
         chosen["prompt"] = models.prompt
     if models.system_prompt != DEFAULT_SYSTEM_PROMPT:
         chosen["system_prompt"] = models.system_prompt
+    line = "# Models that need no key and no network."
+    if "openai" in (chosen["embedding"], chosen["llm"]):
+        line = "# The key is read from the environment, and sent to the address below or to OpenAI."
+    elif not models.offline:
+        line = "# Models by their import path: install their packages, and set the keys they read."
     arguments = [f"{name}={value!r}" for name, value in chosen.items() if value is not None]
-    if not models.offline:
-        lines = [
-            "# The key is read from the environment, and sent to the address below or to OpenAI."
-        ]
+    if "openai" in (chosen["embedding"], chosen["llm"]):
+        place = getattr(models.llm, "api_base", None) or getattr(models.embedding, "api_base", None)
         arguments += [f"api_base={place!r}", 'api_key=os.environ.get("OPENAI_API_KEY")']
-    return "\n".join([*lines, f"SETTINGS = Settings({_wrapped(arguments)})"])
+    return f"{line}\nSETTINGS = Settings({_wrapped(arguments)})"
+
+
+def _embedding(model: BaseEmbedding) -> dict[str, Any]:
+    """The settings that name an embedding model."""
+    name = model.class_name()
+    if name == "RagNodesOpenAIEmbedding":
+        return {"embedding": "openai", "embedding_model": model.model_name}
+    if name == "RagNodesFastEmbedEmbedding":
+        return {"embedding": f"{FASTEMBED}{model.model_name}"}
+    if place_of(model) == "offline":
+        return {"embedding": "lexical"}
+    path, options = written_as(model)
+    return {"embedding": path, "embedding_options": options or None}
+
+
+def _llm(model: LLM | None, name: str) -> dict[str, Any]:
+    """The settings that name what writes answers."""
+    if model is None:
+        return {"llm": "extractive"}
+    if model.class_name() != "rag_nodes_openai_llm":
+        path, options = written_as(model)
+        return {"llm": path, "llm_options": options or None}
+    written = {"temperature": "temperature", "max_tokens": "max_output_tokens"}
+    options = {setting: getattr(model, field, None) for field, setting in written.items()}
+    return {"llm": "openai", "llm_model": name, **options}
 
 
 def _path_of(parser: ForeignNodeParser) -> str:

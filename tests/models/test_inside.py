@@ -1,0 +1,220 @@
+"""What `rag_nodes.models.inside` lists about the insides of other packages, one test each.
+
+A red test here after an update names what the new version does otherwise, and who relies on it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Self
+
+import httpx
+import openai
+import openai_server as stub
+import pytest
+from llama_index.core import MockEmbedding
+from llama_index.core.settings import Settings as LlamaSettings
+from llama_index.core.settings import _Settings
+from llama_index.embeddings.openai import OpenAIEmbedding
+from llama_index.llms.openai import OpenAI
+from llama_index.llms.openai_like import OpenAILike
+
+from rag_nodes.models import inside
+from rag_nodes.models.openai.client import ServerClient
+
+if TYPE_CHECKING:
+    from openai_server import OpenAIServer
+
+KEY = "sk-canary-8810"
+
+pytest_plugins = ["fixtures_openai"]
+pytestmark = pytest.mark.usefixtures("no_configuration")
+
+
+def _client(server: OpenAIServer) -> ServerClient:
+    return ServerClient(model="m", retry_seconds=0, api_key=KEY, base_url=server.base)
+
+
+@pytest.mark.parametrize("name", ["llm", "embed_model"])
+def test_a_model_of_llama_indexs_settings_that_nobody_set_is_none_in_a_private_attribute(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert getattr(_Settings(), f"_{name}") is None
+    monkeypatch.setattr(LlamaSettings, f"_{name}", None)
+    assert inside.set_in_llama_index(name) is None
+
+
+def test_out_of_a_pickle_a_model_of_llama_index_is_made_anew_of_its_fields(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pickled = pickle.dumps(MockEmbedding(embed_dim=3))
+    made: list[dict[str, Any]] = []
+    original = MockEmbedding.__init__
+
+    def noted(self: MockEmbedding, **values: Any) -> None:
+        made.append(values)
+        original(self, **values)
+
+    monkeypatch.setattr(MockEmbedding, "__init__", noted)
+    pickle.loads(pickled)
+    assert made[0]["embed_dim"] == 3
+
+
+def test_the_clients_of_llama_indexs_classes_come_from_one_method_each() -> None:
+    for kind in (OpenAIEmbedding, OpenAI):
+        source = inspect.getsource(kind)
+        built = source.count("OpenAI(**self._get_credential_kwargs")
+        getters = (kind._get_client, kind._get_aclient)
+        within = sum(inspect.getsource(one).count("OpenAI(**self._get_cred") for one in getters)
+        assert built == within == 4, kind
+
+
+class Asked(OpenAILike):
+    """Notes which of the methods that ours overrides are passed."""
+
+    def _get_client(self) -> Any:
+        raise LookupError("_get_client")
+
+    def _get_aclient(self) -> Any:
+        raise LookupError("_get_aclient")
+
+    def _chat(self, *_: Any, **__: Any) -> Any:
+        raise LookupError("_chat")
+
+    def _stream_chat(self, *_: Any, **__: Any) -> Any:
+        raise LookupError("_stream_chat")
+
+    async def _achat(self, *_: Any, **__: Any) -> Any:
+        raise LookupError("_achat")
+
+    async def _astream_chat(self, *_: Any, **__: Any) -> Any:
+        raise LookupError("_astream_chat")
+
+
+async def test_all_chats_and_completions_pass_four_methods() -> None:
+    llm = Asked(model="m", api_key=KEY, is_chat_model=True)
+    for ask in (llm.complete, lambda _: llm.chat([])):
+        with pytest.raises(LookupError, match=r"^'?_chat"):
+            ask("?")
+    for ask in (llm.stream_complete, lambda _: llm.stream_chat([])):
+        with pytest.raises(LookupError, match=r"^'?_stream_chat"):
+            ask("?")
+    for answer in (llm.acomplete("?"), llm.achat([])):
+        with pytest.raises(LookupError, match=r"^'?_achat"):
+            await answer
+    for stream in (llm.astream_complete("?"), llm.astream_chat([])):
+        with pytest.raises(LookupError, match=r"^'?_astream_chat"):
+            await stream
+
+
+def test_what_is_sent_beside_the_messages_comes_from_one_method(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OpenAILike, "_get_model_kwargs", lambda *_, **__: {"model": "this alone"})
+    llm = OpenAILike(model="m", api_key=KEY, api_base=openai_server.base, is_chat_model=True)
+    llm.complete("?")
+    (body,) = openai_server.asked("completions")
+    assert body.keys() == {"model", "messages", "stream"}
+    assert body["model"] == "this alone"
+
+
+def test_llama_index_repeats_nothing_where_max_retries_is_zero(
+    openai_server: OpenAIServer,
+) -> None:
+    openai_server.fail(stub.FAILING, times=9)
+    llm = OpenAILike(
+        model="m", api_key=KEY, api_base=openai_server.base, is_chat_model=True, max_retries=0
+    )
+    with pytest.raises(openai.InternalServerError):
+        llm.complete("?")
+    assert len(openai_server.requests) == 1
+
+
+@pytest.mark.skipif(
+    find_spec("fastembed") is None or find_spec("llama_index.embeddings.fastembed") is None,
+    reason="the extra fastembed is not for this Python",
+)
+def test_options_that_the_fastembed_integration_does_not_know_go_to_fastembed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import fastembed
+    from llama_index.embeddings.fastembed import FastEmbedEmbedding
+
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(fastembed, "TextEmbedding", lambda **values: given.update(values))
+    FastEmbedEmbedding(model_name="m", specific_model_path="/models")
+    assert given["specific_model_path"] == "/models"
+
+
+def test_every_method_of_the_client_comes_down_to_one_request(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[Any, bool]] = []
+    original = ServerClient.request
+
+    def noted(self: ServerClient, cast_to: Any, options: Any, **kinds: Any) -> Any:
+        seen.append((options.json_data, bool(kinds.get("stream"))))
+        return original(self, cast_to, options, **kinds)
+
+    monkeypatch.setattr(ServerClient, "request", noted)
+    client = _client(openai_server)
+    messages: Any = [{"role": "user", "content": "?"}]
+    client.embeddings.create(model="m", input=["a"])
+    client.chat.completions.create(model="m", messages=messages)
+    list(client.chat.completions.create(model="m", messages=messages, stream=True))
+    assert [streamed for _, streamed in seen] == [False, False, True]
+    assert seen[0][0]["input"] == ["a"]
+    assert seen[1][0]["messages"] == messages
+
+
+def test_the_transport_of_the_client_is_httpx_and_its_failures_are_causes(
+    openai_server: OpenAIServer,
+) -> None:
+    assert issubclass(openai.DefaultHttpxClient, httpx.Client)
+    client = openai.OpenAI(api_key=KEY, base_url="http://127.0.0.1:1/v1", max_retries=0)
+    with pytest.raises(openai.APIConnectionError) as refused:
+        client.models.list()
+    assert isinstance(refused.value.__cause__, httpx.ConnectError)
+    client.close()
+    openai_server.fail(stub.Fault(body="cut"))
+    messages: Any = [{"role": "user", "content": "?"}]
+    with pytest.raises((httpx.RemoteProtocolError, openai.APIConnectionError)):
+        list(
+            _client(openai_server).chat.completions.create(
+                model="m", messages=messages, stream=True
+            )
+        )
+
+
+def test_an_error_status_keeps_what_the_server_said(openai_server: OpenAIServer) -> None:
+    openai_server.fail(stub.Fault(400, "unsupported_parameter", "no such thing", parameter="top_p"))
+    with pytest.raises(openai.BadRequestError) as refused:
+        _client(openai_server).embeddings.create(model="m", input=["a"])
+    error = refused.value
+    assert (error.status_code, error.code, error.param) == (400, "unsupported_parameter", "top_p")
+    assert isinstance(error.body, dict)
+    assert error.body["message"] == "no such thing"
+
+
+def test_whatever_handles_a_request_and_closes_is_a_transport() -> None:
+    class Answering:
+        closed = False
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, text=str(request.url))
+
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.close()
+
+        def close(self) -> None:
+            self.closed = True
+
+    transport: Any = Answering()
+    with httpx.Client(transport=transport) as client:
+        assert client.get("http://a.test/").text == "http://a.test/"
+    assert transport.closed
