@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from llama_index.core.embeddings.mock_embed_model import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
 from tests.evaluation.labelled import corpus
 
@@ -17,8 +18,9 @@ from rag_nodes.evaluation.bootstrap import Interval
 from rag_nodes.evaluation.columns import CONTROL
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.plan import Plan, Step
 from rag_nodes.evaluation.report import EvaluationReport
-from rag_nodes.evaluation.run import Plan, Step, evaluate
+from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 from rag_nodes.store import Store, open_store
 
@@ -192,3 +194,56 @@ def test_a_file_that_is_no_report_is_refused_with_the_remedy(tmp_path: Path, con
     path.write_text(content)
     with pytest.raises(DatasetError, match="evaluat"):
         EvaluationReport.load(path)
+
+
+class Counting(MockEmbedding):
+    """A model that says how many texts it was given."""
+
+    texts: list[str] = []  # noqa: RUF012 -- pydantic copies it
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        self.texts.append(text)
+        return [float(len(text)), *[1.0] * (self.embed_dim - 1)]
+
+
+def test_each_text_is_embedded_once_however_many_columns_have_it(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    model = Counting(embed_dim=8)
+    plan = replace(PLAN, sizes=(), target=None)
+    first = evaluate(dataset, columns(), plan=plan, embed_model=model, cache=tmp_path)
+    own = sum(int(row.cost["chunks"] or 0) for row in first.of_role("own"))
+    assert 0 < len(model.texts) <= own  # the control, which has the same chunks, cost nothing
+    again = Counting(embed_dim=8)
+    assert evaluate(dataset, columns(), plan=plan, embed_model=again, cache=tmp_path) == first
+    assert again.texts == []
+
+
+def test_a_run_that_was_ended_goes_on_and_ends_as_one_that_was_not(
+    dataset: Dataset, report: EvaluationReport, tmp_path: Path
+) -> None:
+    class EndedError(Exception):
+        pass
+
+    def end(step: Step) -> None:
+        if step.done > 40:
+            raise EndedError
+
+    with pytest.raises(EndedError):
+        evaluate(dataset, columns(), plan=PLAN, cache=tmp_path, progress=end)
+    indexed: list[str] = []
+
+    def note(step: Step) -> None:
+        if step.stage == "ask" and step.name not in indexed and step.done % 32:
+            indexed.append(step.name)
+
+    finished = evaluate(dataset, columns(), plan=PLAN, cache=tmp_path, progress=note)
+    assert finished.to_json() == report.to_json()
+    assert "small" not in indexed
+
+
+def test_a_cache_that_cannot_be_used_is_named(dataset: Dataset, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    with pytest.raises(DatasetError, match="name another folder"):
+        evaluate(dataset, columns(), plan=PLAN, cache=file)

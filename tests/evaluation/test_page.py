@@ -13,8 +13,9 @@ from tests.evaluation.labelled import corpus
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import html_of, interval_plot, size_curve
+from rag_nodes.evaluation.plan import Plan
 from rag_nodes.evaluation.report import EvaluationReport
-from rag_nodes.evaluation.run import Plan, evaluate
+from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.spans import Span
 

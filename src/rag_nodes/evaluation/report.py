@@ -207,7 +207,7 @@ class EvaluationReport:
                 settings=plain["settings"],
                 documents=tuple(plain["documents"]),
                 questions=tuple(plain["questions"]),
-                rows=tuple(_row(row) for row in plain["rows"]),
+                rows=tuple(row_of(row) for row in plain["rows"]),
                 contrasts=tuple(
                     Contrast(**{**one, "gap": Interval(**one["gap"])}) for one in plain["contrasts"]
                 ),
@@ -241,7 +241,8 @@ def _missing(name: str) -> Row:
     raise KeyError(name)
 
 
-def _row(plain: Mapping[str, Any]) -> Row:
+def row_of(plain: Mapping[str, Any]) -> Row:
+    """A row out of its own plain data."""
     outcomes = tuple(
         Outcome(**{**one, "chunks": tuple((c[0], c[1], c[2]) for c in one["chunks"])})
         for one in plain["outcomes"]

@@ -17,8 +17,8 @@ from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.gates import GateResult
+    from rag_nodes.evaluation.plan import Plan
     from rag_nodes.evaluation.report import EvaluationReport
-    from rag_nodes.evaluation.run import Plan
 
 _GATES = "Gates"
 _MEASURED = "What is measured"
@@ -87,6 +87,12 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         Path | None,
         typer.Option("--output", "-o", help="Write the run as JSON, for --baseline later."),
     ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps paid vectors and finished rows: a run that was ended goes on."
+        ),
+    ] = None,
     baseline: Annotated[
         Path | None,
         typer.Option(
@@ -123,6 +129,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
                 parsers,
                 plan=plan,
                 models=models,
+                cache=cache,
                 progress=progress,
             )
     results = _gates(report, before, fail_under or [])
@@ -149,7 +156,7 @@ def _code(cli: Invocation, report: "EvaluationReport", results: "list[GateResult
 
 
 def _plan(cli: Invocation, budget: str, sizes: str, equal_size: int, seed: int) -> "Plan":
-    from rag_nodes.evaluation.run import Plan
+    from rag_nodes.evaluation.plan import Plan
 
     budgets = _numbers("--budget", budget)
     if not budgets:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.documentation import DocsStep
-    from rag_nodes.evaluation.run import Step
+    from rag_nodes.evaluation.plan import Step
     from rag_nodes.pipeline import Progress
 
 LINE_EVERY = 5.0

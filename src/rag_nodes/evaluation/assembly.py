@@ -1,0 +1,179 @@
+"""Rows put together: what can be said about all of them, and what has to be known to repeat it."""
+
+from __future__ import annotations
+
+import platform
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rag_nodes.evaluation.bootstrap import Bootstrap
+from rag_nodes.evaluation.report import EvaluationReport, Row
+from rag_nodes.evaluation.verdicts import Judge, contrasts_of, shares_of, summary
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.dataset import Dataset, Question
+    from rag_nodes.evaluation.plan import Plan
+    from rag_nodes.models import Models
+
+_CONTEXT = 300
+"""Characters around an answer that the report keeps."""
+_SHOWN = 2_000
+"""Characters of one answer that the report keeps with what is around it."""
+_PACKAGES = ("rag-nodes", "llama-index-core", "qdrant-client", "tiktoken", "numpy")
+"""What can change the numbers."""
+
+
+def assemble(dataset: Dataset, plan: Plan, models: Models, rows: Sequence[Row]) -> EvaluationReport:
+    """The rows with everything that can be said about them together."""
+    values = {
+        row.name: np.array([one.scores[plan.main] for one in row.outcomes])
+        for row in rows
+        if not row.error
+    }
+    facts: dict[str, Any] = {"contrasts": (), "sizes": (), "control": None, "verdict": ()}
+    bootstrap = Bootstrap(
+        [question.document for question in dataset.questions], draws=plan.draws, seed=plan.seed
+    )
+    if values:
+        judge = Judge(values, bootstrap)
+        rows = _judged(rows, judge)
+        facts = _facts(rows, judge, len({question.document for question in dataset.questions}))
+    return EvaluationReport(
+        dataset=_described(dataset),
+        settings=settings_of(plan, models, bootstrap.unit),
+        documents=tuple(
+            {"id": one.id_, "name": dataset.names[one.id_], "characters": len(one.text)}
+            for one in dataset.documents
+        ),
+        questions=tuple(_question(dataset, question) for question in dataset.questions),
+        rows=tuple(rows),
+        breakdown=_breakdown(dataset, rows, plan.main),
+        **facts,
+    )
+
+
+def _judged(rows: Sequence[Row], judge: Judge) -> list[Row]:
+    chances: dict[str, float] = {}
+    for role in ("own", "matched"):
+        names = [row.name for row in rows if row.role == role and not row.error]
+        chances |= judge.chances(names) if names else {}
+    return [
+        row
+        if row.error
+        else replace(row, interval=judge.interval(row.name), chance=chances.get(row.name))
+        for row in rows
+    ]
+
+
+def _facts(rows: Sequence[Row], judge: Judge, documents: int) -> dict[str, Any]:
+    good = [row for row in rows if not row.error]
+    own = [row for row in good if row.role == "own"]
+    equal = [row for row in good if row.role == "matched"]
+    contrasts = contrasts_of(judge, own) + contrasts_of(judge, equal)
+    questions = len(good[0].outcomes)
+    return {
+        "contrasts": tuple(contrasts),
+        "sizes": tuple(shares_of(judge, own, {row.column: row.name for row in equal})),
+        "control": _control(good, own, judge),
+        "verdict": tuple(summary(own, equal, contrasts, questions, documents)),
+    }
+
+
+def _control(rows: Sequence[Row], own: Sequence[Row], judge: Judge) -> Any:
+    twin = next((row for row in rows if row.role == "control"), None)
+    column = next((row for row in own if twin and row.parser == twin.parser), None)
+    if twin is None or column is None:
+        return None
+    best = sorted(own, key=lambda row: -(row.interval.mean if row.interval else 0.0))[:2]
+    pair = (best[0].name, best[1].name) if len(best) > 1 else None
+    return judge.control(twin.name, column.name, pair)
+
+
+def _described(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "fingerprint": dataset.fingerprint,
+        "documents": len(dataset.documents),
+        "questions": len(dataset.questions),
+        "drafts": sum(question.draft for question in dataset.questions),
+        "unplaced": [asdict(one) for one in dataset.unplaced],
+    }
+
+
+def settings_of(plan: Plan, models: Models, unit: str) -> dict[str, Any]:
+    """Everything that has to be equal to get the same numbers from the same data.
+
+    Args:
+        plan: what is measured.
+        models: what embeds.
+        unit: what is drawn for the intervals.
+    """
+    return {
+        "measure": plan.main,
+        "budget": plan.budget,
+        "budgets": list(plan.budgets),
+        "ks": list(plan.ks),
+        "sizes": list(plan.sizes),
+        "target": plan.target,
+        "mode": plan.options.mode,
+        "draws": plan.draws,
+        "seed": plan.seed,
+        "resampled": unit,
+        "models": models.describe(),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in _PACKAGES},
+    }
+
+
+def _question(dataset: Dataset, question: Question) -> dict[str, Any]:
+    return {
+        "id": question.id,
+        "text": question.text,
+        "kind": question.kind,
+        "document": question.document,
+        "draft": question.draft,
+        "confidence": question.confidence,
+        "around": _around(dataset, question),
+        "gold": [
+            [
+                {"document": one.document, "start": one.span.start, "end": one.span.end,
+                 "text": dataset.quote(one)}
+                for one in answer
+            ]
+            for answer in question.gold
+        ],
+    }  # fmt: skip
+
+
+def _around(dataset: Dataset, question: Question) -> dict[str, Any]:
+    """The text around the first passage of the gold: where chunks begin is seen in it."""
+    first = question.gold[0][0]
+    text = dataset.texts[first.document]
+    start, end = max(0, first.span.start - _CONTEXT), min(first.span.end, first.span.start + _SHOWN)
+    end = min(len(text), end + _CONTEXT)
+    return {"document": first.document, "start": start, "text": text[start:end]}
+
+
+def _breakdown(
+    dataset: Dataset, rows: Sequence[Row], measure: str
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Means of a measure by kind of question and by document, for each row."""
+    names = dataset.names
+    groups = {
+        "kind": [question.kind or "unnamed" for question in dataset.questions],
+        "document": [names[question.document] for question in dataset.questions],
+    }
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for by, keys in groups.items():
+        found[by] = {}
+        for row in rows:
+            values: dict[str, list[float]] = defaultdict(list)
+            for key, outcome in zip(keys, row.outcomes, strict=False):
+                values[key].append(outcome.scores[measure])
+            found[by][row.name] = {key: float(np.mean(each)) for key, each in values.items()}
+    return found

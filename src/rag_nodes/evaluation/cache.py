@@ -1,0 +1,164 @@
+"""Vectors that were paid for and rows that were measured: a run that was ended goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, MutableMapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from llama_index.core.storage.kvstore.types import MutableMappingKVStore
+
+from rag_nodes.errors import DatasetError
+from rag_nodes.evaluation.report import Row, row_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rag_nodes.evaluation.columns import Variant
+    from rag_nodes.models import Models
+
+_FILE = "evaluations.sqlite"
+_TABLES = """
+create table if not exists vectors (key blob primary key, vector blob not null) without rowid;
+create table if not exists rows (key blob primary key, row text not null) without rowid;
+"""
+_BUSY = 30.0
+"""Seconds that a run waits for another that writes to the same cache."""
+Vector = dict[str, list[float]]
+"""As LlamaIndex keeps them: one vector under any name."""
+
+
+class EvaluationCache:
+    """A folder with what evaluations have paid for and found.
+
+    Keys are hashes: no text of a document is kept, only its vectors and the scores.
+
+    Args:
+        folder: made where it is missing; None for memory, where texts are still embedded once.
+
+    Raises:
+        DatasetError: the folder cannot be written.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(
+                folder / _FILE if folder else ":memory:", timeout=_BUSY, check_same_thread=False
+            )
+            if folder is not None:
+                self._database.execute("pragma journal_mode = wal")
+            self._database.executescript(_TABLES)
+        except (OSError, sqlite3.Error) as error:
+            raise DatasetError(
+                f"the cache {folder} cannot be used ({error}); name another folder, or delete it"
+            ) from error
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        """The cache itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self._database.close()
+
+    def embedding(self, models: Models) -> Models:
+        """The same models, of which the embedding model is asked for no text twice.
+
+        Models that run offline are left as they are: to make a vector is faster than to keep it.
+        """
+        if models.embeds_offline:
+            return models
+        from dataclasses import replace
+
+        vectors = _Vectors(self, models.embedding_name)
+        cached = models.embedding.model_copy(
+            update={"embeddings_cache": MutableMappingKVStore(mapping_factory=lambda: vectors)}
+        )
+        return replace(models, embedding=cached)
+
+    def row(self, key: bytes) -> Row | None:
+        """The row that was measured with this key; None where there is none."""
+        found = self.get("rows", key)
+        return row_of(json.loads(found)) if found else None
+
+    def keep(self, key: bytes, row: Row) -> None:
+        """Remember a row."""
+        self.put("rows", key, json.dumps(asdict(row)))
+
+    def get(self, table: str, key: bytes) -> Any:
+        """What is kept under a key of "vectors" or "rows"; None where nothing is."""
+        column = "vector" if table == "vectors" else "row"
+        with self._lock:
+            found = self._database.execute(
+                f"select {column} from {table} where key = ?",  # noqa: S608 -- one of two names
+                (key,),
+            ).fetchone()
+        return found[0] if found else None
+
+    def put(self, table: str, key: bytes, value: object) -> None:
+        """Keep something under a key of "vectors" or "rows"."""
+        with self._lock, self._database:
+            self._database.execute(f"insert or replace into {table} values (?, ?)", (key, value))  # noqa: S608 -- one of two names
+
+    def remove(self, key: bytes) -> None:
+        """Forget a vector."""
+        with self._lock, self._database:
+            self._database.execute("delete from vectors where key = ?", (key,))
+
+
+def row_key(variant: Variant, dataset: str, documents: Sequence[str], settings: object) -> bytes:
+    """What a row depends on, as a key.
+
+    Args:
+        variant: parser and role.
+        dataset: fingerprint of the data.
+        documents: their ids, which the places of chunks name.
+        settings: all else that decides, as plain data.
+    """
+    facts = [variant.name, variant.note, variant.parser.fingerprint, dataset, documents, settings]
+    return _digest(json.dumps(facts, sort_keys=True, default=repr))
+
+
+class _Vectors(MutableMapping[str, Vector]):
+    """The vectors of one model by text, for LlamaIndex's own cache of embeddings."""
+
+    def __init__(self, cache: EvaluationCache, model: str) -> None:
+        self._cache, self._model = cache, model
+
+    def __getitem__(self, text: str) -> Vector:
+        found = self._cache.get("vectors", self._key(text))
+        if found is None:
+            raise KeyError(text)
+        return {"vector": np.frombuffer(found, np.float32).tolist()}
+
+    def __setitem__(self, text: str, value: Vector) -> None:
+        (vector,) = value.values()
+        self._cache.put("vectors", self._key(text), np.asarray(vector, np.float32).tobytes())
+
+    def __delitem__(self, text: str) -> None:
+        self._cache.remove(self._key(text))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())  # texts are kept as hashes: they can be asked for, not listed
+
+    def __len__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _key(self, text: str) -> bytes:
+        return _digest(f"{self._model}\0{text}")
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

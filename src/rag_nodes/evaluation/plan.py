@@ -1,0 +1,72 @@
+"""What is measured, and how far a run is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from rag_nodes.evaluation.bootstrap import DRAWS
+from rag_nodes.query import QueryOptions
+
+BUDGETS = (500, 1000, 2000)
+"""Tokens of context at which columns are compared."""
+SIZES = (100, 200, 400, 800)
+"""Sizes of the curve, in tokens."""
+TARGET = 200
+"""Mean size of the comparison at equal size, in tokens."""
+KS = (1, 3, 5, 10)
+"""Numbers of chunks at which columns are compared as well."""
+
+
+class Step(NamedTuple):
+    """How far a run is.
+
+    Attributes:
+        stage: finding a size, indexing a row, or asking it.
+        name: of the column or row.
+        done: questions asked so far, of all rows.
+        total: questions that will have been asked; None while that is not known.
+        seconds_left: estimate; None while there is none.
+    """
+
+    stage: Literal["size", "index", "ask"]
+    name: str
+    done: int
+    total: int | None
+    seconds_left: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is measured, all of it with defaults.
+
+    Attributes:
+        budgets: tokens of context, filled exactly.
+        ks: numbers of chunks.
+        sizes: of the curve of each column, in tokens; () for no curve.
+        target: mean size of the comparison at equal size, in tokens; None for none.
+        options: how is searched; budget and number of chunks are set here.
+        measure: the main measure; "" for recall at the middle budget.
+        draws: of the bootstrap.
+        seed: of the bootstrap.
+    """
+
+    budgets: tuple[int, ...] = BUDGETS
+    ks: tuple[int, ...] = KS
+    sizes: tuple[int, ...] = SIZES
+    target: int | None = TARGET
+    options: QueryOptions = field(default_factory=QueryOptions)
+    measure: str = ""
+    draws: int = DRAWS
+    seed: int = 0
+
+    @property
+    def budget(self) -> int:
+        """The main budget, for which misses are explained."""
+        ordered = sorted(self.budgets)
+        return ordered[len(ordered) // 2]
+
+    @property
+    def main(self) -> str:
+        """The main measure."""
+        return self.measure or f"recall@{self.budget}"
