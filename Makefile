@@ -101,6 +101,7 @@ test-newest: .venv/installed-dev ## the same on the newest core, where it is new
 format: .venv/installed-dev ## format and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/python docs/make_tables.py
 
 lock: $(BIN)/uv ## compile constraints.txt from pyproject.toml
 	$(BIN)/uv pip compile --quiet pyproject.toml --all-extras --group dev --group bench --universal \

@@ -14,11 +14,27 @@ from llama_index.core.schema import Document, NodeRelationship, TextNode
 from syrupy.assertion import SnapshotAssertion
 
 from rag_nodes import metadata as keys
-from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
+from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.readers import read
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 FILES = ("handbook.pdf", "handbook.txt", "manual.md")
+WRITTEN_DOWN = (
+    "fixed",
+    "heading",
+    "token-overlap",
+    "web",
+    "semantic",
+    "recursive",
+    "sentence",
+    "pdf-qa",
+    "sentence-window",
+    "page",
+    "parent-child",
+    "semantic-optimal",
+    "auto",
+)
+"""Presets whose cuts are settled; a new one is added once they are."""
 EXCERPT = 30
 """Characters shown of either end of a node."""
 
@@ -83,8 +99,8 @@ def flags_of(node: TextNode, number_of: dict[str, int]) -> list[str]:
 
 
 @pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_cuts_the_example_corpus_as_written_down(
+@pytest.mark.parametrize("name", WRITTEN_DOWN)
+def test_every_settled_preset_cuts_the_example_corpus_as_written_down(
     name: str, file: str, snapshot: SnapshotAssertion
 ) -> None:
     assert rows_of(get_parser(name), document_of(file)) == snapshot

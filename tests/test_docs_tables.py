@@ -1,0 +1,34 @@
+"""The tables of parsers in the documentation say what the list of parsers says."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+from rag_nodes.parsers import PRESETS
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = runpy.run_path(str(ROOT / "docs" / "make_tables.py"))
+
+
+@pytest.mark.parametrize("page", SCRIPT["PAGES"], ids=lambda page: page.name)
+def test_the_table_of_parsers_is_the_one_that_make_format_writes(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert SCRIPT["parsers_table"]() in text
+    assert SCRIPT["with_tables"](text) == text, "run make format"
+
+
+def test_a_table_names_every_preset_with_its_class_and_summary() -> None:
+    rows = SCRIPT["parsers_table"]().splitlines()[2:]
+    for row, (name, preset) in zip(rows, PRESETS.items(), strict=True):
+        assert row.startswith(f"| `{name}` | `{preset.parser.__name__}` | {preset.summary} |")
+
+
+def test_an_old_table_is_replaced_and_the_text_around_it_stays() -> None:
+    page = "Before.\n\n<!-- parsers -->\n| old |\n<!-- /parsers -->\n\nAfter.\n"
+    made = SCRIPT["with_tables"](page)
+    assert made.startswith("Before.\n\n<!-- parsers -->\n| preset |")
+    assert made.endswith("|\n<!-- /parsers -->\n\nAfter.\n")
+    assert "old" not in made
