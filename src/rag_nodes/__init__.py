@@ -142,9 +142,14 @@ def _found(name: str) -> object:
         return version("rag-nodes")
     if name in __all__:
         return getattr(import_module(f"{__name__}.{_HOME_OF.get(name, 'parsers')}"), name)
-    if name.startswith("_") or find_spec(f"{__name__}.{name}") is None:
+    if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+    if find_spec(f"{__name__}.{name}"):
+        return import_module(f"{__name__}.{name}")
+    home = import_module(f"{__name__}.parsers.presets").home_of(name)
+    if not home:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

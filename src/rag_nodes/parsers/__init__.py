@@ -85,19 +85,12 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
         """
         from importlib import import_module
 
-        home = f"{__name__}.{_HOME_OF[name]}" if name in _HOME_OF else _home_of_class(name)
+        home = f"{__name__}.{_HOME_OF[name]}" if name in _HOME_OF else ""
+        home = home or import_module(f"{__name__}.presets").home_of(name)
         if not home:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(home), name)
         return value
-
-
-def _home_of_class(name: str) -> str:
-    """Where the class of a preset is that nobody has listed above; "" for any other name."""
-    from rag_nodes.parsers.presets import PRESETS
-
-    paths = (preset.path.partition(":") for preset in PRESETS.values())
-    return next((module for module, _, own in paths if own == name), "")
 
 
 def __dir__() -> list[str]:

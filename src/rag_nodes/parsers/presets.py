@@ -278,6 +278,12 @@ COMPARED = ("fixed", "heading", "token-overlap", "semantic")
 """Presets a comparison runs unless it is told which."""
 
 
+def home_of(class_name: str) -> str:
+    """The module of a preset's class; "" where no preset has a class of that name."""
+    paths = (preset.path.partition(":") for preset in PRESETS.values())
+    return next((module for module, _, own in paths if own == class_name), "")
+
+
 def parser_names() -> tuple[str, ...]:
     """What `get_parser` takes: the presets, then the parsers of installed packages."""
     return (*PRESETS, *(name for name in find_plugins() if name not in PRESETS))
