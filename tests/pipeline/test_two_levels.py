@@ -10,7 +10,7 @@ from llama_index.core import Document
 from llama_index.core.schema import BaseNode, NodeRelationship
 
 from rag_nodes.parsers import get_parser
-from rag_nodes.parsers.parent_child import by_family
+from rag_nodes.parsers.parent_child import parents_first
 from rag_nodes.pipeline import column as column_module
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.pipeline.deposit import is_kept
@@ -126,7 +126,7 @@ def test_a_server_is_sent_as_many_texts_as_it_takes_at_once(
 
 
 def test_each_parent_comes_right_before_its_first_child() -> None:
-    ordered = by_family(PARSER([document()]))
+    ordered = parents_first(PARSER([document()]))
     assert sorted(node.node_id for node in ordered) == sorted(
         node.node_id for level in levels(document()) for node in level
     )

@@ -8,8 +8,8 @@ from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.sharing import best_start, starts_within, table_header
-from rag_nodes.parsers.sizes import LEAST_TOKENS
+from rag_nodes.parsers.overlapping import best_start, starts_within, table_header
+from rag_nodes.parsers.sizes import MIN_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import trimmed
@@ -43,7 +43,7 @@ class TokenOverlapNodeParser(SpanNodeParser):
         ['One sentence here. Two more now.', 'Two more now. A third one.']
     """
 
-    chunk_size: int = Field(default=750, ge=LEAST_TOKENS)
+    chunk_size: int = Field(default=750, ge=MIN_TOKENS)
     chunk_overlap: int = Field(default=100, ge=0)
     whole_document_below: int = Field(default=500, ge=0)
 

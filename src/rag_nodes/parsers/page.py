@@ -8,8 +8,8 @@ from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.sharing import table_header
-from rag_nodes.parsers.sizes import LEAST_TOKENS
+from rag_nodes.parsers.overlapping import table_header
+from rag_nodes.parsers.sizes import MIN_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.spans import Span, trimmed, with_indentation
@@ -35,7 +35,7 @@ class PageNodeParser(SpanNodeParser):
         ['First page.', 'Second page.']
     """
 
-    chunk_size: int = Field(default=2000, ge=LEAST_TOKENS)
+    chunk_size: int = Field(default=2000, ge=MIN_TOKENS)
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         """Pages, and the parts of long ones."""

@@ -172,7 +172,7 @@ def is_leaf(node: BaseNode) -> bool:
     return not node.relationships.get(NodeRelationship.CHILD)
 
 
-def by_family(nodes: Sequence[BaseNode]) -> list[BaseNode]:
+def parents_first(nodes: Sequence[BaseNode]) -> list[BaseNode]:
     """The nodes with each parent right before the first of its children.
 
     Whoever writes them in this order, in batches, has the parents of all children that are written.

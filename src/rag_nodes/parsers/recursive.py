@@ -12,8 +12,8 @@ import regex
 from llama_index.core.bridge.pydantic import Field, field_validator
 
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.measure import measure_of
-from rag_nodes.parsers.scripts import scaled
+from rag_nodes.parsers.scaling import scaled
+from rag_nodes.parsers.sizes import sizer_of
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.spans import trimmed, with_indentation
@@ -132,7 +132,7 @@ class _Cutter:
 
     def __init__(self, source: SourceText, parser: RecursiveNodeParser) -> None:
         self.text = source.text
-        self.measure = measure_of(source, parser.unit)
+        self.measure = sizer_of(source, parser.unit)
         self.size = parser.chunk_size
         self.overlap = parser.chunk_overlap
         self.separators = [_Separator(s, self.text) for s in parser.separators if s]

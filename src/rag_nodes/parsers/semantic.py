@@ -15,7 +15,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
-from rag_nodes.parsers.sizes import LEAST_TOKENS
+from rag_nodes.parsers.sizes import MIN_TOKENS
 from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
 from rag_nodes.parsers.topics.runs import Breaks, Runs
 from rag_nodes.parsers.topics.units import Units
@@ -73,7 +73,7 @@ class SemanticNodeParser(SpanNodeParser):
         ModelError: embedding failed.
     """
 
-    chunk_size: int = Field(default=512, ge=LEAST_TOKENS)
+    chunk_size: int = Field(default=512, ge=MIN_TOKENS)
     min_chunk_size: int = Field(default=64, ge=0)
     method: Literal["percentile", "optimal"] = Field(default="percentile")
     breakpoint_percentile: float = Field(default=_PERCENTILE, ge=0.0, le=100.0)

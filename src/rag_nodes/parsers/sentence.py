@@ -11,10 +11,9 @@ from typing import ClassVar, Literal
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.measure import measure_of
-from rag_nodes.parsers.scripts import scaled
-from rag_nodes.parsers.sharing import finer_starts
-from rag_nodes.parsers.sizes import LEAST_TOKENS
+from rag_nodes.parsers.overlapping import finer_starts
+from rag_nodes.parsers.scaling import scaled
+from rag_nodes.parsers.sizes import MIN_TOKENS, sizer_of
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.packing import Packer
@@ -64,7 +63,7 @@ class SentenceNodeParser(SpanNodeParser):
     chunk_overlap: int = Field(default=2, ge=0)
     unit: Literal["sentences", "characters", "tokens"] = Field(default="sentences")
     scale_by_script: bool = Field(default=False)
-    max_tokens: int = Field(default=1000, ge=LEAST_TOKENS)
+    max_tokens: int = Field(default=1000, ge=MIN_TOKENS)
     window: int = Field(default=0, ge=0)
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
@@ -98,9 +97,9 @@ class _Groups:
         self.most = parser.chunk_size if parser.unit == "sentences" else None
         self.overlap = parser.chunk_overlap
         if parser.unit == "sentences":
-            self.limit, self.measure = parser.max_tokens, measure_of(source, "tokens")
+            self.limit, self.measure = parser.max_tokens, sizer_of(source, "tokens")
         else:
-            self.limit, self.measure = parser.chunk_size, measure_of(source, parser.unit)
+            self.limit, self.measure = parser.chunk_size, sizer_of(source, parser.unit)
         self.starts, self.ends = array("q"), array("q")
         # What a piece of a sentence leaves free is what it can share with the one before.
         shared = self.overlap if self.most is None else 0

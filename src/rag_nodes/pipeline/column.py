@@ -29,7 +29,7 @@ from rag_nodes.errors import (
 from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
 from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import cost_of
-from rag_nodes.parsers.parent_child import by_family, is_leaf
+from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.deposit import Counts, Deposit, is_kept, tokens_of
 from rag_nodes.pipeline.embedding import Waiting, embed, requests_of
 from rag_nodes.pipeline.report import ParserOutcome, Progress
@@ -193,7 +193,7 @@ class ColumnRun:
             cut = self._pipeline.cutting.run(documents=[document])
         # A parent goes before its children: the first batch has a vector to make a collection by,
         # and a run that was killed leaves no child without its parent.
-        nodes = by_family(cut)
+        nodes = parents_first(cut)
         _identify(nodes, document)
         self._counts.add(
             (tokens_of(node), is_leaf(node), START_CHAR in node.metadata) for node in nodes

@@ -23,7 +23,7 @@ from rag_nodes.parsers.presets import WEB_PAGES
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
 from rag_nodes.parsers.sentence import SentenceNodeParser
-from rag_nodes.parsers.sizes import LEAST_TOKENS
+from rag_nodes.parsers.sizes import MIN_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 
 WHOLE = "whole"
@@ -120,7 +120,7 @@ class AutoNodeParser(SpanNodeParser):
 
     output_version: ClassVar[int] = 3
 
-    chunk_size: int = Field(default=WEB_PAGES["chunk_size"], ge=LEAST_TOKENS)
+    chunk_size: int = Field(default=WEB_PAGES["chunk_size"], ge=MIN_TOKENS)
     choose_size: bool = Field(default=True)
     min_chunk_size: int = Field(default=100, ge=0)
     chunk_overlap: int = Field(default=100, ge=0)

@@ -20,13 +20,13 @@ from llama_index.core.schema import (
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import load
 from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.foreign.chunks import ForeignChunk, check_splitter, overlap_of, pieces_of
 from rag_nodes.parsers.foreign.configuration import (
     check_no_key,
     class_path,
     digest_of,
     shown_options,
 )
-from rag_nodes.parsers.foreign.pieces import Piece, check_splitter, overlap_of, pieces_of
 from rag_nodes.parsers.foreign.placing import Visible, place, place_window
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.origins import Origin
@@ -143,7 +143,9 @@ class ForeignNodeParser(SpanNodeParser):
                 _relate(made[piece.parent], node)
         return levels
 
-    def _nodes(self, origin: Origin, source: SourceText) -> tuple[list[Piece], list[TextNode]]:
+    def _nodes(
+        self, origin: Origin, source: SourceText
+    ) -> tuple[list[ForeignChunk], list[TextNode]]:
         """A node for each piece: of those without a place, all that depends on it is left out."""
         pieces = pieces_of(self.splitter, source.text)
         visible = Visible(source.text)
@@ -159,7 +161,7 @@ class ForeignNodeParser(SpanNodeParser):
         return pieces, [next(placed if span else unplaced) for span in places]
 
     def _unplaced(
-        self, origin: Origin, source: SourceText, pieces: Sequence[Piece]
+        self, origin: Origin, source: SourceText, pieces: Sequence[ForeignChunk]
     ) -> list[TextNode]:
         """Nodes of a text that is made of them alone, as they are not in the document."""
         cuts, start = [], 0

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_nodes.parsers.foreign.pieces import Piece
+from rag_nodes.parsers.foreign.chunks import ForeignChunk
 from rag_nodes.text.spans import Span
 
 _LEAST = 20
@@ -27,7 +27,7 @@ _LAST_BLANK = 0x3000
 """The highest code point of blank space."""
 
 
-def place(text: Visible, pieces: Sequence[Piece], overlap: int | None) -> list[Span | None]:
+def place(text: Visible, pieces: Sequence[ForeignChunk], overlap: int | None) -> list[Span | None]:
     """The span of each piece; None where it has no place that is certain.
 
     Pieces of the same parent are placed within it, in order: none starts or ends before the one
@@ -103,7 +103,7 @@ class Visible:
             return Span(before, before + len(piece))
         return Span(start, end)
 
-    def claimed(self, piece: Piece) -> Span | None:
+    def claimed(self, piece: ForeignChunk) -> Span | None:
         """Where a piece says it is, in visible characters; None unless it really stands there."""
         claim = piece.claim
         if claim is None or claim.start < 0 or claim.of(self._text) != piece.text:
@@ -129,13 +129,13 @@ class _Walk:
         self._last = Span(region.start, region.start)
         self._skipped = 0
 
-    def over(self, pieces: Sequence[Piece]) -> list[Span | None]:
+    def over(self, pieces: Sequence[ForeignChunk]) -> list[Span | None]:
         """The place of each piece, in visible characters."""
         letters = [_visible(piece.text) for piece in pieces]
         found = [self._next(piece, own) for piece, own in zip(pieces, letters, strict=True)]
         return self._filled(found, letters)
 
-    def _next(self, piece: Piece, letters: str) -> Span | None:
+    def _next(self, piece: ForeignChunk, letters: str) -> Span | None:
         found = self._claimed(piece) or self._searched(letters)
         if found is None:
             self._skipped += len(letters)
@@ -143,7 +143,7 @@ class _Walk:
         self._last, self._skipped = found, 0
         return found
 
-    def _claimed(self, piece: Piece) -> Span | None:
+    def _claimed(self, piece: ForeignChunk) -> Span | None:
         claim = self._text.claimed(piece)
         if claim is None or claim.start < self._low(claim.length) or claim.end > self._region.end:
             return None

@@ -20,7 +20,7 @@ from rag_nodes.parsers.heading.joins import Joining, Piece
 from rag_nodes.parsers.heading.meaning import Meaning
 from rag_nodes.parsers.heading.sections import Outline, kinds_of
 from rag_nodes.parsers.heading.split import Splitter
-from rag_nodes.parsers.sizes import LARGEST_BLOCK, LEAST_TOKENS
+from rag_nodes.parsers.sizes import MAX_BLOCK_TOKENS, MIN_TOKENS
 from rag_nodes.parsers.source import Cut, SourceText
 from rag_nodes.text.cohesion import unit_rows
 from rag_nodes.text.packing import Packer
@@ -113,13 +113,13 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         ['# Tea\nHot.', '## Green\nLess hot.']
     """
 
-    chunk_size: int = Field(default=1000, ge=LEAST_TOKENS)
+    chunk_size: int = Field(default=1000, ge=MIN_TOKENS)
     chunk_overlap: int = Field(default=0, ge=0)
     min_chunk_size: int = Field(default=100, ge=0)
     split_only_if_over: int | None = Field(default=None, ge=0)
     max_level: int = Field(default=_DEEPEST, ge=1, le=_DEEPEST)
     oversize: Literal["keep", "split"] = Field(default="keep")
-    max_block_tokens: int | None = Field(default=None, ge=LEAST_TOKENS)
+    max_block_tokens: int | None = Field(default=None, ge=MIN_TOKENS)
     long_sections: Literal["sentences", "semantic"] = Field(default="sentences")
     embedding: str = Field(default=_LEXICAL)
     sentence_model: InstanceOf[BaseEmbedding] | None = Field(default=None, exclude=True, repr=False)
@@ -165,7 +165,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         """Most tokens of any node: those of code that is kept whole."""
         if self.oversize == "split":
             return self.chunk_size
-        usual = min(_MOST_SIZES * self.chunk_size, LARGEST_BLOCK)
+        usual = min(_MOST_SIZES * self.chunk_size, MAX_BLOCK_TOKENS)
         return self.max_block_tokens or max(usual, self.chunk_size)
 
     def spans(self, source: SourceText) -> Iterator[Cut]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.heading.sections import kinds_of
-from rag_nodes.parsers.sharing import best_start, starts_within, table_header
+from rag_nodes.parsers.overlapping import best_start, starts_within, table_header
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, trimmed

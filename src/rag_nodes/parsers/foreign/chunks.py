@@ -24,7 +24,7 @@ _DISJOINT = (MarkdownNodeParser, SemanticSplitterNodeParser, SentenceWindowNodeP
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ForeignChunk:
     """One chunk as a foreign splitter gave it.
 
     Attributes:
@@ -59,7 +59,7 @@ def check_splitter(splitter: Any) -> None:
         )
 
 
-def pieces_of(splitter: Any, text: str) -> list[Piece]:
+def pieces_of(splitter: Any, text: str) -> list[ForeignChunk]:
     """The chunks that a splitter makes of a text, in its order, without blank ones.
 
     Args:
@@ -100,12 +100,12 @@ def _method(splitter: Any) -> Any:
     return splitter if callable(splitter) else None
 
 
-def _nodes(nodes: list[BaseNode]) -> list[Piece]:
+def _nodes(nodes: list[BaseNode]) -> list[ForeignChunk]:
     """The nodes of LlamaIndex. Their offsets are the result of a search, so ours is no worse."""
     kept = [node for node in nodes if node.get_content(metadata_mode=MetadataMode.NONE).strip()]
     position = {node.node_id: number for number, node in enumerate(kept)}
     return [
-        Piece(
+        ForeignChunk(
             text=node.get_content(metadata_mode=MetadataMode.NONE),
             window=str(node.metadata.get(keys.WINDOW) or ""),
             parent=position.get(node.parent_node.node_id) if node.parent_node else None,
@@ -114,14 +114,14 @@ def _nodes(nodes: list[BaseNode]) -> list[Piece]:
     ]
 
 
-def _piece(splitter: Any, given: Any) -> Piece:
+def _piece(splitter: Any, given: Any) -> ForeignChunk:
     """A text, a document of LangChain or a chunk of chonkie."""
     if isinstance(given, str):
-        return Piece(given)
+        return ForeignChunk(given)
     text = getattr(given, "text", getattr(given, "page_content", None))
     if not isinstance(text, str):
         raise ParseError(f"{class_path(splitter)} gave a {type(given).__name__}, which has no text")
-    return Piece(
+    return ForeignChunk(
         text, _claim(getattr(given, "start_index", None), getattr(given, "end_index", None))
     )
 
