@@ -153,7 +153,8 @@ def _always(name: Any) -> Callable[[], Any]:
 
 
 def _if_open(name: Any, view: TabView) -> Callable[..., Any]:
-    unchanged = (gr.skip(),) * len(view.outputs)
+    # Of a single output Gradio takes a tuple for its value.
+    unchanged = (gr.skip(),) * len(view.outputs) if len(view.outputs) > 1 else gr.skip()
 
     def refresh_if_open(request: gr.Request, opened: str, *values: Any) -> Any:
         return view.refresh(*values, request) if opened == name else unchanged
