@@ -16,7 +16,7 @@ from rag_nodes.apps.tabs.chunks.document import (
     page_at,
     page_starts,
 )
-from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents, Place
+from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunkLocation, ChunksEvents
 from rag_nodes.apps.tabs.chunks.statistics import percentile, statistics
 from rag_nodes.apps.view.parts import percent
 from rag_nodes.apps.view.plots import histogram
@@ -222,14 +222,16 @@ def test_a_chunk_opened_from_elsewhere_is_on_the_page_that_is_drawn(
 ) -> None:
     [document] = cuts.documents
     last = len(cuts.nodes("fixed", document)) - 1
-    html = events.open(Place("fixed", document, chosen=last), _Request())[-1]
+    html = events.open(ChunkLocation("fixed", document, chosen=last), _Request())[-1]
     assert f'id="rn-piece-{last}" class="rn-piece rn-k{last % 2} rn-shown"' in html
     assert "Line 499 says" in html
 
 
-@pytest.mark.parametrize("place", [Place("nobody", "nothing"), Place(None, None, 7, 10**9)])
+@pytest.mark.parametrize(
+    "place", [ChunkLocation("nobody", "nothing"), ChunkLocation(None, None, 7, 10**9)]
+)
 def test_a_place_that_does_not_exist_shows_one_that_does(
-    events: ChunksEvents, place: Place
+    events: ChunksEvents, place: ChunkLocation
 ) -> None:
     assert "rn-drawing" in events.open(place, _Request())[-1]
 

@@ -15,7 +15,7 @@ from openai_server import Fault
 from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
-from rag_nodes.apps.sidebar.loading import Follower, Loading
+from rag_nodes.apps.sidebar.loading import Follower, LoadingEvents
 from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
 from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt
@@ -185,7 +185,7 @@ def test_whoever_looks_no_longer_at_the_progress_ends_the_loading(
     nobody: Any = Follower([], None, tuple, lambda _: ())
     request: Any = SimpleNamespace(session_hash="a")
     openai_server.fail(Fault(body="slow"))
-    looking = Loading(sessions, sidebar, nobody, red).process_example(request)
+    looking = LoadingEvents(sessions, sidebar, nobody, red).process_example(request)
     next(looking)
     next(looking)
     openai_server.wait_for("embeddings")

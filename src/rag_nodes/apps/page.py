@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.inside_gradio import GuardedBlocks, outermost, take_uploads_only
-from rag_nodes.apps.sidebar.loading import Loading
+from rag_nodes.apps.sidebar.loading import LoadingEvents
 from rag_nodes.apps.sidebar.panel import build_sidebar
 from rag_nodes.apps.tabs.chunks.tab import build_chunks_tab
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
@@ -116,7 +116,7 @@ def _build_page(
             evaluate = build_evaluate_tab(sessions, chunks)
         with gr.Tab("Export", id="export") as exporting:
             export = build_export_tab(sessions)
-    loading = Loading(sessions, sidebar, compare.follow(example), example)
+    loading = LoadingEvents(sessions, sidebar, compare.follow(example), example)
     loads = loading.wire(app, documents)
     compare.ask_with(loading)
     compare.open_chunks_in(chunks)

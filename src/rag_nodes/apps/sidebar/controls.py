@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 from pydantic import SecretStr
 
-from rag_nodes.apps.view.explained import parsers_explained
+from rag_nodes.apps.sidebar.status import parsers_explained
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, notice, title_of
 from rag_nodes.parsers import COMPARED

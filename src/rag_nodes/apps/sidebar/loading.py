@@ -94,7 +94,7 @@ class Follower(NamedTuple):
     afterwards: Callable[[Session], tuple[Any, ...]]
 
 
-class Loading:
+class LoadingEvents:
     """What the events do: find the visitor's session, load, say how far it is and what came of it.
 
     All but `changed`, `noted` and `cancel` yield values for `outputs`.

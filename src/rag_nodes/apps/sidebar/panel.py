@@ -55,7 +55,7 @@ class Sidebar:
 def build_sidebar(
     settings: Settings, example: Path | None, offer: Mapping[str, Preset] | None = None
 ) -> Sidebar:
-    """Build the sidebar inside the blocks that are open; `Loading.wire` makes it work.
+    """Build the sidebar inside the blocks that are open; `LoadingEvents.wire` makes it work.
 
     Args:
         settings: defaults of the controls.

@@ -1,4 +1,4 @@
-"""The status panel: what is being done, what was read, how many chunks each parser made."""
+"""What the sidebar says: how far loading is, what it made, and what each parser does."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from rag_nodes.models.prices import dollars
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
 _DOING = {"read": "reading", "parse": "cutting", "embed": "embedding", "store": "storing"}
@@ -165,3 +166,23 @@ def _table(columns: Sequence[ParserOutcome]) -> Html:
         for one in columns
     ]
     return tag("table", tag("thead", head), tag("tbody", *rows), cls="rn-table")
+
+
+def parsers_explained(offer: Mapping[str, Preset]) -> Html:
+    """All that can be chosen with its summary, in the order it is offered."""
+    return tag(
+        "dl",
+        *(
+            tag(
+                "div",
+                tag(
+                    "dt",
+                    tag("span", cls=f"rn-swatch {colour_of(name)}", aria_hidden="true"),
+                    name_of(preset.title),
+                ),
+                tag("dd", name_of(preset.summary)),
+            )
+            for name, preset in offer.items()
+        ),
+        cls="rn-explained",
+    )

@@ -33,7 +33,7 @@ OUTPUTS = 7
 """Values every event of the view returns."""
 
 
-class Place(NamedTuple):
+class ChunkLocation(NamedTuple):
     """What of a session's chunks to show; anything that does not exist falls back to the first.
 
     Attributes:
@@ -69,17 +69,17 @@ class ChunksEvents:
         cuts = cuts_of(self._sessions, request)
         if shown == (cuts.key if cuts else ""):
             return (gr.skip(),) * OUTPUTS
-        return self._draw(cuts, Place(strategy, document))
+        return self._draw(cuts, ChunkLocation(strategy, document))
 
     def choose(self, strategy: str, document: str, request: gr.Request) -> tuple[Any, ...]:
         """Another strategy or document, from its beginning."""
-        return self._draw(cuts_of(self._sessions, request), Place(strategy, document))
+        return self._draw(cuts_of(self._sessions, request), ChunkLocation(strategy, document))
 
     def jump(
         self, strategy: str, document: str, page: float | None, request: gr.Request
     ) -> tuple[Any, ...]:
         """The page that was typed in."""
-        place = Place(strategy, document, int(page or 1))
+        place = ChunkLocation(strategy, document, int(page or 1))
         return self._draw(cuts_of(self._sessions, request), place)
 
     def turn(self, step: int) -> Callable[..., tuple[Any, ...]]:
@@ -92,7 +92,7 @@ class ChunksEvents:
 
         return turn_page
 
-    def open(self, place: Place | None, request: gr.Request) -> tuple[Any, ...]:
+    def open(self, place: ChunkLocation | None, request: gr.Request) -> tuple[Any, ...]:
         """A chunk that another tab points at; None changes nothing.
 
         Returns:
@@ -135,7 +135,7 @@ class ChunksEvents:
         """An event that makes a CSV file."""
         return self.export("csv", as_csv)
 
-    def _draw(self, cuts: Cuts | None, place: Place) -> tuple[Any, ...]:
+    def _draw(self, cuts: Cuts | None, place: ChunkLocation) -> tuple[Any, ...]:
         if cuts is None or not cuts.documents:
             keep = (gr.skip(),) * 3
             return "", gr.Column(visible=False), *keep, "", EMPTY
@@ -174,7 +174,9 @@ def _documents(cuts: Cuts) -> list[tuple[str, str]]:
     return choices
 
 
-def _drawing(cuts: Cuts, strategy: str, document: str, place: Place, pages: list[int]) -> Drawing:
+def _drawing(
+    cuts: Cuts, strategy: str, document: str, place: ChunkLocation, pages: list[int]
+) -> Drawing:
     nodes = cuts.nodes(strategy, document)
     chosen = place.chosen if place.chosen is not None and 0 <= place.chosen < len(nodes) else None
     page = page_at(pages, span_of(nodes[chosen]).start) if chosen is not None else place.page

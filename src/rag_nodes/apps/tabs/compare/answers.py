@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.tabs.compare.buttons import LETTERS, helpful
-from rag_nodes.apps.tabs.compare.hits import Place, chunks
+from rag_nodes.apps.tabs.compare.hits import ColumnPlace, chunks
 from rag_nodes.apps.tabs.compare.markdown import blocks, quote
 from rag_nodes.apps.view.html import Html, join, name_of, tag
 from rag_nodes.apps.view.parts import (
@@ -42,7 +42,7 @@ _UNFINISHED = re.compile(r"(?<!\s)\s*\[[^\[\]\n]{0,20}\Z")
 _NO_MARK = str.maketrans("\x02\x03", "\ufffd\ufffd")
 
 
-class Shown(NamedTuple):
+class ColumnView(NamedTuple):
     """Where and how a column stands on the page.
 
     Attributes:
@@ -66,7 +66,7 @@ class Shown(NamedTuple):
     edges: Mapping[str, Edges] = MappingProxyType({})
 
 
-def column(one: Column, scale: SimilarityScale | None, shown: Shown) -> Html:
+def column(one: Column, scale: SimilarityScale | None, shown: ColumnView) -> Html:
     """A parser's reply.
 
     Args:
@@ -82,6 +82,41 @@ def column(one: Column, scale: SimilarityScale | None, shown: Shown) -> Html:
         *(tag("div", part) for part in parts),
         cls=f"rn-column {colour_of(one.name)}",
         aria_label=title_of(one.name),
+    )
+
+
+def letter_of(position: int) -> str:
+    """What the column at a position, counted from 1, is called."""
+    return f"Answer {LETTERS[position - 1]}"
+
+
+def hidden_column(one: Column, position: int, stopped: str | None) -> Html:
+    """An answer under its letter.
+
+    Left out is what tells parsers apart: colour, settings, numbers, times, chunks and the reasons
+    of failures.
+
+    Args:
+        one: what the comparison found.
+        position: of the column, counted from 1.
+        stopped: what had arrived before the visitor stopped it; None where they did not.
+    """
+    answer = one.answer
+    parts: list[Html | None] = [tag("p", "No answer came of this parser.", cls="rn-kind")]
+    if answer is not None:
+        text = answer_text(answer.text, answer.marks, {}, quoted=answer.kind == "extract")
+        shown = tag("div", text, cls=f"rn-answer rn-answer-{answer.kind}")
+        parts = [tag("p", kind_of(answer), cls="rn-kind"), shown]
+    elif stopped is not None:
+        parts = [stopped_text(stopped)]
+    return tag(
+        "article",
+        tag("header", tag("h3", letter_of(position))),
+        tag("div", *parts),
+        tag("div", _citations(answer, {}, headings=False) if answer else None),
+        *[tag("div")] * 2,
+        cls="rn-column rn-neutral",
+        aria_label=letter_of(position),
     )
 
 
@@ -128,7 +163,7 @@ def stopped_text(text: str) -> Html:
     return join([tag("p", "Stopped", cls="rn-kind"), arrived])
 
 
-def _header(one: Column, shown: Shown) -> Html:
+def _header(one: Column, shown: ColumnView) -> Html:
     statistics = one.statistics
     letter = f"{LETTERS[shown.position - 1]} · " if shown.lettered else ""
     stored = [
@@ -148,7 +183,9 @@ def _header(one: Column, shown: Shown) -> Html:
     )
 
 
-def _reply(one: Column, scale: SimilarityScale | None, shown: Shown) -> tuple[Html | None, ...]:
+def _reply(
+    one: Column, scale: SimilarityScale | None, shown: ColumnView
+) -> tuple[Html | None, ...]:
     """Answer, citations, effort and feedback, chunks."""
     answer = one.answer
     if answer is None:
@@ -172,7 +209,7 @@ def _reply(one: Column, scale: SimilarityScale | None, shown: Shown) -> tuple[Ht
     place_of = (shown.turn, shown.position)
     asked = None if shown.lettered else helpful(*place_of, title_of(one.name), mark=shown.mark)
     evidence = {node: names for (name, node), names in shown.shared.items() if name == one.name}
-    where = Place(*place_of, anchor, shown.edges)
+    where = ColumnPlace(*place_of, anchor, shown.edges)
     return (
         text,
         _citations(answer, links),
@@ -209,19 +246,19 @@ def _links(answer: Answer, anchor: str) -> dict[int, str]:
     return links
 
 
-def _citations(answer: Answer, links: dict[int, str]) -> Html | None:
+def _citations(answer: Answer, links: dict[int, str], *, headings: bool = True) -> Html | None:
     """Number, file, page and headings of every cited place, each once."""
     rows: dict[Html, None] = {}
     for citation in answer.citations:
         where = place(citation.page, citation.page_end)
         file = citation.file_name or "document"
-        headings = path_of(citation.heading_path)
+        path = path_of(citation.heading_path) if headings else None
         row = tag(
             "li",
             _chip(citation.number, links),
             tag("span", where, cls="rn-page") if where else None,
             tag("span", name_of(file), cls="rn-source", title=file),
-            tag("span", headings, cls="rn-path") if headings else None,
+            tag("span", path, cls="rn-path") if path else None,
         )
         rows[row] = None
     if not rows:

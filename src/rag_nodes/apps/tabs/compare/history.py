@@ -6,8 +6,13 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rag_nodes.apps.tabs.compare.answers import Shown, column, growing_text
-from rag_nodes.apps.tabs.compare.blind import hidden_column, letter_of
+from rag_nodes.apps.tabs.compare.answers import (
+    ColumnView,
+    column,
+    growing_text,
+    hidden_column,
+    letter_of,
+)
 from rag_nodes.apps.tabs.compare.buttons import LETTERS, choice, chosen, earlier, stop
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import colour_of, count, notice, title_of
@@ -107,7 +112,7 @@ def _turn(turn: Turn) -> Html:
         column(
             one,
             turn.scale,
-            Shown(
+            ColumnView(
                 turn.number,
                 position,
                 best,

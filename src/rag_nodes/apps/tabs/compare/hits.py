@@ -29,7 +29,7 @@ _PREVIEW = 150
 """Characters of a chunk that show while it is closed."""
 
 
-class Place(NamedTuple):
+class ColumnPlace(NamedTuple):
     """The column that chunks belong to.
 
     Attributes:
@@ -49,7 +49,7 @@ def chunks(
     answer: Answer,
     scale: SimilarityScale | None,
     best: float | None,
-    where: Place,
+    where: ColumnPlace,
     evidence: Mapping[str, Sequence[str]],
 ) -> Html:
     """The expandable list "Retrieved chunks" of one column (S0-15, S4-18).
@@ -90,7 +90,7 @@ def _item(
     hit: Hit,
     answer: Answer,
     score: Html,
-    where: Place,
+    where: ColumnPlace,
     *,
     used: bool,
     shared: Sequence[str] | None,
@@ -184,7 +184,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 2) + 0.0
 
 
-def _text(hit: Hit, cited: Sequence[Citation], where: Place) -> Html:
+def _text(hit: Hit, cited: Sequence[Citation], where: ColumnPlace) -> Html:
     """The chunk, closed to its first words, with the quoted sentences marked."""
     text = hit.node.text
     flat = " ".join(_HEADING_MARK.sub("", text[: 4 * _PREVIEW]).split())

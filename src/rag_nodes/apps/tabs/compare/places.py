@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.sent import Sent
-from rag_nodes.apps.tabs.chunks.events import Place
+from rag_nodes.apps.tabs.chunks.events import ChunkLocation
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import RagNodesError
 
@@ -53,7 +53,7 @@ def _hit(session: Session, sent: Sent) -> tuple[str, str, Hit] | None:
     return (one.name, str(one.parser["fingerprint"]), hit) if hit else None
 
 
-def _place(cuts: Cuts | None, strategy: str, fingerprint: str, hit: Hit) -> Place | None:
+def _place(cuts: Cuts | None, strategy: str, fingerprint: str, hit: Hit) -> ChunkLocation | None:
     """Where it is among the chunks as they are cut now."""
     document = hit.node.ref_doc_id
     if cuts is None or document is None or document not in cuts.documents:
@@ -67,10 +67,10 @@ def _place(cuts: Cuts | None, strategy: str, fingerprint: str, hit: Hit) -> Plac
         return None
     ids = [node.node_id for node in nodes]
     if hit.node.node_id in ids:
-        return Place(strategy, document, chosen=ids.index(hit.node.node_id))
+        return ChunkLocation(strategy, document, chosen=ids.index(hit.node.node_id))
     # What was joined for the answer has an id of its own; it begins in one of these.
     start = hit.node.start_char_idx
     if start is None:
         return None
     ends = (position for position, node in enumerate(nodes) if (node.end_char_idx or 0) > start)
-    return Place(strategy, document, chosen=next(ends, None))
+    return ChunkLocation(strategy, document, chosen=next(ends, None))

@@ -22,7 +22,7 @@ from rag_nodes.workspace.options import MOST_QUESTION
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rag_nodes.apps.sidebar.loading import Loading
+    from rag_nodes.apps.sidebar.loading import LoadingEvents
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
     from rag_nodes.apps.votes.store import Votes
     from rag_nodes.workspace.sessions import Sessions
@@ -141,7 +141,7 @@ class CompareTab:
             afterwards=partial(after_loading, example=example),
         )
 
-    def ask_with(self, loading: Loading) -> None:
+    def ask_with(self, loading: LoadingEvents) -> None:
         """Let questions be asked; what was changed in the sidebar is applied first.
 
         So what is seen there is what answers.

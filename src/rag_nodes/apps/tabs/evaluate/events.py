@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.sent import number_in, texts_of
-from rag_nodes.apps.tabs.chunks.events import Place
+from rag_nodes.apps.tabs.chunks.events import ChunkLocation
 from rag_nodes.apps.tabs.evaluate.findings import findings
 from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, measuring
 from rag_nodes.apps.view.html import Html, join, tag
@@ -82,7 +82,7 @@ class EvaluateEvents:
         if not {"strategy", "document", "chunk"} <= set(asked):
             return self._chunks.open(None, request)
         chosen = number_in(asked["chunk"])
-        place = Place(asked["strategy"], asked["document"], chosen=chosen)
+        place = ChunkLocation(asked["strategy"], asked["document"], chosen=chosen)
         return self._chunks.open(place, request)
 
 

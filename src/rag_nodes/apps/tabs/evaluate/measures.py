@@ -34,7 +34,7 @@ class Judged(NamedTuple):
     error: str | None = None
 
 
-class Measure(NamedTuple):
+class MeasureRow(NamedTuple):
     """One row of the table.
 
     Attributes:
@@ -75,48 +75,48 @@ _WEAK = (
     "differences mean nothing. None of these numbers says whether an answer is found."
 )
 
-MEASURES: dict[str, Measure] = {
-    "size": Measure(
+MEASURES: dict[str, MeasureRow] = {
+    "size": MeasureRow(
         "Size compliance",
         "chunks within the parser's own least and largest size",
         lambda tally, _: percent(tally.compliance),
         ("oversized", "undersized"),
         lambda tally: tally.compliance,
     ),
-    "oversized": Measure(
+    "oversized": MeasureRow(
         "Over the limit",
         "chunks larger than the parser was told to make",
         lambda tally, _: f"{len(tally.of('oversized')):,}",
         ("oversized",),
     ),
-    "boundaries": Measure(
+    "boundaries": MeasureRow(
         "Clean ends",
         "chunks that end where a sentence, a row or a block ends",
         lambda tally, _: percent(tally.boundaries),
         ("open-end",),
         lambda tally: tally.boundaries,
     ),
-    "blocks": Measure(
+    "blocks": MeasureRow(
         "Tables and code whole",
         "tables and code blocks that one chunk holds in full",
         lambda tally, _: f"{tally.whole:,} of {tally.blocks:,}" if tally.blocks else _DASH,
         ("cut-block",),
         lambda tally: tally.intact,
     ),
-    "overlap": Measure(
+    "overlap": MeasureRow(
         "Overlap",
         "characters that the chunk before holds too",
         lambda tally, _: percent(tally.overlap),
         (),
         lambda tally: tally.overlap,
     ),
-    "duplicates": Measure(
+    "duplicates": MeasureRow(
         "Duplicates",
         "chunks whose words an earlier chunk has already",
         lambda tally, _: f"{len(tally.of('duplicate')):,}",
         ("duplicate",),
     ),
-    "cohesion": Measure(
+    "cohesion": MeasureRow(
         "Cohesion inside",
         "mean cosine of neighbouring sentences in one chunk, by their words",
         lambda tally, _: _decimal(tally.cohesion),
@@ -125,7 +125,7 @@ MEASURES: dict[str, Measure] = {
         is_share=False,
         least=_COHESIVE,
     ),
-    "parting": Measure(
+    "parting": MeasureRow(
         "Cohesion across",
         "the same of neighbours a boundary parts; less is better",
         lambda tally, _: _decimal(tally.parting),
@@ -134,8 +134,8 @@ MEASURES: dict[str, Measure] = {
         is_share=False,
         least=_COHESIVE,
     ),
-    "chunks": Measure("Chunks", "how many there are", lambda tally, _: f"{tally.chunks:,}"),
-    "embedded": Measure(
+    "chunks": MeasureRow("Chunks", "how many there are", lambda tally, _: f"{tally.chunks:,}"),
+    "embedded": MeasureRow(
         "Tokens embedded",
         "what the embedding model reads, headings included",
         lambda tally, _: f"{tally.embedded:,}",
@@ -143,7 +143,7 @@ MEASURES: dict[str, Measure] = {
         lambda tally: tally.embedded,
         is_share=False,
     ),
-    "cost": Measure("Embedding price", "of all chunks, once; offline it is free", _dollars),
+    "cost": MeasureRow("Embedding price", "of all chunks, once; offline it is free", _dollars),
 }
 """All measures, in the order of the table."""
 
@@ -199,7 +199,7 @@ def _table(judged: Sequence[Judged]) -> Html:
     return tag("table", tag("thead", head), tag("tbody", *rows), cls="rn-table rn-measures")
 
 
-def _cell(key: str, measure: Measure, judged: Judged) -> Html:
+def _cell(key: str, measure: MeasureRow, judged: Judged) -> Html:
     if judged.tally is None:
         return tag("td", _DASH)
     value = measure.value(judged.tally, judged)
@@ -236,7 +236,7 @@ def _plots(judged: Sequence[Judged]) -> list[Html]:
 
 
 def _plot(
-    measure: Measure, known: Sequence[tuple[Judged, Tally]], lengths: Sequence[float | None]
+    measure: MeasureRow, known: Sequence[tuple[Judged, Tally]], lengths: Sequence[float | None]
 ) -> Html:
     """Bars of shares as they are, of anything else relative to the longest."""
     scale = max((one for one in lengths if one), default=1.0)
