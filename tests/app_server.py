@@ -15,8 +15,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from rag_nodes.server.clients import Clients
-from rag_nodes.server.gate.access import Access, Gate
-from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+from rag_nodes.server.gate import Access, BodyLimits, Gate, ServerLimits, Workers
 from rag_nodes.server.rest.application import make_api
 
 if TYPE_CHECKING:

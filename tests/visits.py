@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.pipeline import Progress
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.options import Choice
-    from rag_nodes.workspace.session import Session
+    from rag_nodes.workspace import Choice, Session
 
 VISITOR = "visitor"
 """Session id of all requests made here."""

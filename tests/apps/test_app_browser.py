@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,9 +15,9 @@ from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.settings import Settings
 from rag_nodes.settings.answers import ANSWER_PRESETS
+from rag_nodes.workspace import Choice
 from rag_nodes.workspace.options import (
     SECOND,
-    Choice,
     default_of,
     effective_settings,
     headline_of,

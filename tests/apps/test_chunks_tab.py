@@ -23,9 +23,8 @@ from rag_nodes.apps.view.plots import histogram
 from rag_nodes.evaluation import JudgedChunk, SizeLimits, Tally, judge, text_facts
 from rag_nodes.metadata import HEADING_PATH, OVERSIZED, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.text.spans import Span
+from rag_nodes.workspace import Choice, Sessions
 from rag_nodes.workspace.cuts import Cuts
-from rag_nodes.workspace.options import Choice
-from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,7 @@ from visits import DIARY, Click, Request, ignore, visiting
 
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.tabs.compare.places import GONE, PlaceEvents
-from rag_nodes.workspace.options import Choice
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Choice, Sessions
 from rag_nodes.workspace.turns import Turn
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.session import Session
+    from rag_nodes.workspace import Session
 
 SMALL = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 200, "chunk_overlap": 40}})
 SKIPPED = {"__type__": "update"}

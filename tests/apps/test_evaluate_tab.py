@@ -17,8 +17,7 @@ from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, 
 from rag_nodes.errors import StoreError
 from rag_nodes.evaluation import Finding, Tally
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace.options import Choice
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Choice, Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from browser_page import loading
 from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.tabs.compare import history
 from rag_nodes.parsers import PRESETS
-from rag_nodes.workspace.session import Session
+from rag_nodes.workspace import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

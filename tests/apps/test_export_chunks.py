@@ -12,9 +12,8 @@ from llama_index.core.schema import TextNode
 
 from rag_nodes.apps.tabs.chunks.files import as_csv, as_json, neutral
 from rag_nodes.metadata import HEADING_PATH, TOKEN_COUNT
+from rag_nodes.workspace import Choice, Sessions
 from rag_nodes.workspace.cuts import Cuts
-from rag_nodes.workspace.options import Choice
-from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,8 +21,8 @@ from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.workspace.options import Choice, make_parsers
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Choice, Sessions
+from rag_nodes.workspace.options import make_parsers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,8 +19,8 @@ from rag_nodes.apps.tabs.export.tab import ExportEvents
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import offered
-from rag_nodes.workspace.options import Choice, make_parsers
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Choice, Sessions
+from rag_nodes.workspace.options import make_parsers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

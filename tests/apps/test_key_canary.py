@@ -18,7 +18,7 @@ from openai_server import FAILING, Fault
 
 from rag_nodes.server.serve import launch_options
 from rag_nodes.settings import Settings
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.parsers import PRESETS
-from rag_nodes.workspace.options import Choice
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Choice, Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from openai_server import Fault
 
 from rag_nodes.apps import page as app_page
 from rag_nodes.server.serve import launch_options
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from openai_server import OpenAIServer
 
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.session import Session
+    from rag_nodes.workspace import Session
 
 PATIENCE = 180
 """Seconds after which an answer counts as stuck."""

@@ -13,7 +13,7 @@ from browser_page import loading
 from fastapi import FastAPI
 
 from rag_nodes.apps import build_app
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

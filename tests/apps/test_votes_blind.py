@@ -16,9 +16,7 @@ from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.apps.votes.casting import NOT_KEPT, TOO_MANY
 from rag_nodes.apps.votes.store import Votes
 from rag_nodes.parsers import PRESETS
-from rag_nodes.workspace.options import Choice
-from rag_nodes.workspace.session import Session
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Choice, Session, Sessions
 from rag_nodes.workspace.turns import AT_FIRST, MOST_TURNS, Asking, Growing, Turn
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from rag_nodes.cli.options import MODEL_SETTINGS, SETTINGS
 from rag_nodes.cli.selection import context_budget
 from rag_nodes.parsers import PRESETS
 from rag_nodes.settings import Settings
-from rag_nodes.workspace.workspace import Workspace
+from rag_nodes.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -273,7 +273,7 @@ def test_the_app_gets_settings_address_and_documents(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import rag_nodes.server
-    from rag_nodes.server.gate.access import Access
+    from rag_nodes.server.gate import Access
 
     called: dict[str, Any] = {}
 

@@ -18,8 +18,7 @@ from pydantic import SecretStr
 
 from rag_nodes.errors import StoreLockedError
 from rag_nodes.server.failures import public, without_paths
-from rag_nodes.server.gate.access import Access
-from rag_nodes.server.gate.limits import ServerLimits, Workers
+from rag_nodes.server.gate import Access, ServerLimits, Workers
 from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:

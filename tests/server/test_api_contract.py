@@ -16,7 +16,7 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from rag_nodes.parsers import PRESETS
-from rag_nodes.server.gate.access import Access
+from rag_nodes.server.gate import Access
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

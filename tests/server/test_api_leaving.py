@@ -15,7 +15,7 @@ from openai_server import Fault
 
 from rag_nodes.server.clients import HeldStream
 from rag_nodes.server.failures import ApiError
-from rag_nodes.server.gate.limits import ServerLimits, Workers
+from rag_nodes.server.gate import ServerLimits, Workers
 from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from hostile_parsers import HangingNodeParser, is_running, wait_for
 
 from rag_nodes.errors import BusyError
 from rag_nodes.server import clients
-from rag_nodes.server.gate.limits import ServerLimits, Workers
+from rag_nodes.server.gate import ServerLimits, Workers
+from rag_nodes.workspace import Sessions
 from rag_nodes.workspace import workspace as workspace_module
-from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

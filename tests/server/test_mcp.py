@@ -19,8 +19,7 @@ from starlette.applications import Starlette
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
-from rag_nodes.server.gate.access import Access, Gate
-from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+from rag_nodes.server.gate import Access, BodyLimits, Gate, ServerLimits, Workers
 from rag_nodes.server.mcp import PATH, make_mcp
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store

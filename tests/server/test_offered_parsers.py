@@ -13,7 +13,7 @@ from starlette.routing import Mount
 
 from rag_nodes.parsers import PRESETS, offered
 from rag_nodes.server.clients import Clients
-from rag_nodes.server.gate.limits import ServerLimits, Workers
+from rag_nodes.server.gate import ServerLimits, Workers
 from rag_nodes.server.mcp import make_mcp
 from rag_nodes.server.rest.application import make_api
 

@@ -13,8 +13,8 @@ from app_server import listening
 from pydantic import SecretStr
 from starlette.responses import PlainTextResponse
 
-from rag_nodes.server.gate.access import Access, Gate
-from rag_nodes.server.gate.throttle import ADDRESSES, FORGOTTEN, FREE, LONGEST, Throttle
+from rag_nodes.server.gate import Access, Gate, Throttle
+from rag_nodes.server.gate.throttle import ADDRESSES, FORGOTTEN, FREE, LONGEST
 from rag_nodes.server.serve import forwarding
 
 if TYPE_CHECKING:

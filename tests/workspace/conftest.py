@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from visits import written
 
-from rag_nodes.workspace.session import Session
+from rag_nodes.workspace import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.workspace import Choice, Session
 from rag_nodes.workspace.addresses import check_address
-from rag_nodes.workspace.options import Choice, effective_settings
-from rag_nodes.workspace.session import Session
+from rag_nodes.workspace.options import effective_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -20,12 +20,10 @@ from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
 from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
+from rag_nodes.workspace import Choice, Session, Sessions
 from rag_nodes.workspace import loading as loading_module
 from rag_nodes.workspace import session as session_module
 from rag_nodes.workspace import workspace as workspace_module
-from rag_nodes.workspace.options import Choice
-from rag_nodes.workspace.session import Session
-from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,9 +12,7 @@ from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.tabs.compare.history import history
 from rag_nodes.errors import ConfigurationError, CredentialsError
-from rag_nodes.workspace.options import Choice
-from rag_nodes.workspace.session import Session
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Choice, Session, Sessions
 from rag_nodes.workspace.turns import MOST_TURNS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import StoreError
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from rag_nodes.settings import Settings

@@ -21,7 +21,7 @@ from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.votes.store import Votes
 from rag_nodes.parsers import offered
 from rag_nodes.parsers.isolation.parent import cutting
-from rag_nodes.workspace.sessions import Sessions
+from rag_nodes.workspace import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

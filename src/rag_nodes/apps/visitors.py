@@ -9,9 +9,8 @@ import gradio as gr
 from rag_nodes.errors import BusyError, ConfigurationError
 
 if TYPE_CHECKING:
+    from rag_nodes.workspace import Session, Sessions
     from rag_nodes.workspace.cuts import Cuts
-    from rag_nodes.workspace.session import Session
-    from rag_nodes.workspace.sessions import Sessions
 
 
 def session_of(sessions: Sessions, request: gr.Request) -> Session:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.workspace import Workspace
+    from rag_nodes.workspace import Workspace
 
 SCHEMA_VERSION = 1
 """Version of every object `--json` prints; raised when a key changes its meaning."""
@@ -87,7 +87,7 @@ class Invocation:
 
     def workspace(self, settings: Settings) -> Workspace:
         """Models and store of the settings; to be closed, as by a `with` statement."""
-        from rag_nodes.workspace.workspace import Workspace
+        from rag_nodes.workspace import Workspace
 
         return Workspace(settings, store=settings.store)
 

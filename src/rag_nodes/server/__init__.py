@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from rag_nodes.server.gate.access import Access
+    from rag_nodes.server.gate import Access
     from rag_nodes.settings import Settings
 
 __all__ = ["launch"]

@@ -15,8 +15,8 @@ from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
 from rag_nodes.processes import current_interrupt, interruptible
 from rag_nodes.server.failures import ApiError, too_large, without_paths
 from rag_nodes.server.rest.uploads import check_content, save
-from rag_nodes.workspace.sessions import Visitors
-from rag_nodes.workspace.workspace import Workspace, parsers_of
+from rag_nodes.workspace import Visitors, Workspace
+from rag_nodes.workspace.workspace import parsers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rag_nodes.processes import Interrupt
     from rag_nodes.query import QueryOptions
     from rag_nodes.query.events import Event
-    from rag_nodes.workspace.options import Choice
+    from rag_nodes.workspace import Choice
 
 TEXT_NAME = "text"
 """File name of a text that is in no file."""

@@ -23,7 +23,7 @@ from rag_nodes.parsers import COMPARED, offered
 from rag_nodes.processes import current_interrupt
 from rag_nodes.server.clients import Client, text_document
 from rag_nodes.server.failures import ApiError, public
-from rag_nodes.server.gate.leaving import ended_by_leaving
+from rag_nodes.server.gate import ended_by_leaving
 from rag_nodes.server.rest.models import (
     BUDGET,
     MOST_TEXT,
@@ -36,15 +36,16 @@ from rag_nodes.server.rest.models import (
 )
 from rag_nodes.server.rest.parser_options import ParserName, ParserOptions, naming
 from rag_nodes.server.rest.replies import AnswerReply, Chunks, Compared
+from rag_nodes.workspace import Workspace
 from rag_nodes.workspace.options import MOST_QUESTION
-from rag_nodes.workspace.workspace import Workspace, cut, is_stored, parsers_of
+from rag_nodes.workspace.workspace import cut, is_stored, parsers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from rag_nodes.compare import ComparisonReport
     from rag_nodes.parsers import Preset
-    from rag_nodes.server.gate.limits import ServerLimits, Workers
+    from rag_nodes.server.gate import ServerLimits, Workers
     from rag_nodes.settings import Settings
 
 Reply = TypeVar("Reply")

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.parsers import Preset
     from rag_nodes.server.clients import Clients
-    from rag_nodes.server.gate.access import Access
-    from rag_nodes.server.gate.limits import ServerLimits
+    from rag_nodes.server.gate import Access, ServerLimits
     from rag_nodes.settings import Settings
 
 MAX_UPLOAD = "100mb"
@@ -73,7 +72,7 @@ def launch(  # noqa: PLR0913 - options of one call, all but one with defaults
     require_gradio()
     import uvicorn
 
-    from rag_nodes.server.gate.access import Access
+    from rag_nodes.server.gate import Access
 
     access = access or Access(local=is_loopback(host))
     if not is_loopback(host):
@@ -131,9 +130,15 @@ def make_server(
     from rag_nodes.apps.page import build_app
     from rag_nodes.parsers import offered
     from rag_nodes.server.clients import Clients
-    from rag_nodes.server.gate.access import Access, Gate
-    from rag_nodes.server.gate.headers import NoDeepLinks, SecurityHeaders
-    from rag_nodes.server.gate.limits import BodyLimits, ServerLimits, Workers
+    from rag_nodes.server.gate import (
+        Access,
+        BodyLimits,
+        Gate,
+        NoDeepLinks,
+        SecurityHeaders,
+        ServerLimits,
+        Workers,
+    )
     from rag_nodes.server.rest.application import make_api
 
     access, limits = access or Access(), limits or ServerLimits()
@@ -165,7 +170,7 @@ def launch_options() -> dict[str, Any]:
     """What every launch of the blocks alone needs: looks, limits, headers, and no tracks left."""
     from starlette.middleware import Middleware
 
-    from rag_nodes.server.gate.headers import NoDeepLinks, SecurityHeaders
+    from rag_nodes.server.gate import NoDeepLinks, SecurityHeaders
 
     return {
         **_page_options(),

@@ -14,12 +14,8 @@ from rag_nodes.apps.view.parts import count, notice, title_of
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import offered, ranges_of
 from rag_nodes.settings.answers import ANSWER_PRESETS
-from rag_nodes.workspace.options import (
-    MOST_COLUMNS,
-    SECOND,
-    Choice,
-    default_of,
-)
+from rag_nodes.workspace import Choice
+from rag_nodes.workspace.options import MOST_COLUMNS, SECOND, default_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

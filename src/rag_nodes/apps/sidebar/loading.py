@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.sidebar.panel import Sidebar
     from rag_nodes.pipeline import IngestReport, Progress
-    from rag_nodes.workspace.options import Choice
-    from rag_nodes.workspace.session import Session
-    from rag_nodes.workspace.sessions import Sessions
+    from rag_nodes.workspace import Choice, Session, Sessions
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from rag_nodes.cli.options import MODEL_SETTINGS
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.server.gate.access import Access
+    from rag_nodes.server.gate import Access
     from rag_nodes.settings import Settings
 
 _SHORTEST = 12
@@ -95,7 +95,7 @@ def _access(settings: "Settings", user: str | None, host: str, proxy: str | None
     from rag_nodes.server.serve import require_gradio
 
     require_gradio()  # before the gate, which needs what comes with it
-    from rag_nodes.server.gate.access import Access
+    from rag_nodes.server.gate import Access
     from rag_nodes.workspace.addresses import is_loopback
 
     return Access(

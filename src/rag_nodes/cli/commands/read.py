@@ -8,7 +8,7 @@ import typer
 
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.render.read import PageRange, Shown, read_data, read_view, shown_text
+from rag_nodes.cli.render.read import DocumentPart, PageRange, read_data, read_view, shown_text
 from rag_nodes.cli.render.text import one_line
 from rag_nodes.errors import ConfigurationError
 
@@ -64,15 +64,15 @@ def _results(cli: Invocation, files: list[Path], layout: str) -> "Iterator[ReadR
     return read_all(files, limits=limits, layout="onnx" if layout else None)
 
 
-def _shown(result: "ReadResult", wanted: PageRange | None) -> Shown | str:
+def _shown(result: "ReadResult", wanted: PageRange | None) -> DocumentPart | str:
     """What is to be shown of a document, or why there is nothing."""
     if result.document is None:
         return str(result.error)
-    shown = Shown.of(result.path, result.document, wanted, result.seconds)
+    shown = DocumentPart.of(result.path, result.document, wanted, result.seconds)
     return shown or f"{result.path}: it has no such page; leave --pages out to see all of it"
 
 
-def _show(cli: Invocation, shown: Shown, *, markdown: bool) -> None:
+def _show(cli: Invocation, shown: DocumentPart, *, markdown: bool) -> None:
     if markdown:
         text = shown_text(shown, terminal=cli.output.is_terminal)
         cli.output.file.write(text)

@@ -54,7 +54,7 @@ class PageRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DocumentPart:
     """A document, or some pages of it.
 
     Attributes:
@@ -74,7 +74,7 @@ class Shown:
     @classmethod
     def of(
         cls, path: Path, document: Document, wanted: PageRange | None, took: float
-    ) -> Shown | None:
+    ) -> DocumentPart | None:
         """The part of a document that was asked for; None where it has no such page."""
         if wanted is None:
             return cls(path, document, 0, len(document.text), took)
@@ -93,7 +93,7 @@ class Shown:
         return pages.page_of(offset) if pages else None
 
 
-def read_data(shown: Shown) -> dict[str, Any]:
+def read_data(shown: DocumentPart) -> dict[str, Any]:
     """One document for `--json`."""
     metadata = shown.document.metadata
     headings, tables = _structure(shown)
@@ -121,7 +121,7 @@ def read_data(shown: Shown) -> dict[str, Any]:
     }
 
 
-def read_view(shown: Shown) -> Iterator[RenderableType]:
+def read_view(shown: DocumentPart) -> Iterator[RenderableType]:
     """The parts of the view, top to bottom."""
     metadata = shown.document.metadata
     headings, tables = _structure(shown)
@@ -146,19 +146,19 @@ def read_view(shown: Shown) -> Iterator[RenderableType]:
     yield plain("")
 
 
-def shown_text(shown: Shown, *, terminal: bool) -> str:
+def shown_text(shown: DocumentPart, *, terminal: bool) -> str:
     """The text, ending in a line end; on a terminal without what that would act on."""
     text = clean(shown.text) if terminal else shown.text
     return text if text.endswith("\n") else text + "\n"
 
 
-def _outline_row(shown: Shown, heading: Heading) -> str:
+def _outline_row(shown: DocumentPart, heading: Heading) -> str:
     page = shown.page_of(heading.block.start)
     place = f"  p. {page}" if page else ""
     return "  " * len(heading.path) + one_line(heading.path[-1]) + place
 
 
-def _structure(shown: Shown) -> tuple[list[Heading], int]:
+def _structure(shown: DocumentPart) -> tuple[list[Heading], int]:
     """Headings and number of tables of what is shown; scanned in the whole document."""
     from rag_nodes.text.formats import Format, blocks_of
     from rag_nodes.text.markdown import HeadingTree, Kind
@@ -173,7 +173,7 @@ def _structure(shown: Shown) -> tuple[list[Heading], int]:
     return headings[inside], tables
 
 
-def _links(shown: Shown) -> list[tuple[str, str]]:
+def _links(shown: DocumentPart) -> list[tuple[str, str]]:
     return [(one_line(match[1]), match[2]) for match in _LINK.finditer(shown.text)]
 
 

@@ -1,28 +1,20 @@
-"""How much the served app takes on: bytes of a request, files of an upload, work at a time."""
+"""How much the served app takes on, and bodies that are too large for it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
-from rag_nodes.server.failures import ApiError, busy, error_response, too_large
-from rag_nodes.server.gate.throttle import network_of
+from rag_nodes.server.failures import ApiError, error_response, too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 _READ_ON = 32 * 1024**2
 """Bytes of a body over its limit that are read and dropped, at most."""
@@ -57,18 +49,6 @@ class ServerLimits:
     at_once: int = 64
     per_session: int = 4
     per_address: int = 16
-
-
-class Caller(NamedTuple):
-    """Who takes places among the workers.
-
-    Attributes:
-        key: a session, or an address that came without one.
-        most: places it may hold.
-    """
-
-    key: str
-    most: int
 
 
 class BodyLimits:
@@ -132,77 +112,6 @@ class BodyLimits:
         """Bytes that a request to this path may have."""
         is_upload = path.rstrip("/") in UPLOADS
         return self._limits.upload_bytes if is_upload else self._limits.body_bytes
-
-
-class Workers:
-    """Threads for what blocks, shared so that nobody takes them all.
-
-    A request that finds no place is refused at once instead of waiting unseen. To be used from
-    one event loop.
-
-    Args:
-        limits: how many places there are.
-    """
-
-    def __init__(self, limits: ServerLimits) -> None:
-        self._limits = limits
-        self._threads = anyio.CapacityLimiter(2 * limits.at_once)
-        self._running: Counter[str] = Counter()
-
-    def session(self, key: str) -> Caller:
-        """A session as a caller."""
-        return Caller(f"session {key}", self._limits.per_session)
-
-    def address(self, address: str) -> Caller:
-        """Whoever comes without a session, by where from."""
-        return Caller(f"address {network_of(address)}", self._limits.per_address)
-
-    def hold(self, caller: Caller) -> Callable[[], None]:
-        """Hold a place for a caller until what is returned is called, once.
-
-        Raises:
-            ApiError: all places, or those of the caller, are taken.
-        """
-        key, most = caller
-        if self._running.total() >= self._limits.at_once or self._running[key] >= most:
-            raise busy()
-        self._running[key] += 1
-        return partial(self._release, key)
-
-    @contextmanager
-    def place(self, caller: Caller) -> Iterator[None]:
-        """Hold a place for a caller inside a `with` block; raises ApiError like `hold`."""
-        release = self.hold(caller)
-        try:
-            yield
-        finally:
-            release()
-
-    async def run(
-        self,
-        caller: Caller,
-        work: Callable[Arguments, Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Result:
-        """Hold a place and do something in a thread."""
-        with self.place(caller):
-            return await self.thread(work, *args, **kwargs)
-
-    async def thread(
-        self,
-        work: Callable[Arguments, Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Result:
-        """Do something in a thread, under a place that is held already."""
-        call = partial(work, *args, **kwargs)
-        return await anyio.to_thread.run_sync(call, limiter=self._threads, abandon_on_cancel=True)
-
-    def _release(self, key: str) -> None:
-        self._running[key] -= 1
-        if not self._running[key]:
-            del self._running[key]
 
 
 async def _read_on(receive: Receive) -> None:

@@ -14,7 +14,7 @@ from rag_nodes.server.rest.routes import make_router
 
 if TYPE_CHECKING:
     from rag_nodes.server.clients import Clients
-    from rag_nodes.server.gate.limits import ServerLimits, Workers
+    from rag_nodes.server.gate import ServerLimits, Workers
     from rag_nodes.settings import Settings
 
 _DESCRIPTION = """\

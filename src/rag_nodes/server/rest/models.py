@@ -11,7 +11,8 @@ from rag_nodes.query import Filter, QueryOptions
 from rag_nodes.query.options import STEP_FACTOR
 from rag_nodes.server.rest.parser_options import LARGEST, Body, ParserName, ParserOptions
 from rag_nodes.settings.answers import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
-from rag_nodes.workspace.options import MOST_COLUMNS, MOST_QUESTION, Choice
+from rag_nodes.workspace import Choice
+from rag_nodes.workspace.options import MOST_COLUMNS, MOST_QUESTION
 
 MOST_TEXT = 500_000
 """Characters of a text that is sent to be cut."""

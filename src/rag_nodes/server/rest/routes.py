@@ -16,7 +16,7 @@ from rag_nodes.metadata import display_name
 from rag_nodes.models import choose_models
 from rag_nodes.server.clients import Clients, Received, facts_of, text_document
 from rag_nodes.server.failures import ApiError, halves, too_large
-from rag_nodes.server.gate.leaving import ended_by_leaving
+from rag_nodes.server.gate import ended_by_leaving
 from rag_nodes.server.rest.events import MEDIA_TYPE, EventStream
 from rag_nodes.server.rest.models import AskBody, ChunkBody, CompareBody
 from rag_nodes.server.rest.replies import (
@@ -36,7 +36,7 @@ from rag_nodes.workspace.workspace import cut
 if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
-    from rag_nodes.server.gate.limits import Caller, ServerLimits, Workers
+    from rag_nodes.server.gate import Caller, ServerLimits, Workers
     from rag_nodes.settings import Settings
 
 SessionId = Annotated[

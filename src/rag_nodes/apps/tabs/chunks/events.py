@@ -20,8 +20,8 @@ from rag_nodes.metadata import TOKEN_COUNT, remarks
 from rag_nodes.workspace.cuts import span_of
 
 if TYPE_CHECKING:
+    from rag_nodes.workspace import Sessions
     from rag_nodes.workspace.cuts import Cuts
-    from rag_nodes.workspace.sessions import Sessions
 
 EMPTY = tag(
     "div",

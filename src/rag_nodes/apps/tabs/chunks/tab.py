@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gradio.events import Dependency
 
-    from rag_nodes.workspace.sessions import Sessions
+    from rag_nodes.workspace import Sessions
 
 _AT_ONCE = 8
 """Visitors whose pages are drawn at the same time."""

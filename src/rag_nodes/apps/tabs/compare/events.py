@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.apps.votes.store import Votes
-    from rag_nodes.workspace.session import Session
-    from rag_nodes.workspace.sessions import Sessions
+    from rag_nodes.workspace import Session, Sessions
     from rag_nodes.workspace.turns import Growing
 
 logger = logging.getLogger(__name__)

@@ -14,9 +14,8 @@ from rag_nodes.errors import RagNodesError
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
     from rag_nodes.query import Hit
+    from rag_nodes.workspace import Session, Sessions
     from rag_nodes.workspace.cuts import Cuts
-    from rag_nodes.workspace.session import Session
-    from rag_nodes.workspace.sessions import Sessions
 
 GONE = "These chunks are gone: the documents were cut anew since."
 

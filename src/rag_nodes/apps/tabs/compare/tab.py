@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rag_nodes.apps.sidebar.loading import LoadingEvents
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
     from rag_nodes.apps.votes.store import Votes
-    from rag_nodes.workspace.sessions import Sessions
+    from rag_nodes.workspace import Sessions
 
 AT_ONCE = 8
 """Visitors whose questions are answered at the same time."""

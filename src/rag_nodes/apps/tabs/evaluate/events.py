@@ -20,8 +20,8 @@ from rag_nodes.models.prices import price_of
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+    from rag_nodes.workspace import Sessions
     from rag_nodes.workspace.cuts import Cuts
-    from rag_nodes.workspace.sessions import Sessions
 
 EMPTY = tag(
     "div",

@@ -12,7 +12,7 @@ from rag_nodes.apps.view.html import tag
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.tab import ChunksTab
-    from rag_nodes.workspace.sessions import Sessions
+    from rag_nodes.workspace import Sessions
 
 AT_ONCE = 2
 """Visitors measured at the same time: it keeps a processor busy."""

@@ -15,8 +15,8 @@ from rag_nodes.apps.visitors import cuts_of
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from rag_nodes.workspace import Sessions
     from rag_nodes.workspace.cuts import Cuts
-    from rag_nodes.workspace.sessions import Sessions
 
 EMPTY = tag(
     "div",
