@@ -63,6 +63,18 @@ def by_column(stream: ComparisonStream) -> dict[str, list[Event]]:
     return columns
 
 
+def test_only_a_stream_asks_the_server_to_stream(
+    served: Comparison, openai_server: OpenAIServer
+) -> None:
+    served.ask(QUESTION)
+    whole = openai_server.asked("chat/completions")
+    assert [bool(body.get("stream")) for body in whole] == [False, False]
+    with served.stream(QUESTION) as stream:
+        by_column(stream)
+    streamed = openai_server.asked("chat/completions")[2:]
+    assert [body.get("stream") for body in streamed] == [True, True]
+
+
 def test_every_column_tells_its_whole_story_and_the_report_is_that_of_ask(
     offline: Comparison,
 ) -> None:
