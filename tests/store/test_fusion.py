@@ -91,3 +91,10 @@ def test_no_score_leaves_the_range_from_0_to_1_by_rounding() -> None:
     cosines = fusion.ScoreRange(0.0, 1.0)
     assert [cosines.place(score) for score in (-1e-7, 0.5, 1 + 1e-7)] == [0.0, 0.5, 1.0]
     assert fusion.ScoreRange(2.0, 2.0).place(2.0) == 0.0, "all alike, and nobody knows how good"
+
+
+def test_in_distribution_fusion_an_outlier_counts_as_the_best_there_can_be() -> None:
+    dense = {"outlier": 1.0, **{f"n{number}": 0.0 for number in range(30)}}
+    ranking = fusion.fuse(dense, {"n1": 1.0, "n2": 1.0}, "distribution")
+    assert dict(ranking.pairs)["outlier"] == 1.0
+    assert dict(ranking.pairs)["n1"] < 1.0

@@ -29,6 +29,8 @@ REQUEST_SECONDS = 60
 """How long a single request may take."""
 DEPTH = 200
 """Candidates of each ranking, at least."""
+_SHARDS = 16
+"""Parts a collection may consist of, at most; each has candidates of its own."""
 _PAGE = 1000
 """Points per request when reading many."""
 
@@ -169,5 +171,8 @@ def _request(search: rest.Prefetch, candidates: rest.Prefetch | None = None) -> 
     if candidates is None:
         return rest.QueryRequest(**dict(search))
     return rest.QueryRequest(
-        prefetch=candidates, query=search.query, using=search.using, limit=search.limit
+        prefetch=candidates,
+        query=search.query,
+        using=search.using,
+        limit=(search.limit or 0) * _SHARDS,
     )
