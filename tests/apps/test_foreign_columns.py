@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 import pytest
-from splitters import Given, LineChunker, WindowSplitter
+from splitters import Given, Headed, LineChunker, WindowSplitter
 
 from rag_nodes.apps.sidebar.controls import build_controls
 from rag_nodes.apps.tabs.chunks.events import ChunksEvents
@@ -126,6 +126,23 @@ def test_the_evaluation_measures_what_has_a_place_and_says_of_how_many(sessions:
     held = sessions.of("visitor").cuts
     assert held is not None
     assert held.measured("lossy").chunks == 2
+
+
+def test_a_column_without_any_place_is_not_measured_and_its_chunks_are_listed_in_order(
+    settings: Settings, tmp_path: Path
+) -> None:
+    path = tmp_path / "pump.md"
+    path.write_text("One.\n\nTwo.\n\nThree.\n", encoding="utf-8")
+    opened = Sessions(settings, offer=offered({"headed": Headed()}))
+    opened.of("visitor").load([path], Choice(("headed",)), lambda _: None)
+    *_, (_, table, _) = EvaluateEvents(opened, ChunksEvents(opened)).refresh("", _Request())  # type: ignore[arg-type]
+    assert "nothing to measure: 0 of 3 chunks" in table
+    cuts = opened.of("visitor").cuts
+    assert cuts is not None
+    (document,) = cuts.documents
+    said = [node.text.split()[-1] for node in cuts.unplaced("headed", document)]
+    assert said == ["One.", "Two.", "Three."]
+    opened.close()
 
 
 def test_every_chunk_is_exported_those_without_a_place_with_no_offsets(sessions: Sessions) -> None:

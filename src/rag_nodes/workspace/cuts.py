@@ -18,7 +18,7 @@ from rag_nodes.evaluation import (
     text_facts,
     total,
 )
-from rag_nodes.metadata import OVERSIZED, TOKEN_COUNT, display_name
+from rag_nodes.metadata import CHUNK_INDEX, OVERSIZED, TOKEN_COUNT, display_name
 from rag_nodes.parsers import ForeignNodeParser, leaf_nodes
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.text.edges import EdgeFinder, Edges
@@ -115,7 +115,7 @@ class Cuts:
             store, collection = self.comparison.store, self.comparison.collection(strategy)
             found = store.fetch(collection, list(store.stored(collection, document)))
             leaves = leaf_nodes(list(found.values()))
-            nodes = sorted(leaves, key=lambda node: node.start_char_idx or 0)
+            nodes = sorted(leaves, key=_in_order)
             self._nodes[strategy, document] = tuple(nodes)
         return self._nodes[strategy, document]
 
@@ -173,6 +173,11 @@ class Cuts:
 
     def _chunks(self, strategy: str, document: str) -> list[JudgedChunk]:
         return [_chunk(node) for node in self.nodes(strategy, document)]
+
+
+def _in_order(node: TextNode) -> tuple[int, int]:
+    """By place; those without one as their splitter gave them."""
+    return node.start_char_idx or 0, int(node.metadata.get(CHUNK_INDEX) or 0)
 
 
 def span_of(node: TextNode) -> Span:

@@ -102,7 +102,10 @@ def _recoveries(cuts: Cuts) -> Iterator[Html]:
 def _judged(cuts: Cuts, strategy: str) -> Judged:
     price = _price(cuts)
     try:
-        return Judged(strategy, cuts.measured(strategy), price)
+        tally = cuts.measured(strategy)
+        if not tally.chunks and (said := cuts.recovery(strategy)):
+            return Judged(strategy, None, price, f"nothing to measure: {said}")
+        return Judged(strategy, tally, price)
     except RagNodesError as error:
         return Judged(strategy, None, price, str(error))
 
