@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from own_models import LettersEmbedding, ParrotLLM
 
-from rag_nodes.errors import ConfigurationError, MissingPackageError, RagNodesError
+from rag_nodes.errors import (
+    ConfigurationError,
+    CredentialsError,
+    MissingPackageError,
+    RagNodesError,
+)
 from rag_nodes.models import Models, check_models, choose_models, get_embedding
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings
@@ -74,6 +79,18 @@ def test_llama_indexs_own_class_for_compatible_servers_answers_too(
     assert models.llm is not None
     assert models.llm.complete("question").text == openai_server.answer
     assert models.answer_name == "m"
+
+
+def test_a_key_that_llama_indexs_own_class_misses_is_called_a_key(
+    openai_server: OpenAIServer,
+) -> None:
+    settings = Settings(
+        embedding="llama_index.embeddings.openai:OpenAIEmbedding",
+        embedding_options={"model_name": "m", "api_base": openai_server.base, "max_retries": 0},
+    )
+    with pytest.raises(CredentialsError, match="no key"):
+        check_models(choose_models(settings))
+    assert openai_server.requests == []
 
 
 def test_options_come_from_the_environment_the_file_and_flags_one_by_one(

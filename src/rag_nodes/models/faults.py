@@ -53,6 +53,13 @@ def map_model_error(
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         return _of_status(status)(error, place)
+    if type(error).__name__ == "OpenAIError":  # nothing was asked: the client misses a key
+        return CredentialsError(f"{place}: no key ({server_words(error)})")
+    return _of_the_way(error, place)
+
+
+def _of_the_way(error: Exception, place: str) -> ModelError:
+    """What went wrong on the way to the server or back, or was no answer at all."""
     families = {family.__name__ for family in type(error).__mro__}
     if families & {"APITimeoutError", "TimeoutException"}:
         return ModelConnectionError(
