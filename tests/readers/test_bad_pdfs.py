@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zlib
 from io import BytesIO
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
@@ -15,6 +16,8 @@ from bad_pdfs import SHOWN, bomb, empty_pages, mutations, one_page, pdf, text_pa
 from rag_nodes import errors
 from rag_nodes import metadata as keys
 from rag_nodes.readers import Limits, read, read_all
+from rag_nodes.readers.pdf import extract
+from rag_nodes.readers.pdf.layout import Line, PdfPage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,3 +183,15 @@ def test_text_over_the_limit_of_characters_is_refused(tmp_path: Path) -> None:
     path.write_bytes(bomb(SHOWN, 1000))
     with pytest.raises(errors.FileTooLargeError, match="characters"):
         read(path, limits=Limits(characters=9_999))
+
+
+@pytest.mark.parametrize(("unmapped", "warned"), [(5, False), (6, True)])
+def test_fonts_without_unicode_values_are_told_of_above_a_twentieth_of_the_text(
+    unmapped: int, warned: bool
+) -> None:
+    text = "\ufffd" * unmapped + "a" * (100 - unmapped)
+    line = Line(text=text, left=0, top=0, right=9, bottom=9, baseline=9, size=9)
+    pages = [PdfPage(height=99, lines=(line,))]
+    warnings = [*extract._warnings(SimpleNamespace(is_repaired=False), pages, {}, [])]
+    expected = f"{unmapped}% of the characters have no Unicode value in this file's fonts"
+    assert warnings == ([expected] if warned else [])

@@ -120,3 +120,8 @@ def test_fixed_windows_cut_words_where_whole_sentences_do_not() -> None:
         cut[name] = [side for span in spans for side in edges_of(text, span) if side]
     assert "word" in cut["fixed"]
     assert cut["sentence"] == []
+
+
+def test_an_item_begins_anew_however_long_the_one_above_it_is() -> None:
+    text = "1. The filter is rinsed with plenty of water and dried\n2. The pump stops"
+    assert _edges(text, "2. The pump stops") == (None, None)

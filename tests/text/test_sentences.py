@@ -92,3 +92,10 @@ def test_the_end_of_the_program_is_no_panic(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sentences.sentencex, "segment", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sentence_spans("One. Two.", "en")
+
+
+def test_a_sentence_that_ends_where_a_long_paragraph_is_looked_at_in_parts_is_found() -> None:
+    sentence = f"{'The pump starts when the soil is dry at noon':.<49} "
+    text = sentence.replace("..", "!!") * 200
+    spans = sentence_spans(text, "en")
+    assert [span.start for span in spans] == list(range(0, len(text), 50))
