@@ -15,13 +15,14 @@ from tests.evaluation.labelled import corpus
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.bootstrap import Interval
-from rag_nodes.evaluation.columns import CONTROL
+from rag_nodes.evaluation.columns import CONTROL, StoredCollection
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.plan import Plan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import Store, open_store
 
 PLAN = Plan(budgets=(30, 60), sizes=(20, 40), target=30, draws=400, ks=(1, 5))
@@ -247,3 +248,20 @@ def test_a_cache_that_cannot_be_used_is_named(dataset: Dataset, tmp_path: Path) 
     file.write_text("in the way")
     with pytest.raises(DatasetError, match="name another folder"):
         evaluate(dataset, columns(), plan=PLAN, cache=file)
+
+
+def test_a_collection_that_is_there_already_is_a_column_and_stays(
+    dataset: Dataset, report: EvaluationReport, store: Store
+) -> None:
+    parser = get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0)
+    made = ingest_documents(dataset.documents, {"small": parser}, store, corpus="mine").columns[0]
+    plan = replace(PLAN, sizes=(), target=None)
+    stored = {"mine": StoredCollection(store, made.collection)}
+    found = evaluate(dataset, stored, plan=plan)
+    assert found.row("mine").means == report.row("small").means
+    assert found.row("mine").chunks == report.row("small").chunks
+    assert store.count(made.collection) == made.chunks
+    missing = {"gone": StoredCollection(store, "no_such_collection")}
+    assert "none of the documents" in (
+        evaluate(dataset, missing, plan=plan).row("gone").error or ""
+    )

@@ -14,6 +14,7 @@ import numpy as np
 from llama_index.core.storage.kvstore.types import MutableMappingKVStore
 
 from rag_nodes.errors import DatasetError
+from rag_nodes.evaluation.columns import StoredCollection
 from rag_nodes.evaluation.report import Row, row_of
 
 if TYPE_CHECKING:
@@ -85,14 +86,15 @@ class EvaluationCache:
         )
         return replace(models, embedding=cached)
 
-    def row(self, key: bytes) -> Row | None:
+    def row(self, key: bytes | None) -> Row | None:
         """The row that was measured with this key; None where there is none."""
-        found = self.get("rows", key)
+        found = self.get("rows", key) if key else None
         return row_of(json.loads(found)) if found else None
 
-    def keep(self, key: bytes, row: Row) -> None:
-        """Remember a row."""
-        self.put("rows", key, json.dumps(asdict(row)))
+    def keep(self, key: bytes | None, row: Row) -> None:
+        """Remember a row that has a key."""
+        if key:
+            self.put("rows", key, json.dumps(asdict(row)))
 
     def get(self, table: str, key: bytes) -> Any:
         """What is kept under a key of "vectors" or "rows"; None where nothing is."""
@@ -115,8 +117,10 @@ class EvaluationCache:
             self._database.execute("delete from vectors where key = ?", (key,))
 
 
-def row_key(variant: Variant, dataset: str, documents: Sequence[str], settings: object) -> bytes:
-    """What a row depends on, as a key.
+def row_key(
+    variant: Variant, dataset: str, documents: Sequence[str], settings: object
+) -> bytes | None:
+    """What a row depends on, as a key; None for a collection, which others may write to.
 
     Args:
         variant: parser and role.
@@ -124,6 +128,8 @@ def row_key(variant: Variant, dataset: str, documents: Sequence[str], settings: 
         documents: their ids, which the places of chunks name.
         settings: all else that decides, as plain data.
     """
+    if isinstance(variant.parser, StoredCollection):
+        return None
     facts = [variant.name, variant.note, variant.parser.fingerprint, dataset, documents, settings]
     return _digest(json.dumps(facts, sort_keys=True, default=repr))
 

@@ -15,11 +15,25 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.store import Store
 
 Role = Literal["own", "size", "matched", "control"]
 """Its own options; one size of its curve; the common mean size; the first column once more."""
 CONTROL = "A/A control"
 """Name of the column that is another one once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCollection:
+    """A column that is in a store already, and stays there.
+
+    Attributes:
+        store: where it is.
+        name: of the collection; its documents are those of the dataset, known by the same ids.
+    """
+
+    store: Store
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +43,14 @@ class Variant:
     Attributes:
         column: name of the column it belongs to.
         role: what it is there for.
-        parser: how it cuts.
+        parser: how it cuts, or the collection that was cut once.
         nominal: tokens a chunk may have, for a size of the curve; None otherwise.
         note: what has to be said of it, such as a mean size it could not reach; "" for nothing.
     """
 
     column: str
     role: Role
-    parser: SpanNodeParser
+    parser: SpanNodeParser | StoredCollection
     nominal: int | None = None
     note: str = ""
 
@@ -59,7 +73,7 @@ def variants_of(
     """Everything that is indexed and asked, in the order it is shown.
 
     Args:
-        columns: parsers by name: ours, and splitters of other packages.
+        columns: parsers by name: ours, and splitters of other packages; or collections.
         documents: what the mean sizes are measured on.
         sizes: of the curve, in tokens; none for no curve.
         target: mean size of the comparison at equal size; None for none.
@@ -74,11 +88,16 @@ def variants_of(
         raise ConfigurationError(
             f"{CONTROL!r} is the name of a column that is added; choose another"
         )
-    parsers = {name: as_parser(parser) for name, parser in columns.items()}
+    parsers = {
+        name: one if isinstance(one, StoredCollection) else as_parser(one)
+        for name, one in columns.items()
+    }
     found = []
     for name, parser in parsers.items():
         report(name)
         found.append(Variant(name, "own", parser))
+        if isinstance(parser, StoredCollection):
+            continue
         found += _curve(name, parser, sizes)
         if target:
             found += _matched(name, parser, documents, target)

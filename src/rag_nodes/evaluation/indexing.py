@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.schema import MetadataMode
 
-from rag_nodes.errors import RagNodesError
+from rag_nodes.errors import DatasetError, RagNodesError
+from rag_nodes.evaluation.columns import StoredCollection
 from rag_nodes.evaluation.scoring import ChunkMap
 from rag_nodes.evaluation.sizes import token_counts
 from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
-from rag_nodes.parsers import leaf_nodes
+from rag_nodes.parsers import SpanNodeParser, leaf_nodes
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query.packing import passage_of
 from rag_nodes.query.places import document_of, span_of
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import Progress
+    from rag_nodes.pipeline import ParserOutcome, Progress
     from rag_nodes.query import QueryOptions, QuestionVectors
     from rag_nodes.store import Store
     from rag_nodes.text.filling import Ranked
@@ -67,12 +67,12 @@ class Cost:
 
 
 class Index:
-    """One variant in a store, gone with `close`.
+    """One variant in a store; what was put there for it is gone with `close`.
 
     Args:
         variant: what is indexed.
         documents: all of the dataset.
-        store: where; a collection of its own.
+        store: where; a collection of its own, unless the variant has one.
         models: embeds chunks and questions.
         options: how is searched, the same for every variant.
         vectors: the questions' embeddings, shared by all variants.
@@ -81,6 +81,7 @@ class Index:
 
     Raises:
         RagNodesError: the documents could not be cut, embedded or stored.
+        DatasetError: a collection holds none of the documents.
     """
 
     def __init__(
@@ -95,44 +96,35 @@ class Index:
         dimension: int = 0,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        self.variant, self._store, self._models = variant, store, models
+        self.variant, self._models = variant, models
         self._options, self._vectors = options, vectors
-        parser = variant.parser
-        cut = {document.id_: parser([document]) for document in documents}
-        nodes = [node for made in cut.values() for node in made]
+        self._own = not isinstance(variant.parser, StoredCollection)
+        if isinstance(variant.parser, StoredCollection):
+            self._store, self.collection = variant.parser.store, variant.parser.name
+            nodes, counts, outcome = _stored_nodes(variant.parser, documents), None, None
+        else:
+            self._store = store
+            self.collection = parser_collection(_CORPUS, variant.parser, models.embedding_name)
+            nodes, outcome = _ingested(variant, documents, store, models, progress)
+            counts = variant.parser.tokenizer
         leaves = leaf_nodes(nodes)
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
-        self.statistics: ChunkStatistics = chunk_statistics(token_counts(nodes, parser.tokenizer))
-        self.collection = parser_collection(_CORPUS, parser, models.embedding_name)
-
-        def parse(_: SpanNodeParser, document: Document) -> list[BaseNode]:
-            return cut.pop(document.id_)
-
-        outcome = ingest_documents(
-            documents,
-            {variant.name: parser},
-            store,
-            models=models,
-            corpus=_CORPUS,
-            progress=progress,
-            parse=parse,
-        ).columns[0]
-        if outcome.error:
-            raise RagNodesError(f"{variant.name}: {outcome.error}")
+        self.statistics: ChunkStatistics = chunk_statistics(token_counts(nodes, counts))
         placed = sum(len(spans) for spans in self.chunks.spans.values())
         self.cost = Cost(
             chunks=len(leaves),
             tokens=self.statistics.tokens,
             embedded=sum(count_tokens(node.get_content(MetadataMode.EMBED)) for node in leaves),
-            bytes=sum(dimension * _FLOAT + len(_stored(node)) for node in leaves),
-            seconds=sum(outcome.seconds.values()),
-            price=outcome.embedding_cost,
+            bytes=sum(dimension * _FLOAT + len(_encoded(node)) for node in leaves),
+            seconds=sum(outcome.seconds.values()) if outcome else 0.0,
+            price=outcome.embedding_cost if outcome else 0.0,
             recovery=placed / len(leaves) if leaves else 1.0,
         )
 
     def close(self) -> None:
-        """Drop the collection: the next variant needs the memory."""
-        self._store.drop(self.collection)
+        """Drop what was made for this variant: the next one needs the memory."""
+        if self._own:
+            self._store.drop(self.collection)
 
     def ranking(self, question: Question, *, budget: int, chunks: int) -> list[Ranked]:
         """What is retrieved for a question, deep enough to fill a budget.
@@ -160,5 +152,49 @@ class Index:
         return [passage_of(hit) for hit in retriever.hits(question.text, vector, limit=depth)]
 
 
-def _stored(node: BaseNode) -> bytes:
+def _ingested(
+    variant: Variant,
+    documents: Sequence[Document],
+    store: Store,
+    models: Models,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[list[BaseNode], ParserOutcome]:
+    """The nodes of all documents, cut once and stored, and what that took."""
+    parser = variant.parser
+    assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
+    cut = {document.id_: parser([document]) for document in documents}
+    nodes = [node for made in cut.values() for node in made]
+
+    def parse(_: SpanNodeParser, document: Document) -> list[BaseNode]:
+        return cut.pop(document.id_)
+
+    outcome = ingest_documents(
+        documents,
+        {variant.name: parser},
+        store,
+        models=models,
+        corpus=_CORPUS,
+        progress=progress,
+        parse=parse,
+    ).columns[0]
+    if outcome.error:
+        raise RagNodesError(f"{variant.name}: {outcome.error}")
+    return nodes, outcome
+
+
+def _stored_nodes(column: StoredCollection, documents: Sequence[Document]) -> list[BaseNode]:
+    """The nodes that a collection has of the documents."""
+    found: list[BaseNode] = []
+    for document in documents:
+        ids = list(column.store.stored(column.name, document.id_))
+        found += column.store.fetch(column.name, ids).values()
+    if not found:
+        raise DatasetError(
+            f"the collection {column.name!r} has none of the documents; name the files it was "
+            "ingested from, at the places they were ingested from"
+        )
+    return found
+
+
+def _encoded(node: BaseNode) -> bytes:
     return node.get_content().encode("utf-8", "replace")

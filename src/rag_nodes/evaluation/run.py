@@ -14,7 +14,7 @@ import numpy as np
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.assembly import assemble, settings_of
 from rag_nodes.evaluation.cache import EvaluationCache, row_key
-from rag_nodes.evaluation.columns import Variant, variants_of
+from rag_nodes.evaluation.columns import StoredCollection, Variant, variants_of
 from rag_nodes.evaluation.diagnosis import Miss, diagnose
 from rag_nodes.evaluation.indexing import Index
 from rag_nodes.evaluation.plan import Plan, Step
@@ -58,7 +58,8 @@ def evaluate(
 
     Args:
         dataset: documents and labelled questions.
-        columns: parsers by name: ours, and splitters of LlamaIndex, LangChain, chonkie or your own.
+        columns: parsers by name: ours, and splitters of LlamaIndex, LangChain, chonkie or your own;
+            or a `StoredCollection`.
         plan: what is measured; None for the defaults.
         models: embeds texts and questions; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex; None for that of LlamaIndex's `Settings`
@@ -144,7 +145,7 @@ class _Run:
         self._cache.keep(self._key(variant), row)
         return row
 
-    def _key(self, variant: Variant) -> bytes:
+    def _key(self, variant: Variant) -> bytes | None:
         ids = [document.id_ for document in self.dataset.documents]
         settings = [
             settings_of(self.plan, self.models, ""),
@@ -238,6 +239,8 @@ def means_of(outcomes: Sequence[Outcome]) -> dict[str, float]:
 def configuration_of(variant: Variant) -> dict[str, Any]:
     """The class and the plain options of a parser; what could hold a key is left out."""
     parser = variant.parser
+    if isinstance(parser, StoredCollection):
+        return {"class": "collection", "name": parser.name, "store": parser.store.location}
     plain = (str, int, float, bool, dict)
     options = {
         name: value

@@ -134,8 +134,13 @@ def mean_size(nodes: Sequence[BaseNode], encoding: str = DEFAULT_ENCODING) -> fl
     return sum(sizes) / len(sizes) if sizes else 0.0
 
 
-def token_counts(nodes: Sequence[BaseNode], encoding: str = DEFAULT_ENCODING) -> list[int]:
-    """Tokens of each chunk's own text, in the encoding of budgets; see `mean_size`."""
+def token_counts(nodes: Sequence[BaseNode], encoding: str | None = DEFAULT_ENCODING) -> list[int]:
+    """Tokens of each chunk's own text, in the encoding of budgets.
+
+    Args:
+        nodes: of one parser.
+        encoding: in which that parser counted tokens; None where nobody knows.
+    """
     counted = encoding == DEFAULT_ENCODING
     return [
         node.metadata[TOKEN_COUNT]

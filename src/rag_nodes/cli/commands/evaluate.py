@@ -24,7 +24,7 @@ _GATES = "Gates"
 _MEASURED = "What is measured"
 
 
-@takes("similarity_cutoff", *MODEL_SETTINGS, search=("mode", "expand", "filter"))
+@takes("store", "similarity_cutoff", *MODEL_SETTINGS, search=("mode", "expand", "filter"))
 def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     cli: Invocation,
     paths: Annotated[
@@ -46,6 +46,12 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     ],
     parser: ComparedParsers = None,
     changes: Changes = None,
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A collection of --store that is there already, as one more column; repeatable."
+        ),
+    ] = None,
     budget: Annotated[
         str,
         typer.Option(
@@ -114,6 +120,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     Every column reads the same number of tokens. Columns are compared at their own options, over a
     curve of sizes, and at an equal mean size, so that you see what is size and what is strategy.
     """
+    from rag_nodes.evaluation.columns import StoredCollection
     from rag_nodes.evaluation.run import evaluate as run
 
     selection = select(parser or (), changes or ())
@@ -122,11 +129,12 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     with cli.workspace(cli.settings()) as workspace:
         dataset = dataset_of(cli, workspace, questions, paths or [])
         models = workspace.models(answers=False)
-        parsers = selection.build(models)
+        stored = {name: StoredCollection(workspace.store, name) for name in collection or ()}
+        columns = {} if stored and not parser else selection.build(models)
         with shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress:
             report = run(
                 dataset.narrowed() if own_document else dataset,
-                parsers,
+                {**columns, **stored},
                 plan=plan,
                 models=models,
                 cache=cache,
