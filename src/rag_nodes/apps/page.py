@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 # At runtime, since Gradio evaluates the annotations of its events.
-from collections.abc import Callable, Iterator
-from inspect import isgeneratorfunction
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,7 +139,7 @@ def _follow(
         tab.select(view.refresh, view.inputs, concurrency_id="views", **work)
         for load in loads:
             load.then(
-                _if_open(tab.id, view),
+                view.while_open(tab.id),
                 [opened, *view.inputs],
                 trigger_mode="always_last",
                 concurrency_id="views",
@@ -150,17 +149,3 @@ def _follow(
 
 def _always(name: Any) -> Callable[[], Any]:
     return lambda: name
-
-
-def _if_open(name: Any, view: TabView) -> Callable[..., Any]:
-    # Of a single output Gradio takes a tuple for its value.
-    unchanged = (gr.skip(),) * len(view.outputs) if len(view.outputs) > 1 else gr.skip()
-
-    def refresh_if_open(request: gr.Request, opened: str, *values: Any) -> Any:
-        return view.refresh(*values, request) if opened == name else unchanged
-
-    def refresh_in_steps(request: gr.Request, opened: str, *values: Any) -> Iterator[Any]:
-        yield from view.refresh(*values, request) if opened == name else [unchanged]
-
-    # Gradio sends the last values of an event in steps a second time, over what was chosen since.
-    return refresh_in_steps if isgeneratorfunction(view.refresh) else refresh_if_open

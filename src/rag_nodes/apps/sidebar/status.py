@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.apps.view.html import Html, join, name_of, tag
 from rag_nodes.apps.view.parts import (
-    colour_of,
     count,
     file_name,
     notice,
     seconds,
+    swatch,
     title_of,
 )
 from rag_nodes.models.prices import dollars
@@ -119,7 +119,7 @@ def _step(name: str, step: Progress | None) -> Html:
     bar = tag("progress", max="1", value=f"{share or 0.0:.2f}", aria_label=title_of(name))
     return tag(
         "li",
-        tag("span", cls=f"rn-swatch {colour_of(name)}", aria_hidden="true"),
+        swatch(name),
         tag("span", title_of(name)),
         tag("span", doing, cls="rn-quiet"),
         bar,
@@ -156,7 +156,7 @@ def _table(columns: Sequence[ParserOutcome]) -> Html:
             "tr",
             tag(
                 "th",
-                tag("span", cls=f"rn-swatch {colour_of(one.parser)}", aria_hidden="true"),
+                swatch(one.parser),
                 title_of(one.parser),
                 scope="row",
             ),
@@ -177,7 +177,7 @@ def parsers_explained(offer: Mapping[str, Preset]) -> Html:
                 "div",
                 tag(
                     "dt",
-                    tag("span", cls=f"rn-swatch {colour_of(name)}", aria_hidden="true"),
+                    swatch(name),
                     name_of(preset.title),
                 ),
                 tag("dd", name_of(preset.summary)),

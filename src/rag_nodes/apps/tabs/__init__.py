@@ -6,8 +6,11 @@ for; what is drawn stands beside them. `page.py` puts the tabs beside each other
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from inspect import isgeneratorfunction
 from typing import Any, NamedTuple
+
+import gradio as gr
 
 __all__ = ["TabView"]
 
@@ -25,3 +28,22 @@ class TabView(NamedTuple):
     refresh: Callable[..., Any]
     inputs: list[Any]
     outputs: list[Any]
+
+    def while_open(self, tab: Any) -> Callable[..., Any]:
+        """The same event for a tab that may be hidden; then it changes nothing.
+
+        Args:
+            tab: id of the tab. The event gets that of the open one before the inputs.
+        """
+        # Of a single output Gradio takes a tuple for its value.
+        unchanged = (gr.skip(),) * len(self.outputs) if len(self.outputs) > 1 else gr.skip()
+
+        def refresh_if_open(request: gr.Request, opened: Any, *values: Any) -> Any:
+            return self.refresh(*values, request) if opened == tab else unchanged
+
+        def refresh_in_steps(request: gr.Request, opened: Any, *values: Any) -> Iterator[Any]:
+            yield from self.refresh(*values, request) if opened == tab else [unchanged]
+
+        # Gradio sends the last values of an event in steps a second time, over what was chosen
+        # since.
+        return refresh_in_steps if isgeneratorfunction(self.refresh) else refresh_if_open

@@ -24,6 +24,11 @@ def colour_of(parser: str) -> str:
     return f"rn-c{position % _COLOURS + 1}"
 
 
+def swatch(parser: str) -> Html:
+    """The parser's colour beside its name."""
+    return tag("span", cls=f"rn-swatch {colour_of(parser)}", aria_hidden="true")
+
+
 def title_of(parser: str) -> str:
     """What people read above a column."""
     preset = PRESETS.get(preset_of(parser))
@@ -98,6 +103,17 @@ def button(
         cls=f"rn-act {cls}".strip(),
         **attributes,
     )
+
+
+def empty(title: str, *children: str | None) -> Html:
+    """What stands in a tab before there is anything to show."""
+    return tag("div", tag("h2", title), *children, cls="rn-empty")
+
+
+def bones() -> Html:
+    """Grey lines where text will be."""
+    line = tag("span", cls="rn-bone")
+    return tag("div", line, line, line, cls="rn-bones", aria_hidden="true")
 
 
 def notice(kind: str, *children: str | None) -> Html:

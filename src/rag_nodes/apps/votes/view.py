@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.apps.view.html import Html, join, name_of, tag
-from rag_nodes.apps.view.parts import button, colour_of, count, notice, title_of
+from rag_nodes.apps.view.parts import button, colour_of, count, notice, swatch, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +120,7 @@ def _named(one: Contender, *, settings: bool = True) -> tuple[Html | None, ...]:
     """Colour, name and settings; two rows of one name differ in these."""
     # Names come from a file that anyone on this computer may write to.
     return (
-        tag("span", cls=f"rn-swatch {colour_of(one.name)}", aria_hidden="true"),
+        swatch(one.name),
         name_of(title_of(one.name)),
         tag("small", name_of(one.settings or one.fingerprint[:8])) if settings else None,
     )

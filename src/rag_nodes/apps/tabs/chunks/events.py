@@ -13,7 +13,7 @@ from rag_nodes.apps.tabs.chunks.document import Drawing, document_page, page_at,
 from rag_nodes.apps.tabs.chunks.files import as_csv, as_json
 from rag_nodes.apps.tabs.chunks.statistics import statistics, unplaced
 from rag_nodes.apps.view.html import Html, join, tag
-from rag_nodes.apps.view.parts import notice, title_of
+from rag_nodes.apps.view.parts import empty, notice, title_of
 from rag_nodes.apps.visitors import cuts_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.metadata import TOKEN_COUNT, remarks
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from rag_nodes.workspace import Sessions
     from rag_nodes.workspace.cuts import Cuts
 
-EMPTY = tag(
-    "div",
-    tag("h2", "See where each parser cuts"),
+EMPTY = empty(
+    "See where each parser cuts",
     tag("p", "The text and its chunks appear here as soon as a document is loaded and cut."),
-    cls="rn-empty",
 )
 OUTPUTS = 7
 """Values every event of the view returns."""

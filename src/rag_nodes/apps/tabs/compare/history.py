@@ -15,7 +15,7 @@ from rag_nodes.apps.tabs.compare.answers import (
 )
 from rag_nodes.apps.tabs.compare.buttons import LETTERS, choice, chosen, earlier, stop
 from rag_nodes.apps.view.html import Html, tag
-from rag_nodes.apps.view.parts import colour_of, count, notice, title_of
+from rag_nodes.apps.view.parts import bones, colour_of, count, empty, notice, title_of
 from rag_nodes.compare.evidence import found_also_by
 from rag_nodes.workspace.turns import AT_FIRST, MOST_TURNS
 
@@ -160,9 +160,7 @@ def _grown(asking: Asking, position: int) -> Html:
     """A column whose answer is being written; grey lines until its first word."""
     one = asking.growing[position - 1]
     name = letter_of(position) if asking.blind else title_of(one.name)
-    line = tag("span", cls="rn-bone")
-    bones = tag("div", line, line, line, cls="rn-bones", aria_hidden="true")
-    ended = tag("p", cls="rn-kind") if one.ended else bones
+    ended = tag("p", cls="rn-kind") if one.ended else bones()
     return tag(
         "article",
         tag(
@@ -202,19 +200,15 @@ def _best(report: ComparisonReport) -> float | None:
 
 def _welcome() -> Html:
     steps = [tag("li", tag("strong", name), " ", text) for name, text in _STEPS]
-    return tag(
-        "div",
-        tag("h2", "Which way of cutting a document answers best?"),
+    return empty(
+        "Which way of cutting a document answers best?",
         tag("p", "Bring one and see. No key is needed: without one, no model service is asked."),
         tag("ol", *steps, cls="rn-steps"),
-        cls="rn-empty",
     )
 
 
 def _asking() -> Html:
-    return tag(
-        "div",
-        tag("h2", "Ready. What do you want to know?"),
+    return empty(
+        "Ready. What do you want to know?",
         tag("p", "Every parser gets the same question and the same room for context."),
-        cls="rn-empty",
     )

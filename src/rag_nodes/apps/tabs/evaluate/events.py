@@ -13,7 +13,7 @@ from rag_nodes.apps.tabs.chunks.events import ChunkLocation
 from rag_nodes.apps.tabs.evaluate.findings import findings
 from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, measuring
 from rag_nodes.apps.view.html import Html, join, tag
-from rag_nodes.apps.view.parts import notice, title_of
+from rag_nodes.apps.view.parts import empty, notice, title_of
 from rag_nodes.apps.visitors import cuts_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.models.prices import price_of
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from rag_nodes.workspace import Sessions
     from rag_nodes.workspace.cuts import Cuts
 
-EMPTY = tag(
-    "div",
-    tag("h2", "Measure the chunks, without a question"),
+EMPTY = empty(
+    "Measure the chunks, without a question",
     tag("p", "Sizes, boundaries, overlap, cohesion and cost appear here once a document is cut."),
-    cls="rn-empty",
 )
 HINT = tag("p", "Choose an underlined number to see the chunks behind it.", cls="rn-quiet")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.view.html import Html, tag
-from rag_nodes.apps.view.parts import colour_of, count, notice, percent, title_of
+from rag_nodes.apps.view.parts import bones, colour_of, count, notice, percent, swatch, title_of
 from rag_nodes.apps.view.plots import Bar, bars
 
 if TYPE_CHECKING:
@@ -162,13 +162,12 @@ def evaluation(judged: Sequence[Judged]) -> Html:
 
 def measuring(strategies: Sequence[str]) -> Html:
     """What stands there until the measures do."""
-    line = tag("span", cls="rn-bone")
     names = ", ".join(title_of(name) for name in strategies)
     return tag(
         "div",
         tag("p", tag("span", cls="rn-spinner", aria_hidden="true"), f"Measuring {names}",
             cls="rn-state"),
-        tag("div", line, line, line, cls="rn-bones", aria_hidden="true"),
+        bones(),
         role="status",
         aria_busy="true",
     )  # fmt: skip
@@ -181,7 +180,7 @@ def _table(judged: Sequence[Judged]) -> Html:
         *(
             tag(
                 "th",
-                tag("span", cls=f"rn-swatch {colour_of(one.strategy)}", aria_hidden="true"),
+                swatch(one.strategy),
                 title_of(one.strategy),
                 scope="col",
             )

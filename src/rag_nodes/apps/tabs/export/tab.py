@@ -10,7 +10,7 @@ from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.export.script import script_name, script_of
 from rag_nodes.apps.view.html import tag
-from rag_nodes.apps.view.parts import title_of
+from rag_nodes.apps.view.parts import empty, title_of
 from rag_nodes.apps.visitors import cuts_of
 from rag_nodes.errors import ConfigurationError
 
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from rag_nodes.workspace import Sessions
     from rag_nodes.workspace.cuts import Cuts
 
-EMPTY = tag(
-    "div",
-    tag("h2", "Take a parser with you"),
+EMPTY = empty(
+    "Take a parser with you",
     tag("p", "Load a document, choose a parser, and get a Python script that does the same."),
-    cls="rn-empty",
 )
 _ABOUT = tag(
     "p",
