@@ -367,3 +367,15 @@ def test_hashes_at_the_end_of_a_heading_are_part_of_it(tmp_path: Path) -> None:
 def test_line_ends_in_the_xml_are_none_in_the_text(tmp_path: Path) -> None:
     body = "<w:p><w:r><w:t>one\n\tline</w:t><w:br/><w:t>and another</w:t></w:r></w:p>"
     assert text_of(tmp_path, body) == "one  line\nand another"
+
+
+@pytest.mark.parametrize(("length", "times"), [(200, 3), (201, 1)])
+def test_only_a_short_cell_is_repeated_in_the_rows_it_spans(
+    tmp_path: Path, length: int, times: int
+) -> None:
+    begins, goes_on = (
+        f'<w:tcPr><w:vMerge w:val="{kind}"/></w:tcPr>' for kind in ("restart", "continue")
+    )
+    rows = [[begins + paragraph("x" * length), paragraph("a")]]
+    rows += [[goes_on + paragraph(""), paragraph(name)] for name in ("b", "c")]
+    assert text_of(tmp_path, table(*rows)).count("x" * length) == times
