@@ -15,7 +15,13 @@ from llama_index.core.node_parser import (
     SentenceWindowNodeParser,
     TokenTextSplitter,
 )
-from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
 from parser_laws import SMALL, small_parser
 from strategies import MARKDOWN
 
@@ -255,3 +261,26 @@ def test_a_heading_right_behind_a_fragment_is_not_inside_of_it() -> None:
     origin = Origin(node, 10, None)
     assert origin.headings_inside(0, 9) == [[15, ["A"]]]
     assert origin.headings_inside(0, 5) == []
+
+
+def test_c4_offsets_that_give_the_same_characters_to_other_texts_are_not_believed() -> None:
+    def found(text: str, start: int) -> TextNode:
+        node = TextNode(text=text, start_char_idx=start, end_char_idx=start + len(text))
+        node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="manual")
+        return node
+
+    agreeing = [found("The pump runs.", 0), found("runs. It hums.", 9)]
+    assert [node.start_char_idx for node in get_parser("fixed")(agreeing)] == [0, 9]
+    contradicting = [found("The pump runs.", 0), found("Rinse it well.", 9)]
+    nodes = get_parser("fixed")(contradicting)
+    assert [(node.start_char_idx, node.metadata.get("start_char")) for node in nodes] == [
+        (None, None),
+        (None, None),
+    ]
+
+
+def test_c4_a_span_that_is_not_as_long_as_its_text_is_not_believed() -> None:
+    node = TextNode(text="The pump runs.", start_char_idx=4, end_char_idx=9)
+    node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="manual")
+    (again,) = get_parser("fixed")([node])
+    assert (again.start_char_idx, again.end_char_idx) == (None, None)  # type: ignore[attr-defined]

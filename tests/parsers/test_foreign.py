@@ -416,3 +416,21 @@ def test_a_name_that_reaches_the_list_of_parsers_imports_nothing() -> None:
             get_parser(name)
         with pytest.raises(ConfigurationError, match="unknown parser"):
             get_parser("parent-child", child=name, child_options={})
+
+
+def test_what_looks_like_a_heading_in_a_chunk_without_a_place_is_none_of_the_document() -> None:
+    splitter = Given(["# Words of the splitter\n\nAnd more of them."])
+    (node,) = as_parser(splitter)(
+        [Document(text="# Pump\n\nIt runs.", metadata={"title": "Manual"})]
+    )
+    assert node.start_char_idx is None
+    assert "heading_path" not in node.metadata
+    assert "Heading" not in node.metadata
+
+
+def test_a_short_chunk_after_one_without_a_place_has_none_though_its_words_stand_once() -> None:
+    text = "The pump draws water from the lake. It rained. Nobody came."
+    pieces = ["The pump draws water from the lake.", "Words of its own.", "Nobody came."]
+    first, *others = as_parser(Given(pieces))([Document(text=text)])
+    assert first.start_char_idx == 0
+    assert [node.start_char_idx for node in others] == [None, None]

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser
+from rag_nodes.parsers import PRESETS, FixedSizeNodeParser, OptionRange, SpanNodeParser, offered
+from rag_nodes.parsers.offer import in_few_words, meanings_of, ranges_of
 from rag_nodes.parsers.plugins import GROUP, find_plugins, load_plugin
+from rag_nodes.parsers.presets import parser_names
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_parser"
 BUILT_IN: dict[str, type[SpanNodeParser]] = {"fixed": FixedSizeNodeParser}
@@ -161,3 +163,40 @@ def test_the_ten_line_example_package_is_found_by_name_once_installed(tmp_path: 
 def test_the_example_is_as_short_as_we_say() -> None:
     lines = (EXAMPLE / "paragraph_parser.py").read_text().splitlines()
     assert len([line for line in lines if line.strip()]) <= 10
+
+
+def test_a_plugin_is_offered_like_a_preset_with_sliders_from_its_fields(install: Install) -> None:
+    code = (
+        "from pydantic import Field\nfrom rag_nodes.parsers import Cut, SpanNodeParser\n"
+        "class PackedNodeParser(SpanNodeParser):\n"
+        '    """Packs things.\n\n    Args:\n        chunk_size: tokens of a node.\n    """\n'
+        "    chunk_size: int = Field(default=100, ge=8)\n"
+        "    share: float = Field(default=0.5, ge=0, le=1)\n"
+        "    fast: bool = True\n"
+        "    name: str = 'x'\n"
+        "    def spans(self, source):\n        return iter(())\n"
+    )
+    install("packing-parser", {"packed": "packed_plugin:PackedNodeParser"}, "packed_plugin", code)
+    assert parser_names()[-1] == "packed"
+    assert "packed_plugin" not in sys.modules, "a name costs no import"
+    preset = offered()["packed"]
+    assert (preset.title, preset.summary) == ("packed", "Packs things")
+    assert ranges_of(preset) == (
+        OptionRange("chunk_size", "Chunk size, tokens", 20, 400, 1),
+        OptionRange("share", "Share", 0, 1, 0.01),
+    )
+    assert meanings_of(preset.parser)["chunk_size"] == "tokens of a node."
+    assert in_few_words(preset.make().to_dict()) == "chunk_size 100 · share 0.5"
+
+
+def test_a_plugin_that_cannot_be_made_is_left_out_of_the_offer_with_a_line_in_the_log(
+    install: Install, caplog: pytest.LogCaptureFixture
+) -> None:
+    install("broken-parser", {"broken": "broken_plugin:X"}, "broken_plugin", "import not_here")
+    needs = PARSER.format(name="NeedsNodeParser").replace(
+        "    def spans", "    model: str\n    def spans"
+    )
+    install("needs-parser", {"needs": "needs_plugin:NeedsNodeParser"}, "needs_plugin", needs)
+    assert list(offered()) == list(PRESETS)
+    assert "parser broken is left out" in caplog.text
+    assert "parser needs is left out" in caplog.text
