@@ -117,6 +117,21 @@ def test_cuts_prefer_paragraphs_then_sentences_then_words() -> None:
     assert all(set(piece.text.split()) == {"word"} for piece in words)
 
 
+def test_a_parent_of_any_length_stays_whole_as_it_is_not_embedded() -> None:
+    parser = get_parser(
+        "parent-child",
+        parent_options={"chunk_size": 2000, "min_chunk_size": 0},
+        child_options={"chunk_size": 400, "chunk_overlap": 0, "whole_document_below": 0},
+    )
+    nodes = parser([Document(text=sentences(80))])
+    parents = [node for node in nodes if node.child_nodes]
+    guarded = GUARD(nodes)
+    assert not all(fits(parent) for parent in parents)
+    assert guarded[: len(parents)] == parents
+    assert len(guarded) > len(nodes)
+    assert all(fits(piece) for piece in guarded[len(parents) :])
+
+
 def test_code_is_cut_at_line_ends() -> None:
     line = "value = compute(first, second)  # a line of code. Not a sentence"
     node = TextNode(text="\n".join([line] * 40), metadata={"blocks": ["code"]})
