@@ -51,6 +51,9 @@ class Access:
 class Gate:
     """ASGI middleware that turns away whoever may not come in, before a body is read.
 
+    Starlette's `TrustedHostMiddleware` would not do: it answers 400 in plain text, where REST
+    promises 421 with error and remedy, and the check of the origin needs the host as well.
+
     Args:
         app: what answers everybody else.
         access: what a request has to show.
