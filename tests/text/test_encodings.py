@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -172,3 +173,20 @@ def test_tokens_stay_the_same_when_remembered_words_are_let_go(
     encoder = load_encoder("cl100k_base")
     text = "Words are remembered, and then they are not. " * 2
     assert len({tuple(encoder.encode(text).tolist()) for _ in range(4)}) == 1
+
+
+def test_two_threads_are_never_inside_the_fast_library_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoder = load_encoder("cl100k_base")
+    inside, met = threading.Barrier(2), []
+
+    def encode(text: str) -> str:
+        with suppress(threading.BrokenBarrierError):
+            met.append(inside.wait(timeout=2))
+        return text
+
+    monkeypatch.setattr(encoder, "_encode", encode)
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(encoder.encode, "ab")) == ["a", "b"]
+    assert met == []

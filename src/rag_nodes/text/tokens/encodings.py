@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -149,7 +149,7 @@ class TiktokenEncoder:
 
 
 class GigatokenEncoder:
-    """An encoding by gigatoken, which remembers the words it has seen.
+    """An encoding by gigatoken, which remembers the words it has seen; for any number of threads.
 
     Args:
         vocabulary: file of the tokens, in tiktoken's form.
@@ -161,19 +161,21 @@ class GigatokenEncoder:
     def __init__(self, vocabulary: Path, scheme: str) -> None:
         self._vocabulary = vocabulary
         self._scheme = scheme
+        # What remembers is changed by every call, and refuses a second one at the same time.
+        self._alone = RLock()
         self.characters = _characters(self._renew().vocab)
 
     def encode(self, text: str) -> NDArray[np.uint32]:
         """The tokens of a text without lone surrogates."""
-        self._room -= len(text)
-        if self._room < 0:
-            self._renew()
-        return self._encode(text)
+        with self._alone:
+            self._room -= len(text)
+            if self._room < 0:
+                self._renew()
+            return self._encode(text)
 
     def _renew(self) -> gigatoken.Tokenizer:
         import gigatoken
 
-        # Two threads that do this at once lose nothing but a little time.
         self._room = _RENEWED
         tokenizer = gigatoken.Tokenizer.from_tiktoken(self._vocabulary, self._scheme, {})
         self._encode: Callable[[str], NDArray[np.uint32]] = tokenizer.backend.encode
