@@ -68,7 +68,7 @@ def build_app(
 
     Returns:
         Blocks to launch, to mount, or, where other blocks are open, a part of those. They bring
-        their style sheet; `rag_nodes.apps.launch` adds theme, limits and headers, see
+        their style sheet; `rag_nodes.server.launch` adds theme, limits and headers, see
         `rag_nodes.server.serve.launch_options`.
     """
     sessions = Sessions(settings, local_models=local_models, offer=offered(parsers))
