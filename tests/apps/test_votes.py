@@ -101,6 +101,19 @@ def test_a_later_vote_replaces_an_earlier_one_and_can_take_it_back(
     assert votes.summary() == (0, (), ())
 
 
+def test_a_change_of_mind_that_cannot_be_kept_leaves_the_vote_of_before(
+    votes: Votes, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    votes.add(make_vote())
+    monkeypatch.setattr(module, "_insert", fail)
+    with pytest.raises(StoreError, match="disk I/O error"):
+        votes.add(make_vote(winners=("heading",)))
+    assert [one.winners for one in kept_votes(path)] == [("fixed",)]
+
+
 def test_changing_ones_mind_does_not_grow_the_file(votes: Votes, path: Path) -> None:
     votes.add(make_vote())
     size = path.stat().st_size
