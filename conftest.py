@@ -10,7 +10,8 @@ from sybil.parsers.rest import DocTestParser
 
 _documents = Sybil(parsers=[PythonCodeBlockParser()], patterns=["README.md", "docs/*.md"])
 _docstrings = Sybil(
-    parsers=[DocTestParser(optionflags=ELLIPSIS)], patterns=["src/rag_nodes/parsers/*.py"]
+    parsers=[DocTestParser(optionflags=ELLIPSIS)],
+    patterns=["src/rag_nodes/parsers/*.py", "src/rag_nodes/parsers/*/*.py"],
 )
 
 pytest_collect_file = (_documents + _docstrings).pytest()

@@ -37,7 +37,7 @@ _NAMESPACE = uuid.UUID("1d0f7c5a-91a2-5f0c-8a34-3b1d0e6f7a58")
 
 
 class ForeignNodeParser(SpanNodeParser):
-    """Cuts with a splitter of LlamaIndex, LangChain, chonkie or your own.
+    r"""Cuts with a splitter of LlamaIndex, LangChain, chonkie or your own.
 
     The splitter sees the text of a document and decides what a chunk is. Where that chunk is, is
     found out here: a node that has a place is an exact slice of its document, with offsets, pages
@@ -63,9 +63,8 @@ class ForeignNodeParser(SpanNodeParser):
 
     Example:
         >>> from llama_index.core import Document
-        >>> from llama_index.core.node_parser import SentenceSplitter
-        >>> parser = ForeignNodeParser(splitter=SentenceSplitter(chunk_size=8, chunk_overlap=0))
-        >>> nodes = parser([Document(text="Green tea takes eighty degrees. Black tea more.")])
+        >>> parser = ForeignNodeParser(splitter=str.splitlines)
+        >>> nodes = parser([Document(text="Green tea takes eighty degrees.\nBlack tea more.")])
         >>> [(node.start_char_idx, node.end_char_idx, node.text) for node in nodes]
         [(0, 31, 'Green tea takes eighty degrees.'), (32, 47, 'Black tea more.')]
     """
