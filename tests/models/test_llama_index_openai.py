@@ -134,6 +134,16 @@ def test_a_model_keeps_its_options_when_it_is_copied_or_travels(
     assert {body["max_tokens"] for body in openai_server.asked("completions")} == {7}
 
 
+def test_a_chat_model_that_travels_takes_the_key_configured_where_it_arrives(
+    llm: OpenAIServerLLM, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived = pickle.loads(pickle.dumps(llm))
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    monkeypatch.setenv("RAG_NODES_API_KEY", "key-of-the-worker")
+    arrived.complete("hello")
+    assert openai_server.requests[-1].authorization == "Bearer key-of-the-worker"
+
+
 def test_a_call_may_ask_for_other_options_than_the_model(
     llm: OpenAIServerLLM, openai_server: OpenAIServer
 ) -> None:
