@@ -26,7 +26,13 @@ from rag_nodes.errors import (
     ParserCrashedError,
     ParseTimeoutError,
 )
-from rag_nodes.parsers import PRESETS, SemanticNodeParser, get_parser
+from rag_nodes.parsers import (
+    PRESETS,
+    ForeignNodeParser,
+    SemanticNodeParser,
+    as_parser,
+    get_parser,
+)
 from rag_nodes.parsers.isolation import parent as isolated
 from rag_nodes.parsers.isolation.parent import AT_ONCE, IsolatedCutting, cutting
 from rag_nodes.processes import Interrupt, interruptible
@@ -153,7 +159,20 @@ def test_longer_documents_get_more_time(pool: IsolatedCutting) -> None:
 def test_a_parser_with_a_model_of_its_own_keeps_it_in_this_process(pool: IsolatedCutting) -> None:
     model = MockEmbedding(embed_dim=4)
     assert pool.cut(SemanticNodeParser(embed_model=model), DOCUMENT, PATIENCE)
+    headings = get_parser("heading", long_sections="semantic", sentence_model=model)
+    assert pool.cut(headings, DOCUMENT, PATIENCE)
     assert pool._children._idle == []
+
+
+def test_a_splitter_given_as_an_object_cuts_here_and_one_given_by_path_in_a_process(
+    pool: IsolatedCutting,
+) -> None:
+    assert pool.cut(as_parser(str.splitlines), DOCUMENT, PATIENCE)
+    assert pool._children._idle == []
+    path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64,chunk_overlap=0)"
+    nodes = pool.cut(ForeignNodeParser(path=path), DOCUMENT, PATIENCE)
+    assert len(nodes) > 1
+    assert len(pool._children._idle) == 1
 
 
 def test_warming_up_starts_one_process_and_waits_for_none(
