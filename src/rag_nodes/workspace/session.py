@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
 from rag_nodes.workspace.loading import Loaded, Loading, outcomes, read_documents
 from rag_nodes.workspace.options import query_options
+from rag_nodes.workspace.questions import Questions
 from rag_nodes.workspace.scores import scale_for
 from rag_nodes.workspace.turns import AT_FIRST, Asking, Growing, Turn, Turns, mixed, only_one
 from rag_nodes.workspace.workspace import Workspace, parsers_of
@@ -35,6 +36,7 @@ class Session(Workspace):
 
     Attributes:
         history: questions and answers, and what the visitor thought of them.
+        questions: those with known answers in the documents, which go with them.
         asking: the question that is being answered; None while there is none.
         report: what the last `load` did; None before it.
         paths: the loaded documents.
@@ -50,6 +52,7 @@ class Session(Workspace):
         self._asked = 0
         self._running: ComparisonStream | None = None
         self.history = Turns()
+        self.questions = Questions()
         self.asking: Asking | None = None
         self.report: IngestReport | None = None
         self.paths: tuple[Path, ...] = ()
@@ -198,6 +201,7 @@ class Session(Workspace):
     def _forget(self) -> None:
         super()._forget()
         self.history.clear()
+        self.questions.clear()
         self._files, self.report, self.paths, self.choice = {}, None, (), None
 
     def _load(self, wanted: tuple[Path, ...], choice: Choice, loading: Loading) -> Loaded:
