@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import BaseNode, Document
 from tests.evaluation.labelled import corpus
 
-from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.errors import CancelledError, ConfigurationError, DatasetError
 from rag_nodes.evaluation.bootstrap import Interval
 from rag_nodes.evaluation.columns import CONTROL, StoredCollection
 from rag_nodes.evaluation.dataset import Dataset
@@ -21,8 +22,9 @@ from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.plan import Plan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
-from rag_nodes.parsers import get_parser
+from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.store import Store, open_store
 
 PLAN = Plan(budgets=(30, 60), sizes=(20, 40), target=30, draws=400, ks=(1, 5))
@@ -265,3 +267,41 @@ def test_a_collection_that_is_there_already_is_a_column_and_stays(
     assert "none of the documents" in (
         evaluate(dataset, missing, plan=plan).row("gone").error or ""
     )
+
+
+@pytest.mark.parametrize("stage", ["size", "index", "ask"])
+def test_a_run_whose_owner_has_left_goes_no_further(dataset: Dataset, stage: str) -> None:
+    interrupt, steps = Interrupt(), list[Step]()
+
+    def leave(step: Step) -> None:
+        steps.append(step)
+        if step.stage == stage:
+            interrupt.set()
+
+    with interruptible(interrupt), pytest.raises(CancelledError, match="start it again"):
+        evaluate(dataset, columns(), plan=PLAN, embed_model=MockEmbedding(8), progress=leave)
+    assert [step.stage for step in steps].count(steps[-1].stage) == 1
+
+
+def test_whoever_runs_it_says_how_documents_are_cut(dataset: Dataset) -> None:
+    cut = set[tuple[str, str]]()
+
+    def parse(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
+        cut.add((parser.fingerprint, document.id_))
+        return parser([document])
+
+    plan = Plan(sizes=(40,), target=50, draws=50)
+    given = {"fixed": get_parser("fixed")}
+    report = evaluate(dataset, given, plan=plan, embed_model=MockEmbedding(8), parse=parse)
+    used = {row.parser["fingerprint"] for row in report.rows}
+    assert {(one, document.id_) for one in used for document in dataset.documents} <= cut
+
+
+def test_a_parser_that_was_cancelled_while_it_finds_its_size_ends_the_run(
+    dataset: Dataset,
+) -> None:
+    def parse(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
+        raise CancelledError(f"{parser.class_name()} of {document.id_} was cancelled")
+
+    with pytest.raises(CancelledError):
+        evaluate(dataset, columns(), plan=PLAN, embed_model=MockEmbedding(8), parse=parse)

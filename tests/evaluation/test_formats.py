@@ -225,3 +225,40 @@ def test_a_folder_or_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         load_dataset(tmp_path / "nowhere.json")
     with pytest.raises(DatasetError, match="not one of BEIR"):
         load_dataset(tmp_path)
+
+
+def test_a_corpus_of_chromas_csv_lies_beside_it_and_nowhere_else(tmp_path: Path) -> None:
+    write(tmp_path / "secret.md", TEXT)
+    row = '"How hot?","[{""content"": ""eighty degrees""}]",../secret\n'
+    path = write(tmp_path / "set" / "q.csv", f"question,references,corpus_id\n{row}")
+    with pytest.raises(DatasetError, match="no documents"):
+        load_dataset(path)
+
+
+def test_aliases_of_yaml_which_can_stand_for_any_amount_are_refused(tmp_path: Path) -> None:
+    text = "a: &a [Green, Black]\nquestions:\n- {query: How hot?, gold_snippets: *a}\n"
+    with pytest.raises(DatasetError, match="aliases"):
+        load_dataset(write(tmp_path / "q.yaml", text), [TEA])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("q.json", "[" * 200_000),
+        ("q.json", [{"question": "How hot?", "gold": "tea", "alternatives": 5}]),
+        ("q.json", {"data": [{"paragraphs": [{"context": "a", "qas": 5}]}]}),
+        ("q.yaml", "questions:\n- {query: How hot?, gold_snippets: 5}\n"),
+    ],
+)
+def test_what_does_not_belong_into_a_file_is_an_error_of_ours(
+    name: str, content: object, tmp_path: Path
+) -> None:
+    with pytest.raises(DatasetError):
+        load_dataset(write(tmp_path / name, content), [TEA])
+
+
+def test_a_name_that_no_file_can_have_is_looked_up_nowhere(tmp_path: Path) -> None:
+    snippet = {"file_path": "\0", "span": [0, 1]}
+    content = {"tests": [{"query": "How hot?", "snippets": [snippet]}]}
+    dataset = load_dataset(write(tmp_path / "q.json", content), [TEA])
+    assert len(dataset.unplaced) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation.sizes import matched, resized
 from rag_nodes.parsers import as_parser
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
 
 Role = Literal["own", "size", "matched", "control"]
@@ -69,6 +70,7 @@ def variants_of(
     sizes: Sequence[int],
     target: int | None,
     report: Callable[[str], None] = lambda _: None,
+    parse: Parse | None = None,
 ) -> list[Variant]:
     """Everything that is indexed and asked, in the order it is shown.
 
@@ -78,8 +80,10 @@ def variants_of(
         sizes: of the curve, in tokens; none for no curve.
         target: mean size of the comparison at equal size; None for none.
         report: told the name of each column as it is begun: finding a mean size takes a while.
+        parse: cuts a document; None to have the parser do it.
 
     Raises:
+        CancelledError: `parse` was cancelled.
         ConfigurationError: there is no column, one is no splitter, or a name is taken.
     """
     if not columns:
@@ -100,7 +104,7 @@ def variants_of(
             continue
         found += _curve(name, parser, sizes)
         if target:
-            found += _matched(name, parser, documents, target)
+            found += _matched(name, parser, documents, target, parse)
     first = next(iter(parsers))
     return [*found, Variant(CONTROL, "control", parsers[first], note=f"{first} once more")]
 
@@ -114,11 +118,17 @@ def _curve(name: str, parser: SpanNodeParser, sizes: Sequence[int]) -> Iterator[
 
 
 def _matched(
-    name: str, parser: SpanNodeParser, documents: Sequence[Document], target: int
+    name: str,
+    parser: SpanNodeParser,
+    documents: Sequence[Document],
+    target: int,
+    parse: Parse | None,
 ) -> Iterator[Variant]:
     """The parser at the common mean size, or nothing where it has no size to change."""
     try:
-        one = matched(parser, documents, target)
+        one = matched(parser, documents, target, cut=parse)
+    except CancelledError:
+        raise
     except Exception:  # noqa: BLE001 -- another's splitter may raise anything; its own row says what
         return
     note = "" if one.reached else f"mean size {one.mean:.0f}: {target} could not be reached"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.models import Models
     from rag_nodes.pipeline import ParserOutcome, Progress
+    from rag_nodes.pipeline.build import Parse
     from rag_nodes.query import QueryOptions, QuestionVectors
     from rag_nodes.store import Store
     from rag_nodes.text.filling import Ranked
@@ -78,13 +79,14 @@ class Index:
         vectors: the questions' embeddings, shared by all variants.
         dimension: numbers of a vector; 0 where none are made.
         progress: hears of the ingestion.
+        parse: cuts a document; None to have the parser do it.
 
     Raises:
         RagNodesError: the documents could not be cut, embedded or stored.
         DatasetError: a collection holds none of the documents.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what the rows share, by name
         self,
         variant: Variant,
         documents: Sequence[Document],
@@ -95,6 +97,7 @@ class Index:
         vectors: QuestionVectors,
         dimension: int = 0,
         progress: Callable[[Progress], None] | None = None,
+        parse: Parse | None = None,
     ) -> None:
         self.variant, self._models = variant, models
         self._options, self._vectors = options, vectors
@@ -105,7 +108,7 @@ class Index:
         else:
             self._store = store
             self.collection = parser_collection(_CORPUS, variant.parser, models.embedding_name)
-            nodes, outcome = _ingested(variant, documents, store, models, progress)
+            nodes, outcome = _ingested(variant, documents, store, models, progress, parse)
             counts = variant.parser.tokenizer
         leaves = leaf_nodes(nodes)
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
@@ -158,14 +161,18 @@ def _ingested(
     store: Store,
     models: Models,
     progress: Callable[[Progress], None] | None,
+    parse: Parse | None,
 ) -> tuple[list[BaseNode], ParserOutcome]:
     """The nodes of all documents, cut once and stored, and what that took."""
     parser = variant.parser
     assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
-    cut = {document.id_: parser([document]) for document in documents}
+    cut = {
+        document.id_: parse(parser, document) if parse else parser([document])
+        for document in documents
+    }
     nodes = [node for made in cut.values() for node in made]
 
-    def parse(_: SpanNodeParser, document: Document) -> list[BaseNode]:
+    def made_before(_: SpanNodeParser, document: Document) -> list[BaseNode]:
         return cut.pop(document.id_)
 
     outcome = ingest_documents(
@@ -175,7 +182,7 @@ def _ingested(
         models=models,
         corpus=_CORPUS,
         progress=progress,
-        parse=parse,
+        parse=made_before,
     ).columns[0]
     if outcome.error:
         raise RagNodesError(f"{variant.name}: {outcome.error}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.errors import CancelledError, DatasetError
 from rag_nodes.evaluation.assembly import assemble, settings_of
 from rag_nodes.evaluation.cache import EvaluationCache, row_key
 from rag_nodes.evaluation.columns import StoredCollection, Variant, variants_of
@@ -21,6 +21,7 @@ from rag_nodes.evaluation.plan import Plan, Step
 from rag_nodes.evaluation.report import EvaluationReport, Outcome, Row
 from rag_nodes.evaluation.scoring import FOUND, score
 from rag_nodes.models import settled
+from rag_nodes.processes import current_interrupt
 from rag_nodes.query import QuestionVectors
 from rag_nodes.store import open_store
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.models import Models
+    from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
 
 logger = logging.getLogger(__name__)
@@ -40,7 +42,7 @@ _DEEPEST = 2_000
 """Chunks among which the rank of a missed answer is looked for."""
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     dataset: Dataset,
     columns: Mapping[str, object],
     *,
@@ -50,6 +52,7 @@ def evaluate(
     store: Store | None = None,
     cache: Path | None = None,
     progress: Callable[[Step], None] | None = None,
+    parse: Parse | None = None,
 ) -> EvaluationReport:
     """Find out which way of cutting finds the answers, by how much, and whether it is the size.
 
@@ -68,6 +71,8 @@ def evaluate(
         cache: folder that keeps vectors of a paid model and finished rows, so that a run that was
             ended goes on; None to keep nothing.
         progress: hears of every step.
+        parse: cuts a document, such as in a process that can be ended; None to have the parser
+            do it.
 
     Returns:
         The report; a column that failed is a row with its error.
@@ -75,6 +80,7 @@ def evaluate(
     Raises:
         DatasetError: there is nothing to ask.
         ConfigurationError: there is nothing to compare, or a column is no splitter.
+        CancelledError: see `interruptible`.
         ModelError: the questions could not be embedded.
     """
     if not dataset.questions:
@@ -84,9 +90,14 @@ def evaluate(
         kept = opened.enter_context(EvaluationCache(cache))
         own = store or opened.enter_context(open_store())
         known = kept.embedding(settled(models, embed_model))
-        run = _Run(dataset, plan, known, kept, progress or (lambda _: None))
+        run = _Run(dataset, plan, known, kept, progress or (lambda _: None), parse)
         variants = variants_of(
-            columns, dataset.documents, sizes=plan.sizes, target=plan.target, report=run.sizing
+            columns,
+            dataset.documents,
+            sizes=plan.sizes,
+            target=plan.target,
+            report=run.sizing,
+            parse=parse,
         )
         rows = list(run.rows(variants, own))
     return assemble(dataset, plan, known, rows)
@@ -102,10 +113,13 @@ class _Run:
         models: Models,
         cache: EvaluationCache,
         progress: Callable[[Step], None],
+        parse: Parse | None,
     ) -> None:
         self.dataset, self.plan, self.models = dataset, plan, models
         self._cache = cache
         self._progress = progress
+        self._parse = parse
+        self._interrupt = current_interrupt()
         self._started = time.monotonic()
         self._options = replace(plan.options, step_factor=1.0)
         self._vectors = QuestionVectors(size=len(dataset.questions), ttl_hours=1e6)
@@ -113,7 +127,7 @@ class _Run:
 
     def sizing(self, column: str) -> None:
         """A column's sizes are being found."""
-        self._progress(Step("size", column, 0, None, None))
+        self._say(Step("size", column, 0, None, None))
 
     def rows(self, variants: Sequence[Variant], store: Store) -> Iterator[Row]:
         """A row per variant, each in the store only while it is measured."""
@@ -127,6 +141,8 @@ class _Run:
             self._tell("index", variant)
             try:
                 yield self._known_row(variant) or self._measured(variant, store, dimension)
+            except CancelledError:
+                raise
             except Exception as error:  # noqa: BLE001 -- one column must never take the others down
                 logger.warning("%s: %s", variant.name, error)
                 self._done += len(self.dataset.questions)
@@ -163,6 +179,8 @@ class _Run:
             options=self._options,
             vectors=self._vectors,
             dimension=dimension,
+            progress=lambda _: self._check(),
+            parse=self._parse,
         )
         try:
             outcomes = tuple(self._outcomes(index))
@@ -224,7 +242,15 @@ class _Run:
     def _tell(self, stage: Literal["index", "ask"], variant: Variant) -> None:
         spent = time.monotonic() - self._started
         left = spent / self._done * (self._total - self._done) if self._done else None
-        self._progress(Step(stage, variant.name, self._done, self._total, left))
+        self._say(Step(stage, variant.name, self._done, self._total, left))
+
+    def _say(self, step: Step) -> None:
+        self._check()
+        self._progress(step)
+
+    def _check(self) -> None:
+        """Go no further where whoever started the run has left."""
+        self._interrupt.check("the evaluation")
 
 
 def means_of(outcomes: Sequence[Outcome]) -> dict[str, float]:

@@ -10,6 +10,7 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import BaseModel
 
 from rag_nodes.errors import ConfigurationError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, Document
 
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.build import Parse
 
 TOLERANCE = 0.03
 """By how much the mean size may miss its target."""
@@ -75,8 +77,7 @@ def resized(parser: SpanNodeParser, tokens: int) -> SpanNodeParser:
     """
     if isinstance(parser, ForeignNodeParser):
         return ForeignNodeParser(splitter=_resized_splitter(parser, tokens))
-    fields = type(parser).model_fields
-    options = {name: getattr(parser, name) for name in fields if not fields[name].exclude}
+    options = _options_of(parser)
     name = parser.class_name()
     if "child_options" in options:
         child = get_parser(options["child"], **options["child_options"])
@@ -86,13 +87,21 @@ def resized(parser: SpanNodeParser, tokens: int) -> SpanNodeParser:
     return type(parser)(**{**options, **_sizes(options, tokens, name)})
 
 
-def matched(parser: SpanNodeParser, documents: Sequence[Document], target: int) -> Matched:
+def matched(
+    parser: SpanNodeParser,
+    documents: Sequence[Document],
+    target: int,
+    *,
+    cut: Parse | None = None,
+) -> Matched:
     """The size at which a parser's chunks have a mean of `target` tokens, by bisection.
 
     Args:
         parser: any that has a size.
         documents: what it cuts.
         target: tokens of a chunk on average.
+        cut: makes the nodes of a document by a parser, such as in a process that can be ended;
+            None to have the parser do it.
 
     Returns:
         The nearest there is: chunks that end at headings or pages cannot have every size.
@@ -102,15 +111,16 @@ def matched(parser: SpanNodeParser, documents: Sequence[Document], target: int) 
     """
     low, high, size = 1, target * _WIDEST, round(target * 1.25)
     best: Matched | None = None
+    refused = ConfigurationError(f"{parser.class_name()} has no chunks of {target} tokens")
     for _ in range(_TRIES):
         try:
             one = resized(parser, size)
-        except ConfigurationError:
-            if best is None and size <= target:
-                raise
+        except ConfigurationError as error:
+            refused = error
             low, size = size, min(size * 2, (size + high) // 2)
             continue
-        mean = mean_size(one(documents), one.tokenizer)
+        nodes = [node for each in documents for node in (cut or _cut)(one, each)]
+        mean = mean_size(nodes, one.tokenizer)
         if best is None or abs(mean - target) < abs(best.mean - target):
             best = Matched(one, mean, target)
         if best.reached or high - low <= 1:
@@ -119,8 +129,12 @@ def matched(parser: SpanNodeParser, documents: Sequence[Document], target: int) 
         guess = round(size * target / mean) if mean else high
         size = guess if low < guess < high else (low + high) // 2
     if best is None:
-        raise ConfigurationError(f"{parser.class_name()} cannot cut into chunks of {target} tokens")
+        raise refused
     return best
+
+
+def _cut(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
+    return parser([document])
 
 
 def mean_size(nodes: Sequence[BaseNode], encoding: str = DEFAULT_ENCODING) -> float:
@@ -148,6 +162,16 @@ def token_counts(nodes: Sequence[BaseNode], encoding: str | None = DEFAULT_ENCOD
         else count_tokens(node.get_content())
         for node in leaf_nodes(nodes)
     ]
+
+
+def _options_of(parser: SpanNodeParser) -> dict[str, Any]:
+    """What makes the same parser again, with the models that are not serialised."""
+    options = {}
+    for name, field in type(parser).model_fields.items():
+        value = getattr(parser, name)
+        if not field.exclude or isinstance(value, BaseEmbedding):
+            options[name] = value
+    return options
 
 
 def _sizes(options: dict[str, Any], tokens: int, name: str) -> dict[str, Any]:

@@ -64,6 +64,18 @@ def read_labels(path: Path) -> Labels:
     Raises:
         DatasetError: the file cannot be read, or its format is unknown.
     """
+    try:
+        return _read(path)
+    except DatasetError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise DatasetError(
+            f"{path} has something in a place where it does not belong ({error!r}); compare it "
+            "with the description of its format"
+        ) from error
+
+
+def _read(path: Path) -> Labels:
     if path.is_dir():
         if beir.is_beir(path):
             return beir.read_beir(path)

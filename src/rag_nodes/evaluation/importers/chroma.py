@@ -10,7 +10,14 @@ import json
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote, number_of
+from rag_nodes.evaluation.importers.labels import (
+    Labelled,
+    Labels,
+    Quote,
+    file_inside,
+    number_of,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,6 +68,6 @@ def _references(row: Mapping[str, str], path: Path, number: int) -> tuple[Quote,
 def _corpus(folder: Path, name: str) -> str:
     for place in (folder / "corpora", folder):
         for suffix in (".md", ".txt", ""):
-            if (found := place / f"{name}{suffix}").is_file():
-                return found.read_text("utf-8")
+            if (found := file_inside(place, f"{name}{suffix}")) is not None:
+                return read_text(found)
     return ""

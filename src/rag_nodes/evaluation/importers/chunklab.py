@@ -28,8 +28,11 @@ def read_chunklab(text: str, path: Path) -> Labels:
     import yaml  # comes with llama-index-core
 
     try:
+        # A few aliases of aliases are a list that no memory holds.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            raise DatasetError(f"{path} has aliases (*name); write out what they stand for")
         plain = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise DatasetError(f"{path} is not valid YAML: {error}") from error
     rows = plain.get("questions") if isinstance(plain, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

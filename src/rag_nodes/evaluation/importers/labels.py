@@ -92,7 +92,7 @@ def read_json(path: Path) -> Any:
         return list(read_lines(path, text))
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DatasetError(f"{path} is not valid JSON: {error}") from error
 
 
@@ -106,8 +106,23 @@ def read_lines(path: Path, text: str) -> Iterable[Any]:
         if line.strip():
             try:
                 yield json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise DatasetError(f"{path}, line {number} is not valid JSON: {error}") from error
+
+
+def file_inside(folder: Path, name: str) -> Path | None:
+    """The file of a name that a set of questions gives; None where none of that name lies inside.
+
+    Args:
+        folder: where the texts lie that belong to the questions.
+        name: as the questions have it, which may be a stranger's.
+    """
+    try:
+        root = folder.resolve()
+        found = (root / name).resolve()
+        return found if found.is_relative_to(root) and found.is_file() else None
+    except (OSError, ValueError):  # no name that a file can have
+        return None
 
 
 def text_of(value: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote, text_of
+from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote, file_inside, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,9 +49,7 @@ def _quote(snippet: Mapping[str, Any]) -> Quote:
 def _texts(path: Path, names: list[str]) -> dict[str, str]:
     """The corpus: beside the file, or beside its folder; only what lies inside it."""
     for corpus in (path.parent / "corpus", path.parent.parent / "corpus"):
-        root = corpus.resolve()
-        inside = [name for name in names if (root / name).resolve().is_relative_to(root)]
-        found = {name: root / name for name in inside if (root / name).is_file()}
+        found = {name: file for name in names if (file := file_inside(corpus, name)) is not None}
         if found:
             return {name: file.read_text("utf-8", "replace") for name, file in found.items()}
     return {}

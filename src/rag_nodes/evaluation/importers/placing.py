@@ -18,6 +18,7 @@ from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, trimmed_pa
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name
 from rag_nodes.parsers.foreign.placing import Visible
+from rag_nodes.processes import current_interrupt
 from rag_nodes.text.spans import Span, trimmed
 
 if TYPE_CHECKING:
@@ -62,10 +63,13 @@ def place(labels: Labels, documents: Sequence[Document], name: str) -> Dataset:
     Raises:
         DatasetError: two questions or documents have one id.
         MissingExtraError: a quote is not there word for word, and rapidfuzz is not installed.
+        CancelledError: see `interruptible`.
     """
     library = _Library(documents)
     questions, unplaced = [], []
+    interrupt = current_interrupt()
     for one in labels.questions:
+        interrupt.check("looking up the answers")
         try:
             questions.append(_placed(one, library))
         except Unknown as reason:
