@@ -145,3 +145,57 @@ def test_the_help_of_questions_names_its_commands(command: Callable[..., Ended])
     ended = command("questions", "--help")
     assert "check" in ended.stdout
     assert "convert" in ended.stdout
+
+
+def test_a_document_without_questions_is_measured_with_drafts_and_that_is_said(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    page = tmp_path / "report.html"
+    columns = ("-p", "recursive", "-p", "heading")
+    ended = command("evaluate", FERRY, *columns, *QUICK, "--drafts", "12", "--html", page)
+    assert ended.code == 0, ended.stderr
+    assert "12 were drafted from the documents" in " ".join(ended.stderr.split())
+    said = " ".join(ended.stdout.split())
+    assert "12 of the questions are drafts that nobody has accepted" in said
+    assert "drafted questions flatter search by words" in said
+    html = page.read_text("utf-8")
+    assert "12 of them drafts" in html
+    assert "flatter search by words" in html
+
+
+def test_neither_documents_nor_questions_is_refused(command: Callable[..., Ended]) -> None:
+    ended = command("evaluate", *QUICK)
+    assert ended.code == 2
+    assert "name documents, or --questions" in " ".join(ended.stderr.split())
+
+
+def test_drafts_are_written_as_our_own_json_and_are_sound(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    drafts = tmp_path / "drafts.json"
+    asked = ("questions", "draft", FERRY, "-o", drafts, "--count", "15")
+    ended = command(*asked)
+    assert ended.code == 0, ended.stderr
+    assert "flatter search by words" in " ".join(ended.stdout.split())
+    written = json.loads(drafts.read_text("utf-8"))["questions"]
+    assert len(written) == 15
+    assert all(one["draft"] for one in written)
+    before = drafts.read_bytes()
+    assert command(*asked, "--json").json["drafts"] == 15
+    assert drafts.read_bytes() == before
+    assert command("questions", "check", drafts, FERRY).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--kinds", "poem"), "choose among heading, definition, list, table, sentence"),
+        (("--kinds", "list,poem"), "poem"),
+    ],
+)
+def test_kinds_that_do_not_exist_are_refused(
+    command: Callable[..., Ended], tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    ended = command("questions", "draft", FERRY, "-o", tmp_path / "x.json", *arguments)
+    assert ended.code == 2
+    assert message in " ".join(ended.stderr.split())

@@ -15,7 +15,7 @@ from rag_nodes.cli.commands.docs import docs
 from rag_nodes.cli.commands.evaluate import evaluate
 from rag_nodes.cli.commands.ingest import ingest
 from rag_nodes.cli.commands.parsers import parsers
-from rag_nodes.cli.commands.questions import check, convert
+from rag_nodes.cli.commands.questions import check, convert, draft
 from rag_nodes.cli.commands.read import read
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
@@ -35,6 +35,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     evaluate: (
         "rag-nodes evaluate docs/ --questions questions.csv --html report.html",
         "rag-nodes evaluate docs/ --questions q.csv -p recursive -p 'my.module:Splitter(size=9)'",
+        "rag-nodes evaluate report.pdf --html report.html",
         "rag-nodes evaluate docs/ --questions q.json -o run.json --fail-under recall@1000=0.85",
         "rag-nodes evaluate docs/ --questions q.json --baseline run.json",
     ),
@@ -68,6 +69,10 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
 }
 """The commands in the order `--help` lists them, each with its examples."""
 _QUESTIONS: dict[Callable[..., None], tuple[str, ...]] = {
+    draft: (
+        "rag-nodes questions draft docs/ --output drafts.json",
+        "rag-nodes questions draft manual.pdf --count 100 --kinds table,heading -o drafts.json",
+    ),
     check: ("rag-nodes questions check questions.csv docs/",),
     convert: ("rag-nodes questions convert questions.csv docs/ --output questions.json",),
 }
@@ -123,7 +128,8 @@ def _program() -> typer.Typer:
     for command, examples in _EXAMPLES.items():
         program.command(epilog=_epilog(examples))(command)
     questions = typer.Typer(
-        rich_markup_mode="rich", help="Labelled questions: what is wrong with them, other formats."
+        rich_markup_mode="rich",
+        help="Labelled questions: drafts, what is wrong with them, other formats.",
     )
     for command, examples in _QUESTIONS.items():
         questions.command(epilog=_epilog(examples))(command)

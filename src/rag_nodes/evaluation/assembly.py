@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.evaluation.bootstrap import Bootstrap
+from rag_nodes.evaluation.checks import mean_leakage
 from rag_nodes.evaluation.report import EvaluationReport, Row
-from rag_nodes.evaluation.verdicts import Judge, contrasts_of, shares_of, summary
+from rag_nodes.evaluation.verdicts import Judge, contrasts_of, of_drafts, shares_of, summary
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset, Question
@@ -35,6 +36,7 @@ def assemble(dataset: Dataset, plan: Plan, models: Models, rows: Sequence[Row]) 
         for row in rows
         if not row.error
     }
+    described = _described(dataset)
     facts: dict[str, Any] = {"contrasts": (), "sizes": (), "control": None, "verdict": ()}
     bootstrap = Bootstrap(
         [question.document for question in dataset.questions], draws=plan.draws, seed=plan.seed
@@ -43,8 +45,9 @@ def assemble(dataset: Dataset, plan: Plan, models: Models, rows: Sequence[Row]) 
         judge = Judge(values, bootstrap)
         rows = _judged(rows, judge)
         facts = _facts(rows, judge, len({question.document for question in dataset.questions}))
+        facts["verdict"] += tuple(of_drafts(described["drafts"], described["overlap"]))
     return EvaluationReport(
-        dataset=_described(dataset),
+        dataset=described,
         settings=settings_of(plan, models, bootstrap.unit),
         documents=tuple(
             {"id": one.id_, "name": dataset.names[one.id_], "characters": len(one.text)}
@@ -101,6 +104,7 @@ def _described(dataset: Dataset) -> dict[str, Any]:
         "documents": len(dataset.documents),
         "questions": len(dataset.questions),
         "drafts": sum(question.draft for question in dataset.questions),
+        "overlap": mean_leakage(dataset),
         "unplaced": [asdict(one) for one in dataset.unplaced],
     }
 

@@ -65,7 +65,6 @@ class Check:
 def check_dataset(dataset: Dataset) -> Check:
     """Look for questions that cannot be placed, are asked twice, leak or are too long."""
     shares = [leakage(question, dataset) for question in dataset.questions]
-    known = [share for share in shares if share is not None]
     concerns = [
         *(
             Concern(one.id, "not placed", f"{one.reason}: {one.quote!r}")
@@ -79,7 +78,7 @@ def check_dataset(dataset: Dataset) -> Check:
         questions=len(dataset.questions),
         documents=len(dataset.documents),
         drafts=sum(question.draft for question in dataset.questions),
-        leakage=sum(known) / len(known) if known else 0.0,
+        leakage=_mean(shares),
         concerns=tuple(concerns),
     )
 
@@ -91,6 +90,16 @@ def leakage(question: Question, dataset: Dataset) -> float | None:
         return None
     gold = " ".join(dataset.quote(passage) for passage in question.gold[0])
     return len(asked & set(content_words(gold))) / len(asked)
+
+
+def mean_leakage(dataset: Dataset) -> float:
+    """Mean share of the questions' content words that their gold has too."""
+    return _mean([leakage(question, dataset) for question in dataset.questions])
+
+
+def _mean(shares: Sequence[float | None]) -> float:
+    known = [share for share in shares if share is not None]
+    return sum(known) / len(known) if known else 0.0
 
 
 def _duplicates(questions: Sequence[Question]) -> Iterator[Concern]:

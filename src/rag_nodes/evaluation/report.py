@@ -138,8 +138,8 @@ class EvaluationReport:
     """All of a run.
 
     Attributes:
-        dataset: name, fingerprint, numbers of documents, questions and drafts, and what could
-            not be placed.
+        dataset: name, fingerprint, numbers of documents, questions and drafts, overlap (mean
+            share of the questions' content words in their gold), and what could not be placed.
         settings: everything that has to be equal to get the same numbers.
         documents: id, name and characters of each.
         questions: id, text, kind, gold places and quotes of each.

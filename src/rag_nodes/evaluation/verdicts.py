@@ -11,7 +11,7 @@ from rag_nodes.evaluation.bootstrap import Bootstrap, Interval, chances, interva
 from rag_nodes.evaluation.report import Contrast, Control, Row, SizeShare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -128,6 +128,21 @@ def summary(
     if not sentences and own:
         sentences.append(f"{own[0].name} finds {_points(own[0].interval)} of the answers.")
     return [*sentences, _basis(questions, documents)]
+
+
+def of_drafts(drafts: int, overlap: float) -> Iterator[str]:
+    """What has to be said where questions were made by a program; nothing where none were.
+
+    Args:
+        drafts: how many.
+        overlap: mean share of the questions' content words in their gold.
+    """
+    if drafts:
+        yield (
+            f"{drafts} of the questions {'are drafts' if drafts > 1 else 'is a draft'} that nobody "
+            f"has accepted; {overlap:.0%} of the questions' words are in their answers: drafted "
+            "questions flatter search by words."
+        )
 
 
 def _basis(questions: int, documents: int) -> str:

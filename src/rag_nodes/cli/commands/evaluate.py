@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.commands.questions import dataset_of
+from rag_nodes.cli.commands.questions import dataset_of, drafts_of
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers
@@ -16,9 +16,11 @@ from rag_nodes.cli.selection import query_options, select
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.plan import Plan
     from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.workspace.workspace import Workspace
 
 _GATES = "Gates"
 _MEASURED = "What is measured"
@@ -37,13 +39,23 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     ] = None,
     *,
     questions: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--questions",
             help="Labelled questions: our JSON, a sheet (CSV) of questions and quotes, SQuAD, "
-            "QASPER, BEIR, LegalBench-RAG, Chroma's CSV or chunklab's YAML.",
+            "QASPER, BEIR, LegalBench-RAG, Chroma's CSV or chunklab's YAML. Drafts where none are "
+            "given.",
+            show_default=False,
         ),
-    ],
+    ] = None,
+    drafts: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Questions that are drafted from the documents where none are given; see "
+            "`questions draft`.",
+        ),
+    ] = 50,
     parser: ComparedParsers = None,
     changes: Changes = None,
     collection: Annotated[
@@ -119,6 +131,9 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
 
     Every column reads the same number of tokens. Columns are compared at their own options, over a
     curve of sizes, and at an equal mean size, so that you see what is size and what is strategy.
+
+    Without questions of your own, drafts are made of the documents. They share many words with
+    their answers, which flatters search by words; the report says how many.
     """
     from rag_nodes.evaluation.columns import StoredCollection
     from rag_nodes.evaluation.run import evaluate as run
@@ -127,7 +142,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     plan = _plan(cli, budget, sizes, equal_size, seed)
     before = _baseline(baseline)
     with cli.workspace(cli.settings()) as workspace:
-        dataset = dataset_of(cli, workspace, questions, paths or [])
+        dataset = _dataset(cli, workspace, questions, paths or [], drafts)
         models = workspace.models(answers=False)
         stored = {name: StoredCollection(workspace.store, name) for name in collection or ()}
         columns = {} if stored and not parser else selection.build(models)
@@ -150,6 +165,24 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         if written:
             cli.note(f"Wrote {written}")
     raise typer.Exit(_code(cli, report, results))
+
+
+def _dataset(
+    cli: Invocation, workspace: "Workspace", questions: Path | None, paths: list[Path], drafts: int
+) -> "Dataset":
+    """The questions that are asked: those given, else drafts, which is said."""
+    if questions:
+        return dataset_of(cli, workspace, questions, paths)
+    if not paths:
+        raise ConfigurationError(
+            "nothing to evaluate on: name documents, or --questions that bring their own"
+        )
+    dataset = drafts_of(cli, workspace, paths, count=drafts)
+    cli.complain(
+        f"No --questions were given, so {len(dataset.questions)} were drafted from the documents. "
+        "Drafted questions flatter search by words: write and label your own before you decide."
+    )
+    return dataset
 
 
 def _code(cli: Invocation, report: "EvaluationReport", results: "list[GateResult]") -> ExitCode:

@@ -1,4 +1,4 @@
-"""`rag-nodes questions`: labelled questions checked, and brought into our own format."""
+"""`rag-nodes questions`: labelled questions drafted, checked, and brought into our own format."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import typer
 
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.render.questions import check_data, check_view
+from rag_nodes.cli.render.questions import check_data, check_view, drafts_view
 from rag_nodes.cli.render.text import one_line
 from rag_nodes.errors import ConfigurationError, DatasetError
 
@@ -61,18 +61,80 @@ def convert(
 
     After a document was changed this is how its questions find their places again.
     """
-    from rag_nodes.evaluation.importers.own import plain_of
-
     with cli.workspace(cli.settings()) as workspace:
         dataset = dataset_of(cli, workspace, questions, paths or [])
-    try:
-        output.write_text(json.dumps(plain_of(dataset), ensure_ascii=False, indent=1), "utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"{output} cannot be written ({error}); name another") from error
+    _write(dataset, output)
     for one in dataset.unplaced:
         cli.complain(f"left out {one.id}: {one_line(one.reason)}")
     cli.note(f"Wrote {len(dataset.questions)} questions to {output}")
     raise typer.Exit(ExitCode.PARTIAL if dataset.unplaced else ExitCode.DONE)
+
+
+@takes()
+def draft(
+    cli: Invocation,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="DOCS", help="Files and folders to ask about.")
+    ],
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the drafts, as JSON.")],
+    count: Annotated[
+        int, typer.Option(min=1, help="Questions at most; short documents give fewer.")
+    ] = 50,
+    kinds: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND[,KIND...]",
+            help="Of which places: heading (what stands below it), definition, list, table (a "
+            "cell of a row), sentence. All by default.",
+        ),
+    ] = "heading,definition,list,table,sentence",
+    seed: Annotated[int, typer.Option(min=0, help="Other places for another number.")] = 0,
+) -> None:
+    """Draft questions about documents that have none, each with the exact place of its answer.
+
+    Longer documents get more, each part of a document its share, and kinds take turns; the same
+    documents and seed give the same questions. Read them before you trust them: throw out what
+    nobody would ask, and write what is missed. Drafts are made of the documents' own words, so they
+    flatter search by words; how many words they share with their answers is shown, and in OUTPUT
+    they are marked as drafts until you remove "draft" from them.
+    """
+    from rag_nodes.evaluation.checks import check_dataset
+
+    with cli.workspace(cli.settings()) as workspace:
+        dataset = drafts_of(cli, workspace, paths, count=count, kinds=kinds, seed=seed)
+    _write(dataset, output)
+    found = check_dataset(dataset)
+    if cli.as_json:
+        cli.emit(check_data(found))
+    else:
+        cli.show(*drafts_view(dataset, found))
+    cli.note(f"Wrote {len(dataset.questions)} drafts to {output}")
+
+
+def drafts_of(
+    cli: Invocation,
+    workspace: "Workspace",
+    paths: Sequence[Path],
+    *,
+    count: int,
+    kinds: str = "",
+    seed: int = 0,
+) -> "Dataset":
+    """Drafts about documents; files that cannot be read are said.
+
+    Raises:
+        ConfigurationError: a kind is unknown.
+        DatasetError: no document could be read, or nothing in them can be asked about.
+    """
+    from rag_nodes.evaluation.drafts import DRAFT_KINDS, draft_questions
+
+    named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+    with cli.activity("Reading documents and drafting questions"):
+        documents = _documents(cli, workspace, paths)
+        if not documents:
+            raise DatasetError("none of the documents could be read; see above")
+        return draft_questions(documents, count=count, kinds=named or DRAFT_KINDS, seed=seed)  # type: ignore[arg-type] # kinds are checked there
 
 
 def dataset_of(
@@ -98,6 +160,15 @@ def dataset_of(
             + (", …" if count > 5 else "")  # noqa: PLR2004 -- as many as are named
         )
     return dataset
+
+
+def _write(dataset: "Dataset", output: Path) -> None:
+    from rag_nodes.evaluation.importers.own import plain_of
+
+    try:
+        output.write_text(json.dumps(plain_of(dataset), ensure_ascii=False, indent=1), "utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"{output} cannot be written ({error}); name another") from error
 
 
 def _documents(cli: Invocation, workspace: "Workspace", paths: Sequence[Path]) -> "list[Document]":

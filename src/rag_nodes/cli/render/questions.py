@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rag_nodes.evaluation.checks import Check
+    from rag_nodes.evaluation.dataset import Dataset
 
 _MOST = 60
 """Rows on a screen; all of them are in the JSON."""
+_EXAMPLES = 12
+_BEGINNING = 90
+"""Characters of an answer that is shown to recognise it."""
 
 
 def check_view(check: Check) -> Iterator[RenderableType]:
@@ -42,6 +47,21 @@ def check_view(check: Check) -> Iterator[RenderableType]:
         yield plain(
             f"and {counted(len(check.concerns) - _MOST, 'more concern')}: see --json", "dim"
         )
+
+
+def drafts_view(dataset: Dataset, check: Check) -> Iterator[RenderableType]:
+    """Some of the drafts with the beginnings of their answers, and what is to be known of all."""
+    rows = table("Kind", "Draft", "Answer")
+    for one in dataset.questions[:_EXAMPLES]:
+        answer = one_line(dataset.quote(one.gold[0][0]))
+        rows.add_row(one.kind, one_line(one.text), textwrap.shorten(answer, _BEGINNING))
+    yield rows
+    if len(dataset.questions) > _EXAMPLES:
+        yield plain(f"and {counted(len(dataset.questions) - _EXAMPLES, 'more draft')}", "dim")
+    yield plain(
+        f"{check.leakage:.0%} of their words are in their answers: drafted questions flatter "
+        "search by words. Read them before you trust them."
+    )
 
 
 def check_data(check: Check) -> dict[str, Any]:

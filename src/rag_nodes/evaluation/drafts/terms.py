@@ -1,0 +1,91 @@
+"""Words as a text writes them, and how rare each is among the statements of a corpus."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import regex
+
+from rag_nodes.text.function_words import FUNCTION_WORDS
+from rag_nodes.text.words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_SHORTEST = 3
+"""Letters of a word worth asking with, where a letter is no word of its own."""
+_TERM = regex.compile(
+    r"[\p{Han}\p{Katakana}\u30fc--[的了在是和与及等为也有不被将从对这那其之以而或就都把但由]]{2,8}"
+    r"|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{3,12}"
+    r"|\p{Hangul}{2,}"
+    r"|\p{Lu}[\p{L}\p{M}]+(?:[ ]\p{Lu}[\p{L}\p{M}]+){1,2}"  # a name of several words
+    r"|[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]][\p{L}\p{M}\p{N}'’_\-]*",  # noqa: RUF001
+    regex.V1,
+)
+NUMBER = regex.compile(r"(?<![\p{L}\p{N}])\p{N}+(?:[.,:]\p{N}+)*+(?![\p{L}\p{N}])")
+YEAR = regex.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+
+
+class Term(NamedTuple):
+    """A word, a name or a run of letters.
+
+    Attributes:
+        shown: as the text has it.
+        words: folded, as search compares them.
+    """
+
+    shown: str
+    words: tuple[str, ...]
+
+
+def terms_of(text: str) -> list[Term]:
+    """What of a text carries meaning and can be asked with, in order, each once."""
+    found: dict[tuple[str, ...], Term] = {}
+    for match in _TERM.finditer(text):
+        shown = match.group().rstrip("'’_-")  # noqa: RUF001
+        own = tuple(words(shown))
+        if (
+            " " in shown and own[0] in FUNCTION_WORDS
+        ):  # "The Harbour Master" is asked for without "The"
+            shown, own = shown.partition(" ")[2], own[1:]
+        if own and _carries(shown, own):
+            found.setdefault(own, Term(shown, own))
+    return list(found.values())
+
+
+def _carries(shown: str, own: Sequence[str]) -> bool:
+    if NUMBER.fullmatch(shown) or all(word in FUNCTION_WORDS for word in own):
+        return False
+    return len(shown) >= _SHORTEST or unicodedata.category(shown[0]) == "Lo"
+
+
+class Rarity:
+    """Which statements of a corpus hold a word.
+
+    Args:
+        statements: words of each statement.
+    """
+
+    def __init__(self, statements: Iterable[Iterable[str]]) -> None:
+        self._holders: dict[str, set[int]] = defaultdict(set)
+        self._count = 1
+        for number, found in enumerate(statements):
+            self._count += 1
+            for word in found:
+                self._holders[word].add(number)
+
+    def holders(self, asked: Iterable[str]) -> set[int]:
+        """Numbers of the statements that hold all of some words."""
+        found = [self._holders.get(word, set()) for word in asked]
+        return set.intersection(*found) if found else set()
+
+    def count(self, term: Term) -> int:
+        """In how many statements a term is."""
+        return len(self.holders(term.words))
+
+    def weight(self, term: Term) -> float:
+        """How much a term tells: nothing where all statements have it."""
+        return math.log(self._count / max(1, self.count(term)))

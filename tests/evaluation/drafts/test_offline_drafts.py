@@ -1,0 +1,226 @@
+"""Questions made of documents that have none: exact, spread out, the same again, and honest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+from llama_index.core import Document
+
+from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.evaluation.checks import check_dataset
+from rag_nodes.evaluation.drafts import DRAFT_KINDS, draft_questions
+from rag_nodes.evaluation.importers.own import plain_of, read_own
+from rag_nodes.evaluation.importers.placing import place
+
+MANUAL = """\
+# Tea machine
+
+The machine was built for small offices and hotels that serve tea from morning to night.
+
+## 1.2 Filling
+
+Lift the lid and pour water into the tank, never above the red line on its inner wall.
+
+The tank holds 9 litres of water and lasts for about forty cups on an ordinary day.
+
+A strainer is a fine sieve of steel that keeps loose leaves out of the cup below it.
+
+## Cleaning
+
+Do the following once a week:
+
+- Rinse the tank with vinegar diluted in lukewarm water
+- Wipe the spout with a soft cloth until nothing drips
+- Empty the drawer for used leaves
+
+| Part | Interval | Agent |
+|------|----------|-------|
+| Boiler_valve | monthly | citric acid in warm water, left there for an hour |
+| Spout | weekly | soft cloth and lukewarm water without any soap |
+
+Hotels in the mountains descale their boilers twice as often as offices near the coast do.
+"""
+
+
+def manual(text: str = MANUAL, name: str = "manual") -> Document:
+    return Document(text=text, id_=name, metadata={"file_name": f"{name}.md"})
+
+
+def drafts(kind: str, text: str = MANUAL) -> dict[str, str]:
+    dataset = draft_questions([manual(text)], kinds=[kind])  # type: ignore[list-item]
+    return {one.text: dataset.quote(one.gold[0][0]) for one in dataset.questions}
+
+
+def test_what_stands_below_a_heading_answers_it_without_its_number() -> None:
+    found = drafts("heading")
+    answer = found["What do I need to know about Filling (Tea machine)?"]
+    assert answer.startswith("Lift the lid")
+    assert answer.endswith("below it.")
+
+
+def test_a_heading_that_asks_is_asked_as_it_is() -> None:
+    text = f"# How do I fill it?\n\n{'Lift the lid and pour water into the tank slowly.'}\n"
+    assert list(drafts("heading", text)) == ["How do I fill it?"]
+
+
+def test_a_term_is_asked_for_where_it_is_explained() -> None:
+    [(asked, answer)] = drafts("definition").items()
+    assert asked == "What is meant by strainer?"
+    assert answer.startswith("A strainer is a fine sieve")
+
+
+def test_a_list_is_asked_for_in_the_words_before_it() -> None:
+    [(asked, answer)] = drafts("list").items()
+    assert asked == "Which are they: Do the following once a week (Cleaning)?"
+    assert answer.startswith("- Rinse")
+    assert answer.endswith("used leaves")
+
+
+def test_a_cell_is_asked_for_by_its_row_and_column_and_the_row_answers() -> None:
+    found = drafts("table")
+    assert set(found) <= {
+        "What is the Interval of Boiler_valve?",
+        "What is the Agent of Boiler_valve?",
+        "What is the Interval of Spout?",
+        "What is the Agent of Spout?",
+    }
+    assert len(found) == 2
+    assert all(answer.startswith("| ") and answer.endswith(" |") for answer in found.values())
+
+
+def test_a_sentence_is_asked_for_with_a_few_of_its_words_and_without_its_number() -> None:
+    found = {answer: asked for asked, answer in drafts("sentence").items()}
+    asked = found[
+        "The tank holds 9 litres of water and lasts for about forty cups on an ordinary day."
+    ]
+    assert asked.startswith("How many or how much is it for Filling, ")
+    assert "9" not in asked
+    assert len(asked.split()) < 16
+
+
+def test_every_draft_is_marked_and_measured() -> None:
+    dataset = draft_questions([manual()])
+    assert all(one.draft and one.kind in DRAFT_KINDS for one in dataset.questions)
+    found = check_dataset(dataset)
+    assert found.is_sound
+    assert found.drafts == len(dataset.questions) >= 5
+    assert 0 < found.leakage < 0.8
+
+
+def test_the_same_documents_and_seed_give_the_same_questions_and_another_seed_others() -> None:
+    long = manual("\n\n".join(prose(number) for number in range(60)))
+    first, again = (draft_questions([long], count=10).questions for _ in range(2))
+    assert first == again
+    assert draft_questions([long], count=10, seed=1).questions != first
+
+
+def test_ids_do_not_depend_on_what_else_is_drafted_or_on_where_the_document_lies() -> None:
+    alone = {one.text: one.id for one in draft_questions([manual()], kinds=["list"]).questions}
+    among = draft_questions(
+        [manual(prose(1), "other"), manual(name="moved")], kinds=["list", "sentence"]
+    ).questions
+    assert alone.items() <= {one.text: one.id for one in among}.items()
+
+
+def test_questions_are_spread_over_documents_and_over_each_of_them() -> None:
+    documents = [
+        manual("\n\n".join(prose(100 * at + number) for number in range(40)), f"doc-{at}")
+        for at in range(3)
+    ]
+    dataset = draft_questions(documents, count=12)
+    assert Counter(one.document for one in dataset.questions) == {
+        document.id_: 4 for document in documents
+    }
+    for document in documents:
+        starts = [one.gold[0][0].span.start for one in dataset.questions
+                  if one.document == document.id_]  # fmt: skip
+        quarters = {4 * start // len(document.text) for start in starts}
+        assert quarters == {0, 1, 2, 3}
+
+
+def test_answers_do_not_overlap() -> None:
+    dataset = draft_questions([manual()], count=100)
+    spans = sorted(one.gold[0][0].span for one in dataset.questions)
+    assert all(left.end <= right.start for left, right in pairwise(spans))
+
+
+def test_the_same_words_in_two_places_are_two_answers() -> None:
+    text = "Gulls follow every trawler that lands herring at the northern quay before sunrise."
+    copy = text.replace("every trawler", "every\ntrawler")
+    dataset = draft_questions([manual(text, "a"), manual(f"Seen again.\n\n{copy}", "b")])
+    [question] = dataset.questions
+    assert sorted(answer[0].document for answer in question.gold) == ["a", "b"]
+
+
+def test_what_stands_everywhere_is_not_asked_about() -> None:
+    footer = "Printed by the harbour office for internal use and not to be given to anybody else."
+    text = "\n\n".join(f"{prose(number)}\n\n{footer}" for number in range(12))
+    dataset = draft_questions([manual(text)], count=200)
+    assert footer not in {dataset.quote(one.gold[0][0]) for one in dataset.questions}
+
+
+def test_two_sections_of_one_name_are_not_asked_about() -> None:
+    body = "Nobody may run the washing machine between {} in the evening and sunrise."
+    text = f"# Rules\n\n{body.format('nine')}\n\n# Rules\n\n{body.format('eleven')}\n"
+    with pytest.raises(DatasetError, match="could be asked about"):
+        drafts("heading", text)
+
+
+def test_who_speaks_is_no_term() -> None:
+    text = "Ann Lee: We should meet again before the harbour council votes on the new quay.\n"
+    with pytest.raises(DatasetError):
+        drafts("definition", text)
+    [(asked, _)] = drafts("definition", f"- {text}- Bo: none\n").items()
+    assert asked == "What is meant by Ann Lee?"
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Der Steuermann ist ein Mann, der auf See das Schiff führt und es nie verlässt.",
+         "Was ist Steuermann?"),
+        ("鼠疫耶氏菌是一种能够引起鼠疫的细菌，曾经在中世纪的欧洲造成大量人口的死亡。",  # noqa: RUF001
+         "什么是鼠疫耶氏菌？"),  # noqa: RUF001
+        ("Kapten Larsson seglade fartyget till Göteborg genom storm, dimma och vatten.", None),
+    ],
+)  # fmt: skip
+def test_questions_are_in_the_language_of_the_document_or_keywords(
+    text: str, asked: str | None
+) -> None:
+    [question] = draft_questions([manual(text)], kinds=["definition", "sentence"]).questions
+    if asked:
+        assert question.text == asked
+    else:
+        assert question.text.isprintable()
+        assert "?" not in question.text
+        assert all(word in text for word in question.text.split())
+
+
+def test_drafts_survive_our_own_format() -> None:
+    dataset = draft_questions([manual()])
+    read = place(read_own(plain_of(dataset)), dataset.documents, "again")
+    assert read.questions == dataset.questions
+
+
+@pytest.mark.parametrize("given", [{"count": 0}, {"kinds": ["poem"]}, {"kinds": []}])
+def test_what_cannot_be_drafted_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError):
+        draft_questions([manual()], **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["", "1 2 3\n\n4 5 6", "Short."])
+def test_documents_without_prose_are_said_to_have_nothing(text: str) -> None:
+    with pytest.raises(DatasetError, match="too little prose"):
+        draft_questions([manual(text)])
+
+
+def prose(number: int) -> str:
+    """A sentence that is like no other."""
+    names = ("gull", "heron", "otter", "marten", "plover", "dunlin", "curlew")
+    first, second = names[number % 7], names[(number // 7 + 3) % 7]
+    return (
+        f"Keeper kee{number}per of the {first} house wrote down how the {second} of "
+        f"bay{number}shore came back with sand{number}worms after the long winter storms."
+    )
