@@ -41,17 +41,18 @@ def label_of(path: str) -> str:
     return path.strip().partition(":")[2]
 
 
-def load(path: str, **options: Any) -> Any:
+def load(path: str, kind: type = object, /, **options: Any) -> Any:
     """The object that a path stands for.
 
     Args:
         path: `module:Class` or `module:Class.method(option=value, ...)`; the values are literals.
+        kind: where it is given, a class of that kind is made and nothing else is called.
         options: next to those of the path.
 
     Raises:
         MissingPackageError: an integration of LlamaIndex that is not installed.
-        ConfigurationError: the path is written otherwise, the module or name is not there, or the
-            class refuses its options.
+        ConfigurationError: the path is written otherwise, the module or name is not there or of
+            another kind, or the class refuses its options.
     """
     match = _match(path)
     if match is None:
@@ -60,6 +61,8 @@ def load(path: str, **options: Any) -> Any:
             "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
         )
     made = _named(match["module"], match["name"])
+    if kind is not object and not (isinstance(made, type) and issubclass(made, kind)):
+        raise ConfigurationError(f"{path!r} is no {kind.__name__}; name a class that is one")
     options = {**options, **_literals(path, match["given"])}
     try:
         return made(**options)

@@ -115,8 +115,8 @@ def test_options_of_openais_own_class_reach_the_server(openai_server: OpenAIServ
     [
         ({"embedding": "no_such_module:Model"}, "cannot be imported.*install the package"),
         ({"embedding": "own_models:Nothing"}, "has no 'Nothing'"),
-        ({"embedding": LLM}, "embedding is a ParrotLLM; give an embedding model"),
-        ({"llm": EMBEDDING}, "llm is a LettersEmbedding; give an LLM of LlamaIndex"),
+        ({"embedding": LLM}, "ParrotLLM' is no BaseEmbedding"),
+        ({"llm": EMBEDDING}, "LettersEmbedding' is no LLM"),
         ({"embedding_options": {"letters": "x"}}, "lexical takes no options"),
         ({"llm": "extractive", "llm_options": {"a": 1}}, "extractive takes no options"),
         ({"embedding": EMBEDDING, "embedding_options": {"letters": 7}}, "LettersEmbedding"),
@@ -125,6 +125,17 @@ def test_options_of_openais_own_class_reach_the_server(openai_server: OpenAIServ
 def test_what_cannot_be_made_is_refused_with_a_reason(values: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         choose_models(Settings(**values))
+
+
+@pytest.mark.parametrize("setting", ["embedding", "llm"])
+def test_a_class_that_is_no_model_is_never_called(setting: str, no_configuration: Path) -> None:
+    left = no_configuration / "left.txt"
+    options = f'file = "{left.as_posix()}"\nmode = "w"\n'
+    file = no_configuration / "rag_nodes.toml"
+    file.write_text(f'{setting} = "io:FileIO"\n[{setting}_options]\n{options}', "utf-8")
+    with pytest.raises(ConfigurationError, match="'io:FileIO' is no "):
+        choose_models(Settings())
+    assert not left.exists()
 
 
 def test_an_integration_that_is_not_installed_names_its_package() -> None:

@@ -6,6 +6,7 @@ import socket
 import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import openai_server as faults
@@ -168,6 +169,18 @@ def test_parameters_the_model_does_not_take_are_left_out_from_then_on(
             "stream",
         }
     )
+
+
+def test_questions_asked_at_the_same_time_all_leave_out_what_is_refused(
+    llm: OpenAIServerLLM, openai_server: OpenAIServer
+) -> None:
+    refused = faults.Fault(400, "unsupported_value", "no", parameter="temperature", body="slow")
+    openai_server.fail(refused, times=4)
+    with ThreadPoolExecutor(4) as pool:
+        answers = [pool.submit(llm.complete, "question") for _ in range(4)]
+        openai_server.wait_for("chat/completions", 4)
+        openai_server.release()
+        assert {answer.result().text for answer in answers} == {faults.ANSWER}
 
 
 def _embed(embedding: OpenAIServerEmbedding, llm: LLM) -> object:

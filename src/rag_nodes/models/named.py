@@ -88,10 +88,13 @@ def configured_embedding(settings: Settings, *, public_only: bool = False) -> Ba
     if name == LEXICAL:
         _refuse_options(name, options)
         return _lexical()
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
     with _making(name, options):
         if name.startswith(FASTEMBED):
             return _local(name.removeprefix(FASTEMBED), options)
-        return _checked_embedding(load(name, **options), "embedding")
+        found: BaseEmbedding = load(name, BaseEmbedding, **options)
+        return found
 
 
 def configured_llm(settings: Settings, *, public_only: bool = False) -> LLM | None:
@@ -108,8 +111,11 @@ def configured_llm(settings: Settings, *, public_only: bool = False) -> LLM | No
     if name == EXTRACTIVE:
         _refuse_options(name, options)
         return None
+    from llama_index.core.llms import LLM
+
     with _making(name, options):
-        return _checked_llm(load(name, **options), "llm")
+        found: LLM = load(name, LLM, **options)
+        return found
 
 
 def _lexical() -> BaseEmbedding:

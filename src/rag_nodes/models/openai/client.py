@@ -46,7 +46,7 @@ class ServerClient(openai.OpenAI):
         super().__init__(**options, max_retries=0)
         self._model = model
         self._retry_seconds = retry_seconds
-        self._refused: frozenset[str] = frozenset()
+        self._refused: set[str] = set()
 
     def request(self, cast_to: Any, options: FinalRequestOptions, **kinds: Any) -> Any:
         """The response to one request, which all of the client's methods come down to.
@@ -58,11 +58,11 @@ class ServerClient(openai.OpenAI):
         body = _sendable(options.json_data)
 
         def attempt() -> Any:
-            options.json_data = self._accepted(body)
+            options.json_data = sent = self._accepted(body)
             try:
                 return send(cast_to, options, **kinds)
             except openai.BadRequestError as error:
-                if not self._leave_out(error, body):
+                if not self._leave_out(error, sent):
                     raise
                 before_repeating()
                 return attempt()
@@ -86,14 +86,15 @@ class ServerClient(openai.OpenAI):
         kept = {name: value for name, value in renamed.items() if name not in self._refused}
         return {name: value for name, value in kept.items() if value is not None}
 
-    def _leave_out(self, error: openai.BadRequestError, body: Any) -> bool:
-        """Leave out what the server names, from now on; False where the request stays as it is."""
+    def _leave_out(self, error: openai.BadRequestError, sent: Any) -> bool:
+        """Leave out what the server names, from now on; False where the request stays as it is.
+
+        Requests that were under way at the same time are refused for the same parameter.
+        """
         name = error.param
-        if error.code not in _UNSUPPORTED or name not in _DISPENSABLE or name in self._refused:
+        if error.code not in _UNSUPPORTED or name not in _DISPENSABLE or name not in (sent or ()):
             return False
-        if name not in (self._accepted(body) or ()):
-            return False
-        self._refused |= {name}
+        self._refused.add(name)
         return True
 
     def _log_retry(self, error: Exception, wait: float) -> None:
