@@ -391,6 +391,18 @@ def test_an_answer_without_texts_is_an_error_that_names_the_splitter(answer: Any
         cut(Given(lambda _: answer), "Tea.")
 
 
+@pytest.mark.parametrize("error", [ValueError("no memory, sk-canary"), SystemExit(0)])
+def test_a_splitter_that_fails_or_ends_the_program_is_an_error_that_names_it(
+    error: BaseException,
+) -> None:
+    def fail(_: str) -> list[object]:
+        raise error
+
+    with pytest.raises(ParseError, match=f"splitters:Given failed: {type(error).__name__}") as told:
+        cut(Given(fail), "Tea.")
+    assert "canary" not in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import uuid
 from dataclasses import replace
@@ -254,6 +255,25 @@ def test_chunks_that_were_dropped_and_moved_leave_a_family_that_is_whole(
     assert run(store, models, step, given=documents(1)).files[0].status == "unchanged"
 
 
+def test_a_parent_whose_children_were_all_dropped_is_a_chunk_and_the_document_is_whole(
+    store: Store, models: Models
+) -> None:
+    child = {"chunk_size": 8, "chunk_overlap": 0}
+    parsers = {"family": get_parser("parent-child", child_options=child)}
+    step = Changing(change=lambda nodes: [node for node in nodes if not node.parent_node])
+
+    def again() -> IngestReport:
+        given = documents(1)
+        return ingest_documents(given, parsers, store, models=models, transformations=[step])
+
+    first = again().columns[0]
+    assert first.chunks == first.written > 0
+    assert first.parents == 0
+    second = again()
+    assert second.files[0].status == "unchanged"
+    assert second.columns[0].chunks == first.chunks
+
+
 def test_new_chunks_have_the_place_they_are_a_slice_of_and_ids_that_stay(
     store: Store, models: Models
 ) -> None:
@@ -326,6 +346,7 @@ def test_every_preset_keeps_its_nodes_behind_an_extractor(
     ("change", "words"),
     [
         (lambda _: None, "returned NoneType, not nodes"),
+        (lambda _: sys.exit(0), "Changing failed: SystemExit"),
         (lambda nodes: [*nodes, "text"], "returned a str among the nodes"),
         (lambda nodes: [nodes[0].metadata.update(x={1}), nodes][1], "metadata that cannot be"),
         (lambda nodes: [nodes[0], nodes[0]], "several nodes under one id"),

@@ -80,7 +80,7 @@ def _of_the_way(error: Exception, place: str) -> ModelError:
     )
 
 
-def server_words(error: Exception) -> str:
+def server_words(error: BaseException) -> str:
     """The server's message on one line, shortened, with anything that looks like a key removed."""
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, dict) else None

@@ -15,7 +15,8 @@ from llama_index.core.node_parser import (
 from llama_index.core.schema import BaseNode, Document, MetadataMode, TransformComponent
 
 from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError, ParseError
+from rag_nodes.errors import ConfigurationError, ParseError, RagNodesError
+from rag_nodes.models.faults import server_words
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.text.spans import Span
 
@@ -67,18 +68,18 @@ def pieces_of(splitter: Any, text: str) -> list[ForeignChunk]:
         text: of one document. The splitter sees the text alone, no metadata of ours.
 
     Raises:
-        ParseError: it answers with something that has no text.
+        ParseError: it fails, ends the program, or answers with something that has no text.
+        RagNodesError: as a model of ours inside it raised it.
     """
-    if isinstance(splitter, NodeParser):
-        return _nodes(splitter.get_nodes_from_documents([Document(text=text)]))
-    method = _method(splitter)
-    given = method(text) if method else None
-    if not isinstance(given, Iterable):
+    try:
+        return _pieces(splitter, text)
+    except RagNodesError:
+        raise
+    except (Exception, SystemExit) as error:
         raise ParseError(
-            f"{class_path(splitter)} gave no list of chunks, but {type(given).__name__}"
-        )
-    found = [_piece(splitter, one) for one in given]
-    return [piece for piece in found if piece.text.strip()]
+            f"{class_path(splitter)} failed: {type(error).__name__}: {server_words(error)}; mend "
+            "the splitter, or leave it out"
+        ) from error
 
 
 def overlap_of(splitter: Any) -> int | None:
@@ -90,6 +91,19 @@ def overlap_of(splitter: Any) -> int | None:
         return None
     in_characters = getattr(splitter, "_length_function", None) is len
     return found if in_characters or found == 0 else None
+
+
+def _pieces(splitter: Any, text: str) -> list[ForeignChunk]:
+    if isinstance(splitter, NodeParser):
+        return _nodes(splitter.get_nodes_from_documents([Document(text=text)]))
+    method = _method(splitter)
+    given = method(text) if method else None
+    if not isinstance(given, Iterable):
+        raise ParseError(
+            f"{class_path(splitter)} gave no list of chunks, but {type(given).__name__}"
+        )
+    found = [_piece(splitter, one) for one in given]
+    return [piece for piece in found if piece.text.strip()]
 
 
 def _method(splitter: Any) -> Any:

@@ -189,7 +189,9 @@ def _relink(nodes: Sequence[TextNode], renamed: Mapping[str, str]) -> None:
         related.pop(NodeRelationship.PREVIOUS, None)
         if node.parent_node and not kept(node.parent_node):
             del related[NodeRelationship.PARENT]
-        if node.child_nodes:
-            related[NodeRelationship.CHILD] = [*filter(kept, node.child_nodes)]
+        if children := [*filter(kept, node.child_nodes or ())]:
+            related[NodeRelationship.CHILD] = children
+        else:  # stored as a parent and found as a chunk, it would be neither
+            related.pop(NodeRelationship.CHILD, None)
     for leaves in (True, False):
         link_neighbours([node for node in nodes if is_leaf(node) is leaves], relate=True)

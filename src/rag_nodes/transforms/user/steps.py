@@ -119,7 +119,7 @@ class UserTransformations(TransformComponent):
             try:
                 awaited = _is_awaited(step) and not _on_loop()
                 nodes = wait_for(step.acall(nodes, **kwargs)) if awaited else step(nodes, **kwargs)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise _failure(step, error) from error
             _check_nodes(step, nodes)
         return settled(given, nodes, self.tokenizer)
@@ -131,7 +131,7 @@ class UserTransformations(TransformComponent):
             try:
                 awaited = _is_awaited(step)
                 nodes = await step.acall(nodes, **kwargs) if awaited else step(nodes, **kwargs)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise _failure(step, error) from error
             _check_nodes(step, nodes)
         return settled(given, nodes, self.tokenizer)
@@ -209,11 +209,11 @@ def _name(step: object) -> str:
     return type(step).__name__
 
 
-def _failure(step: TransformComponent, error: Exception) -> RagNodesError:
+def _failure(step: TransformComponent, error: Exception | SystemExit) -> RagNodesError:
     """What to raise instead: whose fault it was, without anything that looks like a key."""
     if isinstance(error, RagNodesError):
         return error
-    if type(error).__module__.partition(".")[0] in _CLIENTS:
+    if isinstance(error, Exception) and type(error).__module__.partition(".")[0] in _CLIENTS:
         llm = getattr(step, "llm", None)
         model = getattr(getattr(llm, "metadata", None), "model_name", None) or _name(step)
         return map_model_error(error, model=model, api_base=getattr(llm, "api_base", None))
