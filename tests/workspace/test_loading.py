@@ -20,8 +20,7 @@ from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
 from rag_nodes.parsers import get_parser
 from rag_nodes.processes import Interrupt
 from rag_nodes.store import Store, open_store
-from rag_nodes.workspace import Choice, Session, Sessions
-from rag_nodes.workspace import loading as loading_module
+from rag_nodes.workspace import Choice, Session, Sessions, jobs
 from rag_nodes.workspace import session as session_module
 from rag_nodes.workspace import workspace as workspace_module
 
@@ -59,7 +58,7 @@ def _cancelling(session: Session, stage: str) -> Callable[[Progress], None]:
 def _worker_ended() -> None:
     """Wait until what nobody waits for has come to its end."""
     for thread in threading.enumerate():
-        if thread.name == "loading":
+        if thread.name == "job":
             thread.join(timeout=60)
             assert not thread.is_alive()
 
@@ -165,7 +164,7 @@ def test_cancelling_kills_the_process_that_reads(
                 yield
 
     session.load([red], TWO, ignore)
-    monkeypatch.setattr(loading_module, "Interrupt", Cancelling)
+    monkeypatch.setattr(jobs, "Interrupt", Cancelling)
     with pytest.raises(CancelledError):
         session.load([CORPUS / "handbook.pdf"], TWO, ignore)
     _worker_ended()

@@ -112,7 +112,7 @@ def _build_page(
         with gr.Tab("Chunks", id="chunks") as drawing:
             chunks = build_chunks_tab(sessions, tabs)
         with gr.Tab("Evaluate", id="evaluate") as judging:
-            evaluate = build_evaluate_tab(sessions, chunks)
+            evaluate = build_evaluate_tab(sessions, chunks, example)
         with gr.Tab("Export", id="export") as exporting:
             export = build_export_tab(sessions)
     loading = LoadingEvents(sessions, sidebar, compare.follow(example), example)

@@ -9,7 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
-from rag_nodes.workspace.loading import Loaded, Loading, outcomes, read_documents
+from rag_nodes.workspace.evaluating import Evaluator
+from rag_nodes.workspace.jobs import Job
+from rag_nodes.workspace.loading import Loaded, outcomes, read_documents
 from rag_nodes.workspace.options import query_options
 from rag_nodes.workspace.questions import Questions
 from rag_nodes.workspace.scores import scale_for
@@ -37,6 +39,7 @@ class Session(Workspace):
     Attributes:
         history: questions and answers, and what the visitor thought of them.
         questions: those with known answers in the documents, which go with them.
+        evaluator: finds out which parser finds these answers.
         asking: the question that is being answered; None while there is none.
         report: what the last `load` did; None before it.
         paths: the loaded documents.
@@ -48,11 +51,12 @@ class Session(Workspace):
         self._one_question = threading.Lock()
         self._scale: SimilarityScale | None = None
         self._files: Mapping[str, FileOutcome] = {}
-        self._loading: Loading | None = None
+        self._loading: Job[Progress, Loaded] | None = None
         self._asked = 0
         self._running: ComparisonStream | None = None
         self.history = Turns()
         self.questions = Questions()
+        self.evaluator = Evaluator()
         self.asking: Asking | None = None
         self.report: IngestReport | None = None
         self.paths: tuple[Path, ...] = ()
@@ -70,8 +74,8 @@ class Session(Workspace):
 
     @property
     def working(self) -> bool:
-        """True while documents are loaded or a question is being answered."""
-        return self.loading or self.asking is not None
+        """True while documents are loaded, a question is answered, or an evaluation runs."""
+        return self.loading or self.asking is not None or self.evaluator.running
 
     @property
     def in_use(self) -> bool:
@@ -105,7 +109,7 @@ class Session(Workspace):
         if not choice.parsers:
             raise ConfigurationError("no parser chosen: tick at least one")
         self.cancel()
-        loading = self._loading = Loading(progress)
+        loading = self._loading = Job(progress, "upload the documents again to load them")
         loaded = loading.run(partial(self._load, wanted, choice, loading), self._discard)
         with self._lock:
             if self._loading is not loading:
@@ -196,15 +200,19 @@ class Session(Workspace):
         """Free everything; what runs is ended first."""
         self.cancel()
         self.stop()
+        self.evaluator.stop()
         super().close()
 
     def _forget(self) -> None:
         super()._forget()
         self.history.clear()
         self.questions.clear()
+        self.evaluator.forget()
         self._files, self.report, self.paths, self.choice = {}, None, (), None
 
-    def _load(self, wanted: tuple[Path, ...], choice: Choice, loading: Loading) -> Loaded:
+    def _load(
+        self, wanted: tuple[Path, ...], choice: Choice, loading: Job[Progress, Loaded]
+    ) -> Loaded:
         """Read, cut, embed and store; changes nothing but collections that nobody looks at."""
         started = time.perf_counter()
         models = self.models(choice)

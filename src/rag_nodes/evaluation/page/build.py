@@ -67,7 +67,7 @@ def html_of(report: EvaluationReport) -> str:
         curve=size_curve(report),
         intervals={role: interval_plot(report, role) for role in ("matched", "own")},
         colour=lambda column: colour_of(report, column),
-        cell=lambda row, question: _cell(report, outcomes[row.name][question["id"]], question),
+        cell=lambda row, question: cell_of(report, outcomes[row.name][question["id"]], question),
         remedies=REMEDIES,
         reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in shown)],
         names={one["id"]: one["name"] for one in report.documents},
@@ -87,7 +87,14 @@ def _template() -> Template:
     return environment.get_template("page.html.j2")
 
 
-def _cell(report: EvaluationReport, outcome: Outcome, question: Mapping[str, Any]) -> Cell:
+def cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, Any]) -> Cell:
+    """What one question came to in one row.
+
+    Args:
+        report: of the run.
+        outcome: of the row.
+        question: of `report.questions`, the one the outcome is of.
+    """
     recall = outcome.scores[f"recall@{report.settings['budget']}"]
     grade = "found" if recall >= FOUND else "partly" if recall >= _HALF else "missed"
     why = ""

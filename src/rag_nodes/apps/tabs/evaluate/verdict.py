@@ -1,0 +1,208 @@
+"""The verdict: sentences first, then the pictures and numbers they rest on."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+from rag_nodes.apps.tabs.evaluate.matrix import matrix, shown_rows
+from rag_nodes.apps.view.html import Html, drawn, name_of, tag
+from rag_nodes.apps.view.parts import bones, colour_of, empty, swatch
+from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.page import interval_plot, size_curve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rag_nodes.evaluation.plan import Step
+    from rag_nodes.evaluation.report import EvaluationReport, Row
+
+_DOING = {"size": "Finding sizes of", "index": "Cutting and embedding", "ask": "Asking"}
+EMPTY = empty(
+    "Which way of cutting finds your answers?",
+    tag(
+        "p",
+        "With questions whose answers are known, every parser reads the same number of tokens, at "
+        "its own size and at an equal one, so that you see what is size and what is strategy.",
+    ),
+)
+
+
+def working(step: Step | None) -> Html:
+    """How far a run is."""
+    said, share = "Waiting for its turn", 0.0
+    if step is not None:
+        said = f"{_DOING[step.stage]} {step.name}"
+        share = step.done / step.total if step.total else 0.0
+    left = ""
+    if step and step.total:
+        left = f"{step.done:,} of {step.total:,} questions"
+        left += f", about {_left(step.seconds_left)} left" if step.seconds_left else ""
+    return tag(
+        "div",
+        tag("p", tag("span", cls="rn-spinner", aria_hidden="true"), said, cls="rn-state"),
+        tag("progress", max="1", value=f"{share:.3f}", aria_label="Questions asked"),
+        tag("p", left, cls="rn-quiet") if left else bones(),
+        cls="rn-running",
+        role="status",
+        aria_busy="true",
+    )
+
+
+def _left(estimate: float) -> str:
+    minutes, rest = divmod(ceil(estimate), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def verdict(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
+    """All of a run, the most important first.
+
+    Args:
+        report: of the run.
+        strategies: column to the parser of the comparison; a column that is gone has none.
+    """
+    return tag(
+        "div",
+        _sentences(report),
+        *_pictures(report),
+        _numbers(report, strategies),
+        _reasons(report),
+        matrix(report, strategies),
+        cls="rn-verdict",
+        style=_colours(report, strategies),
+    )
+
+
+def _sentences(report: EvaluationReport) -> Html:
+    said = report.verdict or ("Nothing could be measured.",)
+    first, *others = said
+    return tag(
+        "div",
+        tag("p", name_of(first), cls="rn-said"),
+        *(tag("p", name_of(one)) for one in others),
+        tag("p", _how(report), cls="rn-quiet"),
+        cls="rn-sentences",
+        role="status",
+    )
+
+
+def _how(report: EvaluationReport) -> str:
+    settings, control = report.settings, report.control
+    said = (
+        f"{report.measure}, {settings['mode']} search; intervals: 95 %, {settings['draws']:,} "
+        f"paired draws of {settings['resampled']}."
+    )
+    if control:
+        said += f" Control: {control.column} run twice differs by {100 * control.gap.mean:.1f}."
+    return said
+
+
+def _pictures(report: EvaluationReport) -> Iterable[Html]:
+    curve = size_curve(report)
+    if curve:
+        yield _figure(
+            "Is it the size?",
+            "One line per parser at several sizes; the ringed point is its own size. Every point "
+            f"reads {report.settings['budget']:,} tokens.",
+            drawn(curve),
+            [one.words for one in report.sizes],
+        )
+    for role, title in (("matched", "At an equal mean size"), ("own", "As they are loaded")):
+        plot = interval_plot(report, role)
+        if plot:
+            words = [one.words for one in report.contrasts if one.role == role]
+            yield _figure(title, f"{report.measure} with its 95 % interval.", drawn(plot), words)
+
+
+def _figure(title: str, note: str, picture: Html, words: Iterable[str]) -> Html:
+    """A picture in a frame that scrolls where the screen is narrower than its letters."""
+    frame = tag("div", picture, cls="rn-wide", tabindex="0", role="region", aria_label=title)
+    said = [tag("li", name_of(one)) for one in words]
+    return tag(
+        "figure",
+        tag("figcaption", tag("h3", title), tag("span", note, cls="rn-quiet")),
+        frame,
+        tag("ul", *said) if said else None,
+    )
+
+
+def _numbers(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
+    budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
+    names = ("Parser", "Mean tokens", "Tokens read", *budgets, "Best of all", "Chunks", "Embedded")
+    rows = [row for role in ("own", "matched", "size", "control") for row in report.of_role(role)]
+    return tag(
+        "section",
+        tag("h3", "All numbers"),
+        _table(names, [_number_row(report, row, budgets, strategies) for row in rows]),
+        tag("p", "Recall is the share of the answers' characters that were read, in percent; best "
+            "of all is the chance of being so among its kind; embedded are tokens.",
+            cls="rn-quiet"),
+    )  # fmt: skip
+
+
+def _number_row(
+    report: EvaluationReport, row: Row, budgets: list[str], strategies: Mapping[str, str]
+) -> Html:
+    note = tag("small", name_of(row.note)) if row.note else None
+    head = tag("th", _swatch(row, strategies), name_of(row.name), note, scope="row")
+    if row.error:
+        return tag("tr", head, tag("td", name_of(row.error), colspan=5 + len(budgets)))
+    values = (
+        f"{row.chunks['mean']:,.0f}",
+        f"{row.means['tokens@' + str(report.settings['budget'])]:,.0f}",
+        *(f"{100 * row.means[one]:.1f}" for one in budgets),
+        f"{100 * row.chance:.0f} %" if row.chance is not None else "",
+        f"{row.cost['chunks']:,.0f}",
+        f"{row.cost['embedded']:,.0f}",
+    )
+    return tag("tr", head, *(tag("td", value) for value in values))
+
+
+def _reasons(report: EvaluationReport) -> Html | None:
+    rows = shown_rows(report)
+    met = [reason for reason in REMEDIES if any(reason in row.reasons for row in rows)]
+    if not met:
+        return None
+    names = ("Reason", *(row.name for row in rows), "What can be done")
+    lines = [
+        tag(
+            "tr",
+            tag("th", reason, scope="row"),
+            *(tag("td", f"{row.reasons.get(reason, 0) or ''}") for row in rows),
+            tag("td", REMEDIES[reason], cls="rn-remedy"),
+        )
+        for reason in met
+    ]
+    return tag("section", tag("h3", "Why answers were missed"), _table(names, lines))
+
+
+def _table(names: Iterable[str], rows: Iterable[Html]) -> Html:
+    head = tag("tr", *(tag("th", name_of(name), scope="col") for name in names))
+    return tag(
+        "div",
+        tag("table", tag("thead", head), tag("tbody", *rows), cls="rn-table"),
+        cls="rn-wide",
+        tabindex="0",
+        role="region",
+        aria_label="Table",
+    )
+
+
+def _swatch(row: Row, strategies: Mapping[str, str]) -> Html | None:
+    return swatch(strategies[row.column]) if row.column in strategies else None
+
+
+def _colours(report: EvaluationReport, strategies: Mapping[str, str]) -> str:
+    """The colours of the pictures are those the parsers have everywhere on the page."""
+    columns = [row.column for row in report.of_role("own")]
+    return "".join(
+        f"--rn-k{number}:var(--rn-{colour_of(strategies.get(column, column))[-1]});"
+        for number, column in enumerate(columns)
+    )
+
+
+def downloads_named(report: EvaluationReport) -> str:
+    """The stem of the files that can be saved."""
+    plain = "".join(one if one.isascii() and one.isalnum() else "-" for one in
+                    report.dataset["name"])  # fmt: skip
+    return f"evaluation-{plain[:40].strip('-') or 'questions'}"

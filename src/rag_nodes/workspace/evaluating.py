@@ -1,0 +1,203 @@
+"""One visitor's evaluation: bounded, in a thread of its own, and ended when nobody waits for it."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import CancelledError, ConfigurationError, DatasetError
+from rag_nodes.evaluation.page import html_of
+from rag_nodes.evaluation.run import evaluate
+from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.workspace.jobs import Job
+from rag_nodes.workspace.workspace import CUT_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.plan import Plan, Step
+    from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+
+MOST_ANSWERS = 12_000
+"""Questions times rows: each answer of a row takes some 4 KB until the run has ended."""
+MOST_CHARACTERS = 100_000_000
+"""Characters of all documents times rows: all of them are cut, embedded and searched."""
+_LEAST_SIZE = 20
+"""Tokens of the smallest chunks: smaller ones are no more than a sentence, and very many."""
+_LARGEST = 100_000
+"""Tokens of the largest size and budget."""
+_ELSEWHERE = "or run `rag-nodes evaluate` on a computer of your own, which has no such limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an evaluation found, in a size that a session can keep.
+
+    Attributes:
+        report: without the questions of the rows that only make up the size curve.
+        packed: the whole of it as JSON, compressed.
+    """
+
+    report: EvaluationReport
+    packed: bytes
+
+    @classmethod
+    def of(cls, report: EvaluationReport) -> Verdict:
+        """The report, made small."""
+        rows = tuple(
+            row if row.role in ("own", "matched") else replace(row, outcomes=())
+            for row in report.rows
+        )
+        return cls(replace(report, rows=rows), zlib.compress(report.to_json().encode()))
+
+    @property
+    def json(self) -> bytes:
+        """The run as a file that says how to repeat it."""
+        return zlib.decompress(self.packed)
+
+    @property
+    def html(self) -> bytes:
+        """The run as one page that asks nothing of any server."""
+        return html_of(self.report).encode()
+
+
+class Evaluator:
+    """At most one evaluation at a time, and the verdict of the last; safe from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._job: Job[Step, Verdict] | None = None
+        self._verdict: Verdict | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the last run found; None while there is none."""
+        return self._verdict
+
+    @property
+    def running(self) -> bool:
+        """True while one runs."""
+        return self._job is not None
+
+    def run(
+        self,
+        dataset: Dataset,
+        columns: Mapping[str, SpanNodeParser],
+        models: Models,
+        plan: Plan,
+        progress: Callable[[Step], None],
+    ) -> Verdict:
+        """Evaluate, and keep what came of it.
+
+        Args:
+            dataset: questions about the loaded documents.
+            columns: parsers by the name they get in the report.
+            models: embed texts and questions.
+            plan: what is measured.
+            progress: hears of every step, until it is stopped.
+
+        Raises:
+            ConfigurationError: one runs already, or the plan is out of range.
+            CancelledError: see `stop`.
+            DatasetError: there are no questions, or it is too much for one visitor.
+            RagNodesError: what `evaluate` raises.
+        """
+        check_plan(plan)
+        check_size(dataset, len(columns), plan)
+        job: Job[Step, Verdict] = Job(progress, "press the button again to start anew")
+        with self._lock:
+            if self._job is not None:
+                raise ConfigurationError("an evaluation runs already; wait for it, or stop it")
+            self._job = job
+        # A copy: that of the comparison goes on answering when this job has been stopped.
+        embedding = models.embedding.model_copy()
+        job.watch(embedding)
+
+        def work() -> Verdict:
+            found = evaluate(
+                dataset,
+                columns,
+                plan=plan,
+                models=replace(models, embedding=embedding),
+                progress=job.step,
+                parse=cutting.within(CUT_SECONDS),
+            )
+            return Verdict.of(found)
+
+        try:
+            verdict = job.run(work, lambda _: None)
+            with self._lock:
+                if self._job is not job:
+                    raise CancelledError("Cancelled: other documents were loaded meanwhile")
+                self._verdict = verdict
+            return verdict
+        finally:
+            with self._lock:
+                self._job = None if self._job is job else self._job
+
+    def stop(self) -> None:
+        """End the evaluation that runs, if any; the verdict before it stays."""
+        with self._lock:
+            job, self._job = self._job, None
+        if job is not None:
+            job.cancel()
+
+    def forget(self) -> None:
+        """End what runs and forget what was found, as where other documents are loaded."""
+        self.stop()
+        with self._lock:
+            self._verdict = None
+
+
+def rows_of(columns: int, plan: Plan) -> int:
+    """Rows that are measured at most, the control included."""
+    return columns * (1 + len(plan.sizes) + bool(plan.target)) + 1
+
+
+def check_plan(plan: Plan) -> None:
+    """Refuse sizes and budgets that cost more than they tell.
+
+    Raises:
+        ConfigurationError: one is out of range, or there is no budget.
+    """
+    if not plan.budgets:
+        raise ConfigurationError("no budget: name at least one number of tokens, such as 1000")
+    for name, least, values in (
+        ("budget", 1, plan.budgets),
+        ("size", _LEAST_SIZE, plan.sizes),
+        ("equal size", _LEAST_SIZE, (plan.target,) if plan.target else ()),
+    ):
+        wrong = [one for one in values if not least <= one <= _LARGEST]
+        if wrong:
+            raise ConfigurationError(
+                f"{name} {wrong[0]:,} is out of range; choose {least:,} to {_LARGEST:,} tokens"
+            )
+
+
+def check_size(dataset: Dataset, columns: int, plan: Plan) -> None:
+    """Refuse what one visitor may not have measured beside the others.
+
+    Raises:
+        DatasetError: there are no questions, or too much is to be measured.
+    """
+    if not dataset.questions:
+        raise DatasetError(f"{dataset.name}: no question has a place in the loaded documents")
+    rows, questions = rows_of(columns, plan), len(dataset.questions)
+    if rows * questions > MOST_ANSWERS:
+        raise DatasetError(
+            f"{questions:,} questions in {rows:,} rows are {rows * questions:,} answers to judge, "
+            f"over the {MOST_ANSWERS:,} of one visitor; take fewer sizes, parsers or questions, "
+            f"{_ELSEWHERE}"
+        )
+    characters = sum(len(document.text) for document in dataset.documents)
+    if rows * characters > MOST_CHARACTERS:
+        raise DatasetError(
+            f"{characters:,} characters in {rows:,} rows are {rows * characters:,} to cut and "
+            f"search, over the {MOST_CHARACTERS:,} of one visitor; take fewer sizes, parsers or "
+            f"documents, {_ELSEWHERE}"
+        )
