@@ -49,8 +49,8 @@ _OURS = {
 }  # fmt: skip
 _ATTRIBUTES = {
     "aria-busy", "aria-hidden", "aria-label", "class", "data-act", "data-chunk", "data-document",
-    "data-k", "data-measure", "data-strategy", "data-to", "dir", "id", "open", "role", "scope",
-    "style", "tabindex", "title", "type",
+    "data-from", "data-k", "data-measure", "data-strategy", "data-to", "dir", "hidden", "id",
+    "open", "role", "scope", "style", "tabindex", "title", "type",
 }  # fmt: skip
 
 

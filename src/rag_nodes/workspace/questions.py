@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.metrics import Passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.evaluation.dataset import Question
+    from rag_nodes.evaluation.dataset import Answer
+    from rag_nodes.text.spans import Span
 
 MOST_QUESTIONS = 1000
 """Questions one visitor may keep: the memory is everybody's."""
+MOST_PASSAGES = 20
+"""Passages one may mark for a question; of more there is no telling what answers it."""
 _NAME = "your questions"
 
 
@@ -30,6 +35,7 @@ class Questions:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._dataset: Dataset | None = None
+        self._marked: Answer = ()
 
     def __len__(self) -> int:
         """How many there are."""
@@ -40,6 +46,35 @@ class Questions:
     def dataset(self) -> Dataset | None:
         """All of them with their documents; None while there was never one."""
         return self._dataset
+
+    @property
+    def marked(self) -> Answer:
+        """Passages marked as the answer of a question that nobody has typed yet, in their order."""
+        return self._marked
+
+    def mark(self, passage: Passage) -> None:
+        """Mark one more; those it overlaps become one with it.
+
+        Raises:
+            DatasetError: there are too many.
+        """
+        with self._lock:
+            marked = joined([*self._marked, passage])
+            if len(marked) > MOST_PASSAGES:
+                raise DatasetError(
+                    f"a question takes {MOST_PASSAGES} passages: take one back, or ask about less"
+                )
+            self._marked = marked
+
+    def unmark(self, position: int | None = None) -> None:
+        """Take a mark back.
+
+        Args:
+            position: of the passage, counted from 0; None for all of them.
+        """
+        with self._lock:
+            kept = enumerate(self._marked) if position is not None else ()
+            self._marked = tuple(one for number, one in kept if number != position)
 
     def use(self, dataset: Dataset) -> None:
         """Take these in place of whatever was there.
@@ -104,11 +139,37 @@ class Questions:
     def clear(self) -> None:
         """Forget all, as where other documents are loaded."""
         with self._lock:
-            self._dataset = None
+            self._dataset, self._marked = None, ()
 
     def _found(self, question: str) -> Question | None:
         known = self._dataset.questions if self._dataset else ()
         return next((one for one in known if one.id == question), None)
+
+
+def labelled(text: str, gold: tuple[Answer, ...], kind: str = "") -> Question:
+    """A question somebody has labelled; the same words about the same passages have the same id."""
+    places = "".join(f"\n{one.document} {one.span}" for answer in gold for one in answer)
+    digest = hashlib.sha256(f"{text}{places}".encode("utf-8", "replace"))
+    return Question(f"own-{digest.hexdigest()[:10]}", text, gold, kind)
+
+
+def joined(passages: Iterable[Passage]) -> Answer:
+    """The passages with those that overlap or touch made one, in the order of the first of each."""
+    found: list[Passage] = []
+    for passage in passages:
+        document, span = passage
+        at = len(found)
+        for position in reversed(range(len(found))):
+            other = found[position]
+            if other.document == document and _touch(other.span, span):
+                span, at = span.union(other.span), position
+                del found[position]
+        found.insert(at, Passage(document, span))
+    return tuple(found)
+
+
+def _touch(one: Span, other: Span) -> bool:
+    return one.start <= other.end and other.start <= one.end
 
 
 def _bounded(dataset: Dataset) -> Dataset:

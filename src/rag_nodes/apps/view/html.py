@@ -26,8 +26,18 @@ class Html(str):
 
 def escape(text: str) -> Html:
     """Any text as HTML that shows it and does nothing else."""
-    visible = _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-    return Html(html.escape(visible, quote=True).translate(_TEMPLATE))
+    return Html(html.escape(visible(text), quote=True).translate(_TEMPLATE))
+
+
+def exactly(text: str) -> Html:
+    """The same with one character on the page for each of the text, as browsers count."""
+    # HTML makes one of a carriage return and the end of line behind it, unless it is named.
+    return Html(escape(text).replace("\r\n", "&#13;\n"))
+
+
+def visible(text: str) -> str:
+    """The text with a sign in place of each character that cannot be shown."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def tag(name: str, *children: str | None, **attributes: str | int | bool | None) -> Html:

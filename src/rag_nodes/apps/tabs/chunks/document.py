@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.view.html import Html, join, tag
+from rag_nodes.apps.view.html import Html, exactly, join, tag
 from rag_nodes.apps.view.parts import colour_of, count, path_of, place
 from rag_nodes.metadata import (
     BLOCKS,
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
+    from rag_nodes.text.spans import Span
+
 PAGE_LENGTH = 8000
 """Characters drawn at once, about: more of them make the browser slow, fewer tear text apart."""
 _LINE = 400
@@ -39,9 +41,11 @@ _LEGEND = tag(
     "p",
     "A number marks where a chunk starts. Shades alternate from chunk to chunk; ",
     tag("span", "stripes", cls="rn-k2"),
-    " are text that chunks share.",
+    " are text that chunks share. Select text to mark it as the answer to a question.",
     cls="rn-legend",
 )
+_MARK = tag("button", "Mark as answer", type="button", cls="rn-act rn-mark-here", hidden=True)
+"""Follows what is selected, see `labelling.SELECT`."""
 _INTO = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 
@@ -70,6 +74,8 @@ class Drawing(NamedTuple):
         starts: of the pages, see `page_starts`.
         page: which of them, counted from 1.
         chosen: position of the chunk to point out, counted from 0; None for none.
+        document: its id.
+        gold: characters to point out as the answer to a question.
     """
 
     strategy: str
@@ -78,6 +84,8 @@ class Drawing(NamedTuple):
     starts: Sequence[int]
     page: int
     chosen: int | None = None
+    document: str = ""
+    gold: Sequence[Span] = ()
 
 
 def document_page(drawing: Drawing) -> Html:
@@ -96,7 +104,9 @@ def document_page(drawing: Drawing) -> Html:
         "div",
         _LEGEND,
         tag("div", *_segments(drawing, low, high), cls="rn-doc", dir="auto", tabindex="0",
-            role="region", aria_label="Text with chunk boundaries"),
+            role="region", aria_label="Text with chunk boundaries",
+            data_document=drawing.document, data_from=low),
+        _MARK,
         tag(
             "aside",
             tag("h2", _range(first, last)),
@@ -152,13 +162,15 @@ def _segments(drawing: Drawing, low: int, high: int) -> list[Html]:
     first, last = _between(nodes, low, high)
     spans = [span_of(node) for node in nodes[first:last]]
     starts, ends = [span.start for span in spans], [span.end for span in spans]
-    inner = {at for span in spans for at in span if low < at < high}
+    inner = {at for span in (*spans, *drawing.gold) for at in span if low < at < high}
     pieces = []
     for left, right in pairwise(sorted({low, high} | inner)):
         held = range(bisect_right(ends, left), bisect_right(starts, left))
         numbers = [first + position for position in held]
         pieces.append(_marks(drawing, numbers, left, low))
-        pieces.append(_segment(drawing, numbers, drawing.text[left:right]))
+        segment = _segment(drawing, numbers, drawing.text[left:right])
+        is_gold = any(span.start <= left < span.end for span in drawing.gold)
+        pieces.append(tag("mark", segment, cls="rn-gold") if is_gold else segment)
     return pieces
 
 
@@ -191,7 +203,9 @@ def _mark(drawing: Drawing, number: int, *, continued: bool) -> Html:
 
 def _segment(drawing: Drawing, numbers: Sequence[int], text: str) -> Html:
     if not numbers:
-        return tag("span", text, cls="rn-gap", title="In no chunk" if text.strip() else None)
+        return tag(
+            "span", exactly(text), cls="rn-gap", title="In no chunk" if text.strip() else None
+        )
     if len(numbers) > 1:
         kind = "rn-k2"
         title = f"Shared by chunks {_listed(numbers)}: {count(len(text), 'character')}"
@@ -200,7 +214,7 @@ def _segment(drawing: Drawing, numbers: Sequence[int], text: str) -> Html:
         title = _title(drawing.nodes[numbers[0]], f"Chunk {numbers[0] + 1}")
     shown = " rn-shown" if drawing.chosen in numbers else ""
     held = " ".join(map(str, numbers))
-    return tag("span", text, data_k=held, cls=f"{kind}{shown}", title=title)
+    return tag("span", exactly(text), data_k=held, cls=f"{kind}{shown}", title=title)
 
 
 def _listed(numbers: Sequence[int]) -> str:

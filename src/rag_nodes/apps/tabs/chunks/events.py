@@ -14,13 +14,14 @@ from rag_nodes.apps.tabs.chunks.files import as_csv, as_json
 from rag_nodes.apps.tabs.chunks.statistics import statistics, unplaced
 from rag_nodes.apps.view.html import Html, join, tag
 from rag_nodes.apps.view.parts import empty, notice, title_of
-from rag_nodes.apps.visitors import cuts_of
+from rag_nodes.apps.visitors import cuts_of, session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.metadata import TOKEN_COUNT, remarks
 from rag_nodes.workspace.cuts import span_of
 
 if TYPE_CHECKING:
-    from rag_nodes.workspace import Sessions
+    from rag_nodes.text.spans import Span
+    from rag_nodes.workspace import Session, Sessions
     from rag_nodes.workspace.cuts import Cuts
 
 EMPTY = empty(
@@ -39,12 +40,14 @@ class ChunkLocation(NamedTuple):
         document: id of a document.
         page: page of the view, counted from 1.
         chosen: position of a chunk to point out, counted from 0; its page is shown.
+        gold: characters to point out; the page they start on is shown, unless a chunk was chosen.
     """
 
     strategy: str | None = None
     document: str | None = None
     page: int = 1
     chosen: int | None = None
+    gold: tuple[Span, ...] = ()
 
 
 class ChunksEvents:
@@ -67,18 +70,18 @@ class ChunksEvents:
         cuts = cuts_of(self._sessions, request)
         if shown == (cuts.key if cuts else ""):
             return (gr.skip(),) * OUTPUTS
-        return self._draw(cuts, ChunkLocation(strategy, document))
+        return self._draw(request, ChunkLocation(strategy, document))
 
     def choose(self, strategy: str, document: str, request: gr.Request) -> tuple[Any, ...]:
         """Another strategy or document, from its beginning."""
-        return self._draw(cuts_of(self._sessions, request), ChunkLocation(strategy, document))
+        return self._draw(request, ChunkLocation(strategy, document))
 
     def jump(
         self, strategy: str, document: str, page: float | None, request: gr.Request
     ) -> tuple[Any, ...]:
         """The page that was typed in."""
         place = ChunkLocation(strategy, document, int(page or 1))
-        return self._draw(cuts_of(self._sessions, request), place)
+        return self._draw(request, place)
 
     def turn(self, step: int) -> Callable[..., tuple[Any, ...]]:
         """An event that goes some pages on."""
@@ -98,7 +101,7 @@ class ChunksEvents:
         """
         if place is None:
             return (gr.skip(),) * (OUTPUTS + 1)
-        return gr.Tabs(selected="chunks"), *self._draw(cuts_of(self._sessions, request), place)
+        return gr.Tabs(selected="chunks"), *self._draw(request, place)
 
     def export(
         self, kind: str, write: Callable[[Cuts, str], bytes]
@@ -133,7 +136,13 @@ class ChunksEvents:
         """An event that makes a CSV file."""
         return self.export("csv", as_csv)
 
-    def _draw(self, cuts: Cuts | None, place: ChunkLocation) -> tuple[Any, ...]:
+    def drawn(self, place: ChunkLocation, request: gr.Request) -> Any:
+        """The page of a place and nothing else, such as after something was marked on it."""
+        return self._draw(request, place)[-1]
+
+    def _draw(self, request: gr.Request, place: ChunkLocation) -> tuple[Any, ...]:
+        session = session_of(self._sessions, request)
+        cuts = session.cuts
         if cuts is None or not cuts.documents:
             keep = (gr.skip(),) * 3
             return "", gr.Column(visible=False), *keep, "", EMPTY
@@ -142,6 +151,7 @@ class ChunksEvents:
         pages = page_starts(cuts.text_of(document))
         try:
             drawing = _drawing(cuts, strategy, document, place, pages)
+            drawing = drawing._replace(gold=_gold(session, document, place))
             summary, page = _summary(cuts, strategy, document), drawing.page
             drawn = document_page(drawing)
         except RagNodesError as error:
@@ -177,7 +187,11 @@ def _drawing(
 ) -> Drawing:
     nodes = cuts.nodes(strategy, document)
     chosen = place.chosen if place.chosen is not None and 0 <= place.chosen < len(nodes) else None
-    page = page_at(pages, span_of(nodes[chosen]).start) if chosen is not None else place.page
+    page = place.page
+    if chosen is not None:
+        page = page_at(pages, span_of(nodes[chosen]).start)
+    elif place.gold:
+        page = page_at(pages, place.gold[0].start)
     return Drawing(
         strategy=strategy,
         text=cuts.text_of(document),
@@ -185,7 +199,14 @@ def _drawing(
         starts=pages,
         page=min(max(page, 1), len(pages)),
         chosen=chosen,
+        document=document,
     )
+
+
+def _gold(session: Session, document: str, place: ChunkLocation) -> tuple[Span, ...]:
+    """What was marked in a document, and what the place points at in it."""
+    marked = tuple(one.span for one in session.questions.marked if one.document == document)
+    return marked + (place.gold if place.document == document else ())
 
 
 def _summary(cuts: Cuts, strategy: str, document: str) -> Html:

@@ -9,6 +9,8 @@ import gradio as gr
 
 from rag_nodes.apps.tabs import TabView
 from rag_nodes.apps.tabs.chunks.events import EMPTY, ChunksEvents
+from rag_nodes.apps.tabs.chunks.labelling import SELECT, LabelEvents
+from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,9 +41,14 @@ element.addEventListener('click', (event) => {
 });"""
 """A mark lights up its chunk while it is pointed at or has the focus, and opens its facts."""
 _TO_CHOSEN = """() => setTimeout(() => {
-  const mark = document.querySelector('.rn-start.rn-chosen');
+  const mark = document.querySelector('.rn-start.rn-chosen') ||
+    document.querySelector('.rn-doc .rn-gold');
   if (mark) { mark.scrollIntoView({block: 'center'}); mark.focus({preventScroll: true}); }
 }, 300)"""
+_UNMARK = """element.addEventListener('click', (event) => {
+  const picked = event.target.closest('button[data-act]');
+  if (picked) trigger('click', {...picked.dataset});
+});"""
 _SAVE = """() => setTimeout(() => document.querySelector('#rn-save-{kind}')?.click(), 150)"""
 
 
@@ -107,8 +114,21 @@ def build_chunks_tab(sessions: Sessions, tabs: gr.Tabs) -> ChunksTab:
                 for kind in buttons
             }
         drawing = gr.HTML(
-            EMPTY, js_on_load=_FOLLOW, apply_default_css=False, elem_id="rn-chunks-drawing"
+            EMPTY,
+            js_on_load=f"{_FOLLOW}\n{SELECT}",
+            apply_default_css=False,
+            elem_id="rn-chunks-drawing",
         )
+        with gr.Column(visible=False, elem_id="rn-label") as label:
+            marked = gr.HTML(js_on_load=_UNMARK, apply_default_css=False, elem_id="rn-marked")
+            asked = gr.Textbox(
+                label="Question that this answers",
+                placeholder="Question that this answers",
+                show_label=False,
+                submit_btn="Add question",
+                max_length=MOST_QUESTION,
+                elem_id="rn-label-question",
+            )
     outputs = [shown, controls, document, strategy, page, summary, drawing]
     common: dict[str, Any] = {
         "outputs": outputs,
@@ -122,6 +142,12 @@ def build_chunks_tab(sessions: Sessions, tabs: gr.Tabs) -> ChunksTab:
     page.input(events.jump, [strategy, document, page], **common)
     back.click(events.turn(-1), [strategy, document, page], **common)
     forth.click(events.turn(1), [strategy, document, page], **common)
+    labels = LabelEvents(sessions, events)
+    changed = {**common, "outputs": [label, marked, drawing], "trigger_mode": "multiple"}
+    drawing.select(labels.mark, [strategy, page], **changed)
+    marked.click(labels.unmark, [strategy, document, page], **changed)
+    changed["outputs"] = [asked, *changed["outputs"]]
+    asked.submit(labels.add, [asked, strategy, document, page], **changed)
     for kind, make in (("json", events.export_json), ("csv", events.export_csv)):
         made = buttons[kind].click(
             make, strategy, files[kind], concurrency_limit=_AT_ONCE, api_visibility="private"
