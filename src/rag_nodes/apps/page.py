@@ -1,4 +1,4 @@
-"""The page: a sidebar to load documents, the comparison, and three views of its chunks."""
+"""The page: a sidebar to load documents, the comparison, its questions, and three views of its chunks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rag_nodes.apps.tabs.chunks.tab import build_chunks_tab
 from rag_nodes.apps.tabs.compare.tab import build_compare_tab
 from rag_nodes.apps.tabs.evaluate.tab import AT_ONCE, build_evaluate_tab
 from rag_nodes.apps.tabs.export.tab import build_export_tab
+from rag_nodes.apps.tabs.questions.tab import build_questions_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.votes.store import Votes
 from rag_nodes.parsers import offered
@@ -111,6 +112,8 @@ def _build_page(
             compare = build_compare_tab(sessions, Votes(settings.votes))
         with gr.Tab("Chunks", id="chunks") as drawing:
             chunks = build_chunks_tab(sessions, tabs)
+        with gr.Tab("Questions", id="questions") as asking:
+            questions = build_questions_tab(sessions, chunks)
         with gr.Tab("Evaluate", id="evaluate") as judging:
             evaluate = build_evaluate_tab(sessions, chunks, example)
         with gr.Tab("Export", id="export") as exporting:
@@ -119,7 +122,7 @@ def _build_page(
     loads = loading.wire(app, documents)
     compare.ask_with(loading)
     compare.open_chunks_in(chunks)
-    views = [(drawing, chunks.view), (judging, evaluate), (exporting, export)]
+    views = [(drawing, chunks.view), (asking, questions), (judging, evaluate), (exporting, export)]
     _follow(loads, comparing, views)
 
 

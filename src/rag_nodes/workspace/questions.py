@@ -36,6 +36,7 @@ class Questions:
         self._lock = threading.Lock()
         self._dataset: Dataset | None = None
         self._marked: Answer = ()
+        self._revision = 0
 
     def __len__(self) -> int:
         """How many there are."""
@@ -46,6 +47,11 @@ class Questions:
     def dataset(self) -> Dataset | None:
         """All of them with their documents; None while there was never one."""
         return self._dataset
+
+    @property
+    def revision(self) -> int:
+        """Another number whenever the questions have changed."""
+        return self._revision
 
     @property
     def marked(self) -> Answer:
@@ -83,7 +89,7 @@ class Questions:
             DatasetError: there are too many.
         """
         with self._lock:
-            self._dataset = _bounded(dataset)
+            self._keep(dataset)
 
     def add(self, questions: Iterable[Question], documents: Sequence[Document]) -> Dataset:
         """Take further ones; one with an id that is known takes the place of that one.
@@ -102,8 +108,7 @@ class Questions:
             before = self._dataset or Dataset(_NAME, tuple(documents), ())
             known = {one.id: one for one in before.questions}
             known.update((one.id, one) for one in questions)
-            self._dataset = _bounded(replace(before, questions=tuple(known.values())))
-            return self._dataset
+            return self._keep(replace(before, questions=tuple(known.values())))
 
     def change(self, question: str, change: Callable[[Question], Question]) -> Question | None:
         """Replace one question by what `change` makes of it, in its place.
@@ -120,7 +125,7 @@ class Questions:
                 return None
             changed = change(found)
             kept = tuple(changed if one is found else one for one in self._dataset.questions)
-            self._dataset = replace(self._dataset, questions=kept)
+            self._keep(replace(self._dataset, questions=kept))
             return changed
 
     def remove(self, question: str) -> Question | None:
@@ -133,13 +138,20 @@ class Questions:
             found = self._found(question)
             if self._dataset is not None and found is not None:
                 kept = tuple(one for one in self._dataset.questions if one is not found)
-                self._dataset = replace(self._dataset, questions=kept)
+                self._keep(replace(self._dataset, questions=kept))
             return found
 
     def clear(self) -> None:
         """Forget all, as where other documents are loaded."""
         with self._lock:
             self._dataset, self._marked = None, ()
+            self._revision += 1
+
+    def _keep(self, dataset: Dataset) -> Dataset:
+        """Under the lock."""
+        self._dataset = _bounded(dataset)
+        self._revision += 1
+        return dataset
 
     def _found(self, question: str) -> Question | None:
         known = self._dataset.questions if self._dataset else ()

@@ -13,7 +13,7 @@ from rag_nodes.apps.tabs.chunks.labelling import SELECT, LabelEvents
 from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from gradio.events import Dependency
 
@@ -67,7 +67,12 @@ class ChunksTab:
     tabs: gr.Tabs
 
     def open_on(
-        self, event: Callable[..., Dependency], work: Callable[..., Any], at_once: int, group: str
+        self,
+        event: Callable[..., Dependency],
+        work: Callable[..., Any],
+        at_once: int,
+        group: str,
+        inputs: Sequence[Any] = (),
     ) -> None:
         """Let an event of another tab open a chunk here.
 
@@ -76,9 +81,11 @@ class ChunksTab:
             work: returns what `ChunksEvents.open` does.
             at_once: visitors for whom it runs at the same time.
             group: events that share this limit.
+            inputs: components whose values it gets.
         """
         opened = event(
             work,
+            list(inputs),
             outputs=[self.tabs, *self.view.outputs],
             show_progress="hidden",
             concurrency_limit=at_once,

@@ -1,0 +1,1 @@
+"""Questions with known answers: drafted, reviewed one by one, and taken along."""

@@ -1,0 +1,97 @@
+"""The review: one question at a time, with its answer in the text around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+
+from rag_nodes.apps.tabs import TabView
+from rag_nodes.apps.tabs.questions.events import EMPTY, QuestionEvents
+from rag_nodes.workspace.options import MOST_QUESTION
+
+if TYPE_CHECKING:
+    from rag_nodes.apps.tabs.chunks.tab import ChunksTab
+    from rag_nodes.workspace import Sessions
+
+AT_ONCE = 4
+"""Visitors whose questions are changed at the same time."""
+_ON_CARD = """element.addEventListener('click', (event) => {
+  const picked = event.target.closest('button[data-act]');
+  if (picked) trigger('click', {...picked.dataset});
+});
+const keys = {a: '#rn-review-accept', r: '#rn-review-reject', z: '#rn-review-undo',
+  n: '#rn-review-forth', p: '#rn-review-back', e: '#rn-review-text textarea'};
+const press = (event) => {
+  if (!element.isConnected) return document.removeEventListener('keydown', press);
+  const free = !event.target.closest('input, textarea, select, [contenteditable], [role=tab]');
+  const asked = free && element.offsetParent && keys[event.key.toLowerCase()];
+  if (!asked || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  event.preventDefault();
+  const one = document.querySelector(asked);
+  if (one) one.matches('textarea') ? one.focus() : one.click();
+};
+document.addEventListener('keydown', press);"""
+"""A passage opens in its document; letters press the buttons, but where text is typed."""
+_SAVE = "() => setTimeout(() => document.querySelector('#rn-save-questions')?.click(), 150)"
+_FILES = [".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml"]
+
+
+def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
+    """Build and wire the review inside the blocks that are open.
+
+    Args:
+        sessions: where each visitor's work is.
+        chunks: where passages open.
+    """
+    events = QuestionEvents(sessions, chunks.events)
+    shown, current, removed = gr.State(""), gr.State(""), gr.State(None)
+    with gr.Column(elem_id="rn-questions-tab", elem_classes="rn-tab"):
+        with (
+            gr.Column(visible=False) as tools,
+            gr.Row(elem_classes="rn-pager", elem_id="rn-questions-tools"),
+        ):
+            uploaded = gr.UploadButton(
+                "Upload", file_types=_FILES, size="sm", scale=0, min_width=90,
+                elem_id="rn-questions-upload",
+            )  # fmt: skip
+            download = gr.Button("Download", size="sm", scale=0, min_width=90)
+            file = gr.DownloadButton("Save questions", elem_id="rn-save-questions")
+        note = gr.HTML(EMPTY, apply_default_css=False)
+        with gr.Column(visible=False, elem_id="rn-review") as review:
+            drawn = gr.HTML(js_on_load=_ON_CARD, apply_default_css=False, elem_id="rn-review-card")
+            with gr.Row(elem_id="rn-review-words"):
+                text = gr.Textbox(
+                    label="Question", max_length=MOST_QUESTION, max_lines=4, scale=4,
+                    elem_id="rn-review-text",
+                )  # fmt: skip
+                kind = gr.Dropdown(
+                    label="Kind", allow_custom_value=True, scale=1, min_width=120,
+                    elem_id="rn-review-kind",
+                )  # fmt: skip
+            with gr.Row(elem_id="rn-review-buttons"):
+                accept = _button("Accept (A)", "accept", variant="primary")
+                reject = _button("Reject (R)", "reject")
+                back, forth = _button("Previous (P)", "back"), _button("Next (N)", "forth")
+                undo = _button("Undo reject (Z)", "undo", interactive=False)
+    outputs = [shown, current, note, tools, review, drawn, text, kind]
+    common: dict[str, Any] = {
+        "show_progress": "hidden",
+        "concurrency_limit": AT_ONCE,
+        "concurrency_id": "questions",
+        "api_visibility": "private",
+    }
+    gr.on([accept.click, text.submit], events.accept, [current, text, kind], outputs, **common)
+    reject.click(events.reject, current, [removed, undo, *outputs], **common)
+    undo.click(events.bring_back, removed, [removed, undo, *outputs], **common)
+    forth.click(events.forth, current, outputs, **common)
+    back.click(events.back, current, outputs, **common)
+    uploaded.upload(events.upload, uploaded, outputs, **common)
+    made = download.click(events.download, outputs=file, **common)
+    made.success(None, js=_SAVE, api_visibility="private")
+    chunks.open_on(drawn.click, events.open, AT_ONCE, "questions", [current])
+    return TabView(events.refresh, [shown, current], outputs)
+
+
+def _button(label: str, name: str, **more: Any) -> gr.Button:
+    return gr.Button(label, size="sm", scale=0, min_width=96, elem_id=f"rn-review-{name}", **more)
