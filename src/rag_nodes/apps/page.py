@@ -1,4 +1,4 @@
-"""The page: a sidebar to load documents, the comparison, its questions, and three views of its chunks."""
+"""The page: a sidebar to load documents, the comparison, and what it is judged by, in tabs."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ class Sent(NamedTuple):
         turn: number of the question; 0 for none.
         column: position of the column on the page, from 1; 0 for none.
         rank: of a chunk, from 1; 0 for none.
+        cited: position of a cited place, from 1; 0 for none.
         verdict: what was said.
         voter: number that only the browser knows; "" where it has none.
     """
@@ -30,6 +31,7 @@ class Sent(NamedTuple):
     turn: int = 0
     column: int = 0
     rank: int = 0
+    cited: int = 0
     verdict: str = ""
     voter: str = ""
 
@@ -43,6 +45,7 @@ class Sent(NamedTuple):
             turn=number_in(texts.get("turn")) or 0,
             column=number_in(texts.get("column")) or 0,
             rank=number_in(texts.get("rank")) or 0,
+            cited=number_in(texts.get("cited")) or 0,
             verdict=texts.get("verdict", ""),
             voter=secret if _SECRET.fullmatch(secret) else "",
         )

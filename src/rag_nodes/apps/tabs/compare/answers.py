@@ -10,8 +10,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.tabs.compare.buttons import LETTERS, helpful
+from rag_nodes.apps.tabs.compare.buttons import LETTERS, helpful, right
 from rag_nodes.apps.tabs.compare.hits import ColumnPlace, chunks
+from rag_nodes.apps.tabs.compare.labels import cited_places, passages_of
 from rag_nodes.apps.tabs.compare.markdown import blocks, quote
 from rag_nodes.apps.view.html import Html, join, name_of, tag
 from rag_nodes.apps.view.parts import (
@@ -54,6 +55,7 @@ class ColumnView(NamedTuple):
         lettered: the column had a letter before its name was known.
         stopped: what had arrived before the visitor stopped it; None where they did not.
         edges: what its chunks cut in two, by node id.
+        right: positions of cited places, counted from 1, that the visitor called right.
     """
 
     turn: int
@@ -64,6 +66,7 @@ class ColumnView(NamedTuple):
     lettered: bool = False
     stopped: str | None = None
     edges: Mapping[str, Edges] = MappingProxyType({})
+    right: frozenset[int] = frozenset()
 
 
 def column(one: Column, scale: SimilarityScale | None, shown: ColumnView) -> Html:
@@ -113,7 +116,7 @@ def hidden_column(one: Column, position: int, stopped: str | None) -> Html:
         "article",
         tag("header", tag("h3", letter_of(position))),
         tag("div", *parts),
-        tag("div", _citations(answer, {}, headings=False) if answer else None),
+        tag("div", _citations(answer, {}) if answer else None),
         *[tag("div")] * 2,
         cls="rn-column rn-neutral",
         aria_label=letter_of(position),
@@ -212,7 +215,7 @@ def _reply(
     where = ColumnPlace(*place_of, anchor, shown.edges)
     return (
         text,
-        _citations(answer, links),
+        _citations(answer, links, shown),
         join([tag("p", _effort(one, answer), cls="rn-effort"), asked]),
         chunks(answer, scale, shown.best, where, evidence) if answer.hits else None,
     )
@@ -246,20 +249,32 @@ def _links(answer: Answer, anchor: str) -> dict[int, str]:
     return links
 
 
-def _citations(answer: Answer, links: dict[int, str], *, headings: bool = True) -> Html | None:
-    """Number, file, page and headings of every cited place, each once."""
+def _citations(
+    answer: Answer, links: dict[int, str], shown: ColumnView | None = None
+) -> Html | None:
+    """Number, file, page and headings of every cited place, each once.
+
+    Args:
+        answer: that cites them.
+        links: source number to id of an element on the page.
+        shown: the column; None under a letter, where headings and buttons would tell its parser.
+    """
     rows: dict[Html, None] = {}
-    for citation in answer.citations:
+    for position, place_cited in enumerate(cited_places(answer), start=1):
+        citation = place_cited[0]
         where = place(citation.page, citation.page_end)
         file = citation.file_name or "document"
-        path = path_of(citation.heading_path) if headings else None
+        path = path_of(citation.heading_path) if shown else None
         row = tag(
             "li",
             _chip(citation.number, links),
             tag("span", where, cls="rn-page") if where else None,
             tag("span", name_of(file), cls="rn-source", title=file),
             tag("span", path, cls="rn-path") if path else None,
-        )
+            right(shown.turn, shown.position, position, citation.number,
+                  pressed=position in shown.right)
+            if shown and passages_of(answer, place_cited) else None,
+        )  # fmt: skip
         rows[row] = None
     if not rows:
         return None

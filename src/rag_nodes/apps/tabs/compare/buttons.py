@@ -50,6 +50,29 @@ def helpful(turn: int, column: int, name: str, *, mark: bool | None) -> Html:
     )
 
 
+def right(turn: int, column: int, cited: int, number: int, *, pressed: bool) -> Html:
+    """Whether a cited place answers the question; pressed, it is the answer of a labelled one.
+
+    Args:
+        turn: number of the question.
+        column: place of the column.
+        cited: position of the place among those the answer cites, counted from 1.
+        number: of the source, as written in the answer.
+        pressed: it was said already.
+    """
+    return button(
+        "right",
+        "Right",
+        f"Citation {number} is right: keep the question with this answer",
+        "rn-right",
+        aria_pressed="true" if pressed else "false",
+        title="This citation is right: keep the question with this answer",
+        data_turn=turn,
+        data_column=column,
+        data_cited=cited,
+    )
+
+
 def choice(turn: int, columns: int) -> Html:
     """Which of the answers without names is best.
 

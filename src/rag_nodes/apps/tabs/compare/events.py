@@ -13,10 +13,11 @@ import gradio as gr
 
 from rag_nodes.apps.sent import Sent
 from rag_nodes.apps.tabs.compare.history import history
+from rag_nodes.apps.tabs.compare.labels import call_right
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.apps.votes.casting import Voting
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.workspace.options import MOST_QUESTION
 from rag_nodes.workspace.turns import AT_FIRST
 
@@ -87,7 +88,7 @@ class CompareEvents:
         return _page(session)
 
     def pick(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
-        """A vote, or a look at earlier questions.
+        """A vote, a citation that is right, or a look at earlier questions.
 
         Returns:
             What is above the question box, and the votes.
@@ -95,6 +96,9 @@ class CompareEvents:
         session, sent = session_of(self._sessions, request), Sent.of(event)
         if sent.act == "earlier":
             session.history.shown += AT_FIRST
+            return _page(session), gr.skip()
+        if sent.act == "right":
+            _label(session, sent)
             return _page(session), gr.skip()
         if sent.act in {"best", "helpful"} and self._voting.cast(session.history, sent):
             return _page(session), self._voting.panel()
@@ -115,6 +119,18 @@ class CompareEvents:
             self._voting.delete(session.history, sent)
             return _page(session), self._voting.panel()
         return gr.skip(), self._voting.panel(asking=sent.act == "delete")
+
+
+def _label(session: Session, sent: Sent) -> None:
+    """A cited place becomes the answer of a labelled question, or is taken back."""
+    turn = next((one for one in session.turns if one.number == sent.turn), None)
+    column = turn.column_at(sent.column) if turn and not turn.hidden else None
+    if turn is None or column is None or column.answer is None:
+        return
+    try:
+        gr.Info(call_right(session, turn, column.answer, sent.cited))
+    except DatasetError as error:
+        gr.Warning(str(error))
 
 
 def _pictures(
@@ -156,7 +172,13 @@ class _Frames:
 def _page(session: Session) -> str:
     """Everything above the question box."""
     turns = session.history
-    return history(turns.all, ready=session.ready, asking=session.asking, shown=turns.shown)
+    return history(
+        turns.all,
+        ready=session.ready,
+        asking=session.asking,
+        shown=turns.shown,
+        questions=session.questions,
+    )
 
 
 def while_loading() -> tuple[Any, ...]:

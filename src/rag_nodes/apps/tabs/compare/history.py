@@ -14,6 +14,7 @@ from rag_nodes.apps.tabs.compare.answers import (
     letter_of,
 )
 from rag_nodes.apps.tabs.compare.buttons import LETTERS, choice, chosen, earlier, stop
+from rag_nodes.apps.tabs.compare.labels import called_right
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import bones, colour_of, count, empty, notice, title_of
 from rag_nodes.compare.evidence import found_also_by
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from rag_nodes.compare import ComparisonReport
+    from rag_nodes.workspace.questions import Questions
     from rag_nodes.workspace.turns import Asking, Growing, Turn
 
 logger = logging.getLogger(__name__)
@@ -41,6 +43,7 @@ def history(
     ready: bool,
     asking: Asking | None = None,
     shown: int = AT_FIRST,
+    questions: Questions | None = None,
 ) -> Html:
     """Everything above the question box.
 
@@ -49,8 +52,11 @@ def history(
         ready: a document is loaded.
         asking: a question that is being answered.
         shown: how many of the latest turns are drawn.
+        questions: the labelled ones, some of which were made of these turns.
     """
-    rows = [_drawn(turn.question, "rn-turn", partial(_turn, turn)) for turn in turns[-shown:]]
+    rows = [
+        _drawn(turn.question, "rn-turn", partial(_turn, turn, questions)) for turn in turns[-shown:]
+    ]
     if asking is not None:
         rows.append(_drawn(asking.question, "rn-pending", partial(_pending, asking)))
     if not rows:
@@ -95,7 +101,7 @@ def _before(turns: Sequence[Turn], shown: int) -> Html | None:
     return tag("div", earlier(left) if left > 0 else None, full, cls="rn-before rn-quiet")
 
 
-def _turn(turn: Turn) -> Html:
+def _turn(turn: Turn, questions: Questions | None = None) -> Html:
     if turn.report is None:
         return _row(turn.question, notice("error", turn.error or "no answer"), "rn-turn")
     columns = turn.columns
@@ -121,6 +127,9 @@ def _turn(turn: Turn) -> Html:
                 lettered=bool(turn.order),
                 stopped=turn.stopped.get(one.name),
                 edges=turn.edges,
+                right=called_right(turn, one.answer, questions)
+                if questions and one.answer
+                else frozenset(),
             ),
         )
         for position, one in enumerate(columns, start=1)

@@ -19,6 +19,7 @@ from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, empty
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import RagNodesError
+from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.importers import load_dataset
 from rag_nodes.evaluation.importers.own import plain_of
 from rag_nodes.workspace.options import MOST_QUESTION
@@ -50,6 +51,8 @@ _NONE_YET = empty(
 )
 MOST_KIND = 60
 """Characters of a kind."""
+DRAFTS = 20
+"""Questions drafted unless the visitor wants another number."""
 MOST_DRAFTS = 200
 """Questions drafted at once."""
 MOST_BYTES = 20_000_000
@@ -103,7 +106,7 @@ class QuestionEvents:
         drawn = _drawn(session, _following(session, at))
         return removed, gr.Button(interactive=removed is not None), *drawn
 
-    def bring_back(self, removed: Question | None, request: gr.Request) -> tuple[Any, ...]:
+    def bring_back(self, removed: Any, request: gr.Request) -> tuple[Any, ...]:
         """Take the question back that was thrown out last; as `reject`."""
         session = session_of(self._sessions, request)
         if removed is None or session.questions.dataset is None:
@@ -121,6 +124,21 @@ class QuestionEvents:
     def back(self, current: str, request: gr.Request) -> tuple[Any, ...]:
         """The one before."""
         return self._step(current, -1, request)
+
+    def draft(self, number: float | None, request: gr.Request) -> tuple[Any, ...]:
+        """Add drafts about the documents; those that were drafted before are not drafted again."""
+        session = session_of(self._sessions, request)
+        wanted = min(max(int(number or 1), 1), MOST_DRAFTS)
+        dataset = session.questions.dataset
+        known = {one.id for one in dataset.questions} if dataset else set()
+        try:
+            drafts = draft_questions(session.documents, count=wanted).questions
+            new = [one for one in drafts if one.id not in known]
+            session.questions.add(new, session.documents)
+        except RagNodesError as error:
+            raise gr.Error(str(error), print_exception=False) from error
+        gr.Info(f"{count(len(new), 'draft')} added.")
+        return _drawn(session, new[0].id if new else "")
 
     def upload(self, path: str, request: gr.Request) -> tuple[Any, ...]:
         """Add the questions of a file; those known by the same id are replaced."""
@@ -191,7 +209,7 @@ def _position(dataset: Dataset | None, current: str) -> int:
 
 
 def _following(session: Session, position: int) -> str:
-    """Id of the first draft from a position on, around the end; of the question there without any."""
+    """Id of the next draft, around the end; without any that of the question at the position."""
     dataset = session.questions.dataset
     questions: Sequence[Question] = dataset.questions if dataset else ()
     if not questions:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.tabs import TabView
-from rag_nodes.apps.tabs.questions.events import EMPTY, QuestionEvents
+from rag_nodes.apps.tabs.questions.events import DRAFTS, EMPTY, MOST_DRAFTS, QuestionEvents
 from rag_nodes.workspace.options import MOST_QUESTION
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ const keys = {a: '#rn-review-accept', r: '#rn-review-reject', z: '#rn-review-und
   n: '#rn-review-forth', p: '#rn-review-back', e: '#rn-review-text textarea'};
 const press = (event) => {
   if (!element.isConnected) return document.removeEventListener('keydown', press);
-  const free = !event.target.closest('input, textarea, select, [contenteditable], [role=tab]');
+  const free = !event.target.closest('input, textarea, select, [contenteditable]');
   const asked = free && element.offsetParent && keys[event.key.toLowerCase()];
   if (!asked || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   event.preventDefault();
@@ -51,6 +51,11 @@ def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
             gr.Column(visible=False) as tools,
             gr.Row(elem_classes="rn-pager", elem_id="rn-questions-tools"),
         ):
+            number = gr.Number(
+                DRAFTS, label="Drafts", precision=0, minimum=1, maximum=MOST_DRAFTS,
+                scale=0, min_width=110,
+            )  # fmt: skip
+            draft = gr.Button("Draft questions", size="sm", scale=0, min_width=120)
             uploaded = gr.UploadButton(
                 "Upload", file_types=_FILES, size="sm", scale=0, min_width=90,
                 elem_id="rn-questions-upload",
@@ -86,6 +91,7 @@ def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
     undo.click(events.bring_back, removed, [removed, undo, *outputs], **common)
     forth.click(events.forth, current, outputs, **common)
     back.click(events.back, current, outputs, **common)
+    draft.click(events.draft, number, outputs, **{**common, "concurrency_id": "drafts"})
     uploaded.upload(events.upload, uploaded, outputs, **common)
     made = download.click(events.download, outputs=file, **common)
     made.success(None, js=_SAVE, api_visibility="private")

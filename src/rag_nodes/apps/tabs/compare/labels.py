@@ -1,0 +1,139 @@
+"""A cited place that a visitor calls right becomes the answer of a labelled question."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rag_nodes.evaluation.dataset import Question, trimmed_passage
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.text.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.query import Answer, Citation
+    from rag_nodes.workspace import Session
+    from rag_nodes.workspace.questions import Questions
+    from rag_nodes.workspace.turns import Turn
+
+GONE = "This place is gone: other documents were loaded since."
+WHOLE = (
+    "Added as a draft: it cites a whole chunk, which favours the parser that made it. Mark the "
+    "exact words in Chunks, or accept it in Questions as it is."
+)
+ADDED = "Added to your questions."
+TAKEN_BACK = "Taken out of your questions."
+
+
+def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:
+    """The citations of an answer by what is shown of them: number, file, pages and headings."""
+    places: dict[tuple[object, ...], list[Citation]] = {}
+    for one in answer.citations:
+        shown = (one.number, one.file_name, one.page, one.page_end, one.heading_path)
+        places.setdefault(shown, []).append(one)
+    return [tuple(found) for found in places.values()]
+
+
+def passages_of(answer: Answer, place: Sequence[Citation]) -> tuple[Passage, ...]:
+    """The cited characters; () where it is unknown where they stand."""
+    documents = {hit.node.node_id: hit.node.ref_doc_id for hit in answer.hits}
+    found = []
+    for one in place:
+        document = documents.get(one.node_id)
+        if document is None or one.start is None or one.end is None or not one.quote.strip():
+            return ()
+        found.append(_trimmed(document, one.start, one.quote))
+    return tuple(dict.fromkeys(found))
+
+
+def called_right(turn: Turn, answer: Answer, questions: Questions) -> frozenset[int]:
+    """Positions of the cited places, counted from 1, that are gold of this question already."""
+    known = _known(turn, questions)
+    gold = {one for passages in known.gold for one in passages} if known else set()
+    places = enumerate(cited_places(answer), start=1)
+    return frozenset(at for at, place in places if _are_in(gold, passages_of(answer, place)))
+
+
+def call_right(session: Session, turn: Turn, answer: Answer, position: int) -> str:
+    """Make a cited place gold of its question, or take it back.
+
+    What one answer cites belongs together; what another cites is as good.
+
+    Args:
+        session: of the visitor.
+        turn: the question as it was asked.
+        answer: one of those it got.
+        position: of the cited place, counted from 1.
+
+    Returns:
+        What happened, in words.
+
+    Raises:
+        DatasetError: there are too many questions.
+    """
+    places = cited_places(answer)
+    place = places[position - 1] if 1 <= position <= len(places) else ()
+    passages = passages_of(answer, place)
+    if not passages or not _stand(session, answer, place):
+        return GONE
+    known = _known(turn, session.questions)
+    gold = [list(one) for one in known.gold] if known else []
+    if _are_in({one for answer in gold for one in answer}, passages):
+        kept = (tuple(one for one in answer if one not in passages) for answer in gold)
+        return _keep_only(session.questions, turn, tuple(one for one in kept if one))
+    cited = {one for place in places for one in passages_of(answer, place)}
+    group = next((one for one in gold if cited & {*one}), None)
+    if group is None:
+        gold.append(group := [])
+    group += [one for one in passages if one not in group]
+    whole = _is_whole(answer, place)
+    asked = known or Question(_id_of(turn), " ".join(turn.question.split()), ())
+    changed = replace(asked, gold=tuple(map(tuple, gold)), draft=asked.draft or whole)
+    session.questions.add([changed], session.documents)
+    return WHOLE if whole else ADDED
+
+
+def _keep_only(questions: Questions, turn: Turn, gold: tuple[tuple[Passage, ...], ...]) -> str:
+    if gold:
+        questions.change(_id_of(turn), lambda one: replace(one, gold=gold))
+    else:
+        questions.remove(_id_of(turn))
+    return TAKEN_BACK
+
+
+def _id_of(turn: Turn) -> str:
+    """The same for the same words, however often they are asked."""
+    return f"asked-{hashlib.sha256(turn.question.encode('utf-8', 'replace')).hexdigest()[:10]}"
+
+
+def _known(turn: Turn, questions: Questions) -> Question | None:
+    asked, dataset = _id_of(turn), questions.dataset
+    known = dataset.questions if dataset else ()
+    return next((one for one in known if one.id == asked), None)
+
+
+def _are_in(gold: set[Passage], passages: Sequence[Passage]) -> bool:
+    return bool(passages) and gold.issuperset(passages)
+
+
+def _trimmed(document: str, start: int, quote: str) -> Passage:
+    span = trimmed_passage(Passage(document, Span(0, len(quote))), quote).span
+    return Passage(document, Span(start + span.start, start + span.end))
+
+
+def _stand(session: Session, answer: Answer, place: Sequence[Citation]) -> bool:
+    """Whether the documents that are loaded hold what was cited, where it was."""
+    texts = {document.id_: document.text for document in session.documents}
+    documents = {hit.node.node_id: hit.node.ref_doc_id for hit in answer.hits}
+    return all(
+        texts.get(documents[one.node_id] or "", "")[one.start : one.end] == one.quote
+        for one in place
+    )
+
+
+def _is_whole(answer: Answer, place: Sequence[Citation]) -> bool:
+    """Whether a whole chunk was cited, so that the chunk decides what the answer is."""
+    sizes = {hit.node.node_id: len(hit.read.text) for hit in answer.hits}
+    return any(len(one.quote) >= sizes[one.node_id] for one in place)
