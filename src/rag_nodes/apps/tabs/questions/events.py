@@ -140,10 +140,10 @@ class QuestionEvents:
         gr.Info(f"{count(len(new), 'draft')} added.")
         return _drawn(session, new[0].id if new else "")
 
-    def upload(self, path: str, request: gr.Request) -> tuple[Any, ...]:
+    def upload(self, path: str | None, request: gr.Request) -> tuple[Any, ...]:
         """Add the questions of a file; those known by the same id are replaced."""
         session = session_of(self._sessions, request)
-        if not session.documents:
+        if not session.documents or not path:
             raise gr.Error("Load the documents they are about first.", print_exception=False)
         if Path(path).stat().st_size > MOST_BYTES:
             raise gr.Error("A file of questions may have 20 MB.", print_exception=False)
