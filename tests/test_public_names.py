@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -91,3 +92,12 @@ def test_what_llama_hub_is_told_exists() -> None:
     assert set(classes) <= {preset.parser.__name__ for preset in PRESETS.values()}
     assert all(issubclass(getattr(package, name), NodeParser) for name in classes)
     assert hub["contains_example"] == any((ROOT / "examples").glob("*.py"))
+
+
+def test_a_class_name_means_one_thing_in_the_whole_package() -> None:
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for file in sorted((ROOT / "src/rag_nodes").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(file.relative_to(ROOT)))
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}

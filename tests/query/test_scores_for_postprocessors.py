@@ -17,7 +17,8 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, Te
 
 from rag_nodes import metadata as keys
 from rag_nodes.query import Hit, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
-from rag_nodes.store.fusion import FUSIONS, fuse
+from rag_nodes.store.fusion import fuse
+from rag_nodes.store.queries import FUSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

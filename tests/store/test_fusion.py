@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rag_nodes.store import fusion
-from rag_nodes.store.fusion import FUSIONS
+from rag_nodes.store.queries import FUSIONS
 
 
 def fuse(*rankings: Any) -> list[tuple[str, float]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS
+from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS, assignments
 from rag_nodes.cli.render.text import plain
 
 if TYPE_CHECKING:
@@ -194,7 +194,6 @@ def _model_options(setting: str, texts: list[str]) -> dict[str, Any]:
     Raises:
         ConfigurationError: one is written otherwise, or may be a key.
     """
-    from rag_nodes.cli.selection import assignments
     from rag_nodes.settings import refuse_secrets, typed_option
 
     flag = f"--{setting.removesuffix('s').replace('_', '-')}"

@@ -1,11 +1,13 @@
-"""The options several commands share, declared once: a command names those it takes."""
+"""The options several commands share, declared once, and how OPTION=VALUE is read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import typer
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.presets import COMPARED, parser_names
 
 DEFAULT_PARSER = "auto"
@@ -194,7 +196,7 @@ Changes = Annotated[
     typer.Option(
         "--set",
         "-s",
-        metavar="OPTION=VALUE",
+        metavar=_ASSIGNMENT,
         help="Change an option of every chosen parser that has it, repeatable.",
     ),
 ]
@@ -241,3 +243,26 @@ SEARCH: dict[str, Any] = {
     ],
 }
 """How commands that answer questions search."""
+
+
+def assignments(texts: Iterable[str], where: str) -> dict[str, str]:
+    """Options as typed, by name.
+
+    Args:
+        texts: each OPTION=VALUE.
+        where: names the place, for messages.
+
+    Raises:
+        ConfigurationError: one is written otherwise, or given twice.
+    """
+    assigned: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise ConfigurationError(
+                f"{where}: {text.strip()!r} is not OPTION=VALUE, for example chunk_size=500"
+            )
+        if name in assigned:
+            raise ConfigurationError(f"{where}: {name} is given twice; leave one out")
+        assigned[name] = value
+    return assigned

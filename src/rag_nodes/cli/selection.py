@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.cli.options import assignments
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
 from rag_nodes.parsers.presets import COMPARED, get_parser, preset_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.models import Models
@@ -214,29 +215,6 @@ def _choice(text: str) -> ParserChoice:
         raise ConfigurationError(f"{where}: write NAME or NAME:OPTION=VALUE,OPTION=VALUE")
     options = assignments(rest.split(","), where) if rest else {}
     return ParserChoice(preset.strip(), options)
-
-
-def assignments(texts: Iterable[str], where: str) -> dict[str, str]:
-    """Options as typed, by name.
-
-    Args:
-        texts: each OPTION=VALUE.
-        where: names the place, for messages.
-
-    Raises:
-        ConfigurationError: one is written otherwise, or given twice.
-    """
-    assigned: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not (name and equals and value):
-            raise ConfigurationError(
-                f"{where}: {text.strip()!r} is not OPTION=VALUE, for example chunk_size=500"
-            )
-        if name in assigned:
-            raise ConfigurationError(f"{where}: {name} is given twice; leave one out")
-        assigned[name] = value
-    return assigned
 
 
 def _refuse_unknown(choice: ParserChoice, known: dict[str, Any]) -> None:

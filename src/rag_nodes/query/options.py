@@ -12,16 +12,16 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.query.expansion import EXPANSIONS, Expand
 from rag_nodes.query.steps import STEP_WORDS
 from rag_nodes.store.filters import Filter
+from rag_nodes.store.queries import FUSIONS
 
 if TYPE_CHECKING:
     from llama_index.core.postprocessor.types import BaseNodePostprocessor
 
-    from rag_nodes.store import Hit, SearchMode
-    from rag_nodes.store.fusion import Fusion
+    from rag_nodes.store import Fusion, Hit, SearchMode
 
 _CHOICES = {
     "mode": ("hybrid", "dense", "sparse"),
-    "fusion": ("score", "distribution", "rank"),
+    "fusion": FUSIONS,
     "expand": EXPANSIONS,
 }
 

@@ -16,10 +16,11 @@ from rag_nodes.store.catalogue import (
 )
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import Filter
-from rag_nodes.store.fusion import Fusion, Hit, Scores, best_hits
+from rag_nodes.store.fusion import Hit, Scores, best_hits
 from rag_nodes.store.local_index import LocalIndex
-from rag_nodes.store.protocol import Query, SearchMode, Store
+from rag_nodes.store.protocol import Store
 from rag_nodes.store.qdrant import QdrantStore, open_store
+from rag_nodes.store.queries import Fusion, Query, SearchMode
 
 __all__ = [
     "Catalogue",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rag_nodes.store.bm25 import SparseVectors
     from rag_nodes.store.engine import Point
     from rag_nodes.store.fusion import Scores
-    from rag_nodes.store.protocol import Query
+    from rag_nodes.store.queries import Query
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.filters import Filter
     from rag_nodes.store.fusion import Scores
-    from rag_nodes.store.protocol import Query
+    from rag_nodes.store.queries import Query
 
 DENSE = "text-dense"
 """Name of the embedding vector in our collections, and in hybrid ones of LlamaIndex."""

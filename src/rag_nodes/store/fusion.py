@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
     from numpy.typing import NDArray
 
-    from rag_nodes.store.protocol import Query
+    from rag_nodes.store.queries import Fusion, Query
 
-Fusion = Literal["score", "distribution", "rank"]
-"""By the sum of z-scores, of scores scaled to each ranking's spread, or of reciprocal ranks."""
-FUSIONS: tuple[Fusion, ...] = ("score", "distribution", "rank")
 RANK_OFFSET = 60
 """Added to each rank before its reciprocal is taken, as is usual: it flattens the first ranks."""
 _SPREAD = 3.0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag_nodes.store.bm25 import SparseVectors
-    from rag_nodes.store.protocol import Query
+    from rag_nodes.store.queries import Query
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the rest of the package needs of a store, what it asks, and what it is given.
+"""What the rest of the package needs of a store.
 
 Qdrant is behind two classes that follow it; any other store does by following it too. See
 `docs/writing-a-store.md`.
@@ -7,12 +7,10 @@ Qdrant is behind two classes that follow it; any other store does by following i
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.store.filters import Filter
-from rag_nodes.store.fusion import FUSIONS, Fusion
+from rag_nodes.store.queries import Query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,53 +19,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.catalogue import Catalogue, CollectionInfo, StoredNode
     from rag_nodes.store.fusion import Hit
-
-SearchMode = Literal["hybrid", "dense", "sparse"]
-"""By meaning and words, by meaning only, or by words only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What to search for.
-
-    Attributes:
-        vector: embedding of the question; needed unless the mode is "sparse".
-        text: the question; needed unless the mode is "dense".
-        limit: chunks to find at most.
-        mode: which rankings to use.
-        filter: search only chunks that pass it; as it comes, it lets all pass.
-        fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
-
-    Raises:
-        ConfigurationError: mode or fusion is unknown, the limit is below 1, or the mode needs a
-            vector or text that is missing.
-    """
-
-    vector: Sequence[float] | None
-    text: str | None
-    limit: int
-    mode: SearchMode = "hybrid"
-    filter: Filter = field(default_factory=Filter)
-    fusion: Fusion = "score"
-
-    def __post_init__(self) -> None:
-        """Check that the mode has what it needs."""
-        if self.mode not in {"hybrid", "dense", "sparse"}:
-            raise ConfigurationError(
-                f"unknown search mode {self.mode!r}; choose hybrid, dense or sparse"
-            )
-        if self.fusion not in FUSIONS:
-            raise ConfigurationError(
-                f"unknown fusion {self.fusion!r}; choose {', '.join(FUSIONS[:-1])} or {FUSIONS[-1]}"
-            )
-        if self.mode != "sparse" and self.vector is None:
-            raise ConfigurationError(f"search mode {self.mode!r} needs the question's embedding")
-        if self.mode != "dense" and self.text is None:
-            raise ConfigurationError(f"search mode {self.mode!r} needs the question's text")
-        if self.limit < 1:
-            raise ConfigurationError(
-                f"the number of chunks to find must be at least 1, not {self.limit}"
-            )
+    from rag_nodes.store.queries import Fusion, SearchMode
 
 
 class Store(Protocol):

@@ -21,7 +21,7 @@ from rag_nodes.store.engine import DENSE, MEMORY, Layout, Point
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
 from rag_nodes.store.fusion import Hit, best_hits
-from rag_nodes.store.protocol import Query, Store
+from rag_nodes.store.protocol import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.catalogue import Catalogue
     from rag_nodes.store.engine import Engine
+    from rag_nodes.store.queries import Query
     from rag_nodes.store.vectors import HybridVectorStore
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rag_nodes.store.engine import Layout, Point
-    from rag_nodes.store.protocol import Query
+    from rag_nodes.store.queries import Query
 
 logger = logging.getLogger(__name__)
 

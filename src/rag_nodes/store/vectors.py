@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
 
     from rag_nodes.store.engine import Engine
-    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.protocol import Store
 
 
 class HybridVectorStore(QdrantVectorStore):
@@ -35,10 +35,10 @@ class HybridVectorStore(QdrantVectorStore):
         collection: name of the collection.
     """
 
-    _store: QdrantStore = PrivateAttr()
+    _store: Store = PrivateAttr()
     _engine: Engine = PrivateAttr()
 
-    def __init__(self, store: QdrantStore, engine: Engine, collection: str) -> None:
+    def __init__(self, store: Store, engine: Engine, collection: str) -> None:
         with engine.step(collection):
             super().__init__(
                 collection_name=collection,
