@@ -1,0 +1,23 @@
+"""ARCHITECTURE.md shows the house as it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "rag_nodes"
+PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`([\w/]+(?:/|\.py))`", PAGE))))
+def test_every_path_on_the_page_is_there(path: str) -> None:
+    assert (PACKAGE / path).exists() or (ROOT / path).exists()
+
+
+def test_the_page_has_a_row_for_every_room() -> None:
+    named = set(re.findall(r"`([a-z_]+)(?:/|\.py)`", PAGE))
+    rooms = {one.stem for one in PACKAGE.iterdir() if one.suffix in {"", ".py"}}
+    assert rooms - {"__init__", "__pycache__"} <= named
