@@ -27,7 +27,7 @@ RUNTIME := pdf,docx,html,firecrawl,qdrant,openai,evaluate,fast
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app test test-deep test-compat test-newest bench check format lock wheel clean
+.PHONY: help demo app quick test test-deep test-compat test-newest bench check format lock wheel clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -56,6 +56,9 @@ demo: .venv/installed-demo ## compare four parsers; make demo DOC=your.pdf ASK="
 
 app: .venv/installed-app ## open the app in a browser
 	@$(BIN)/rag-nodes app
+
+quick: .venv/installed-dev ## run the laws on a few examples, and the unit tests
+	$(BIN)/pytest --quick -n 2 --dist loadfile tests
 
 test: .venv/installed-dev ## run all tests
 	$(BIN)/pytest -n 2 --dist loadfile

@@ -16,6 +16,7 @@ settings.register_profile(
 settings.register_profile(
     "deep", parent=settings.get_profile("default"), max_examples=1000, derandomize=False
 )
+settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=5)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-pytest_plugins = ["fixtures_app", "fixtures_openai"]
+pytest_plugins = ["fixtures_app", "fixtures_openai", "quick"]

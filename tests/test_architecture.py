@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md shows the house as it is."""
+"""ARCHITECTURE.md shows the house as it is, and the list of slow tests what there is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from quick import HERE, SLOW
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "rag_nodes"
@@ -21,3 +22,8 @@ def test_the_page_has_a_row_for_every_room() -> None:
     named = set(re.findall(r"`([a-z_]+)(?:/|\.py)`", PAGE))
     rooms = {one.stem for one in PACKAGE.iterdir() if one.suffix in {"", ".py"}}
     assert rooms - {"__init__", "__pycache__"} <= named
+
+
+@pytest.mark.parametrize("path", SLOW)
+def test_what_make_quick_leaves_out_is_there(path: str) -> None:
+    assert (HERE / path).exists()

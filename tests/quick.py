@@ -1,0 +1,84 @@
+"""`pytest --quick`, which is `make quick`: the laws on a few examples, and the unit tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    import pytest
+
+HERE = Path(__file__).parent
+SLOW = (
+    # Folders: a browser, a served app, a child process or every kind of store in each test.
+    "apps",
+    "cli",
+    "server",
+    "store/contract",
+    # Files that start processes or servers, or take more than about two seconds.
+    "documentation/test_workflow.py",
+    "evaluation/test_bootstrap.py",
+    "evaluation/test_evaluate.py",
+    "evaluation/test_page.py",
+    "llamaindex/test_ingestion.py",
+    "models/test_lexical.py",
+    "models/test_openai_models.py",
+    "models/test_public_servers.py",
+    "parsers/test_cache_keys.py",
+    "parsers/test_foreign.py",
+    "parsers/test_growth.py",
+    "parsers/test_isolated.py",
+    "parsers/test_llama_index_settings.py",
+    "parsers/test_parent_child.py",
+    "parsers/test_plugins.py",
+    "pipeline/test_ingest.py",
+    "pipeline/test_stored_whole.py",
+    "query/test_prompt_injection.py",
+    "query/test_served_answers.py",
+    "readers/test_bad_pdfs.py",
+    "readers/test_crawl_names.py",
+    "readers/test_fair_share.py",
+    "readers/test_firecrawl.py",
+    "readers/test_html_hostile.py",
+    "readers/test_interrupt.py",
+    "readers/test_isolation.py",
+    "readers/test_markdown_reader.py",
+    "readers/test_pdf_tables_links.py",
+    "readers/test_shipped_corpus.py",
+    "readers/test_tabular_reader.py",
+    "store/test_filters_on_a_server.py",
+    "store/test_llama_index_seams.py",
+    "store/test_payload_version.py",
+    "store/test_requests_to_a_server.py",
+    "store/test_store_concurrency.py",
+    "store/test_store_faults.py",
+    "test_benchmarks.py",
+    "test_demo.py",
+    "test_examples.py",
+    "test_openai_end_to_end.py",
+    "test_packaging.py",
+    "test_public_names.py",
+    "text/test_encodings.py",
+    "text/test_tokenizers.py",
+    "workspace/test_loading.py",
+)
+"""What `make quick` leaves out, and nothing else does: paths from this folder."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--quick", action="store_true", help="leave out what is SLOW, and try few examples"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--quick"):
+        settings.load_profile("quick")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Slow files are not even imported."""
+    slow = config.getoption("--quick") and any(collection_path == HERE / one for one in SLOW)
+    return True if slow else None
