@@ -1,6 +1,7 @@
 """A short summary for every chunk, and the file in which those that were paid for are kept."""
 
+from rag_nodes.models.asking import GIVE_UP_AFTER
 from rag_nodes.transforms.summaries.journal import SummaryJournal, SummaryKey
-from rag_nodes.transforms.summaries.summary import GIVE_UP_AFTER, SectionSummary
+from rag_nodes.transforms.summaries.summary import SectionSummary
 
 __all__ = ["GIVE_UP_AFTER", "SectionSummary", "SummaryJournal", "SummaryKey"]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar
 
 from llama_index.core.base.llms.types import CompletionResponse
@@ -14,10 +12,9 @@ from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND, TITLE
-from rag_nodes.models import map_model_error
-from rag_nodes.models.pacing import RequestWindow, repeats_counted
+from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, awaited
+from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.text.extracts import candidates, extract
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.text.tokens import TokenIndex
@@ -32,8 +29,6 @@ SUMMARY_TOKENS = 150
 """Tokens a summary may hold unless told otherwise (S1-09)."""
 _EXTRACTED_SENTENCES = 3
 """Sentences an extract has at most (S1-08)."""
-GIVE_UP_AFTER = 8
-"""Requests that fail in a row before the rest of a call is not asked any more."""
 
 _CLOSING_MARK = "SECTION>>>"
 _PROMPT = """\
@@ -131,7 +126,7 @@ class SectionSummary(TransformComponent):
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The nodes with their summaries; like `acall`, also where an event loop runs already."""
-        return _wait_for(self._with_threads(nodes, **kwargs))
+        return awaited(self.acall(nodes, **kwargs), threads=self.concurrency)
 
     async def acall(self, nodes: Sequence[BaseNode], **_kwargs: Any) -> list[BaseNode]:
         """The nodes with their summaries, in their order.
@@ -146,19 +141,13 @@ class SectionSummary(TransformComponent):
                 self._note(node, {SUMMARY: text, SUMMARY_KIND: EXTRACT})
         else:
             # Whoever failed to the end of the last call is asked again, but once.
-            streak = _Streak(min(self._failures, GIVE_UP_AFTER - 1))
-            workers = (self._work(self.llm, with_text, streak) for _ in range(self.concurrency))
+            asker = Asker(self.llm, self._window, min(self._failures, GIVE_UP_AFTER - 1))
+            workers = (self._work(asker, with_text) for _ in range(self.concurrency))
             await asyncio.gather(*workers)
-            self._failures = streak.failures
+            self._failures = asker.failures
         return list(nodes)
 
-    async def _with_threads(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
-        """Like `acall`, with a thread per request: the loop's own are few on a small machine."""
-        threads = ThreadPoolExecutor(max_workers=self.concurrency)
-        asyncio.get_running_loop().set_default_executor(threads)  # closed with the loop
-        return await self.acall(nodes, **kwargs)
-
-    async def _work(self, llm: LLM, nodes: Iterator[TextNode], streak: _Streak) -> None:
+    async def _work(self, asker: Asker, nodes: Iterator[TextNode]) -> None:
         """Summarise nodes until there are none; every worker takes the next one."""
         for node in nodes:
             prompt = self._prompt_for(node)
@@ -166,35 +155,14 @@ class SectionSummary(TransformComponent):
             text = self.journal.get(key) if self.journal is not None else None
             try:
                 if text is None:
-                    text = await self._ask(llm, prompt, streak)
+                    text = _whole_sentences(await asker.ask(prompt))
                     if self.journal is not None:
                         self.journal.add(key, text)  # at once: what is paid for must not wait
-            except _FailedError as failure:
+            except UnansweredError as failure:
                 _log.info("no summary of %s: %s", node.node_id, failure)
                 self._note(node, {SUMMARY_ERROR: str(failure)})
             else:
                 self._note(node, {SUMMARY: text, SUMMARY_KIND: GENERATED})
-
-    async def _ask(self, llm: LLM, prompt: str, streak: _Streak) -> str:
-        streak.check()
-        if self._window:
-            await self._window.async_acquire()
-        try:
-            with repeats_counted(self._window):
-                answer = await llm.acomplete(prompt)
-        except Exception as error:
-            # A model handed in by the user may raise anything; the chunk is valid all the same.
-            if not isinstance(error, RagNodesError):
-                place = getattr(llm, "api_base", None)
-                raise streak.failed(
-                    map_model_error(error, model=self.model_name, api_base=place)
-                ) from error
-            raise streak.failed(error) from error
-        text = _whole_sentences(answer)
-        if not text:
-            raise streak.failed(ValueError(f"{self.model_name}: an empty answer; try again"))
-        streak.failures = 0
-        return text
 
     def _prompt_for(self, node: TextNode) -> str:
         """What the model reads; the section cannot step out of its markers."""
@@ -221,28 +189,6 @@ class SectionSummary(TransformComponent):
             self.on_done()
 
 
-class _FailedError(Exception):
-    """A chunk gets no summary; the message is its `summary_error`."""
-
-
-@dataclass(slots=True)
-class _Streak:
-    """Failures in a row: a server that is down is not asked a thousand times."""
-
-    failures: int = 0
-    last: str = ""
-
-    def check(self) -> None:
-        if self.failures >= GIVE_UP_AFTER:
-            raise _FailedError(f"not asked, because requests kept failing: {self.last}")
-
-    def failed(self, error: Exception) -> _FailedError:
-        self.last = str(error)
-        # A refused key stays refused.
-        self.failures = GIVE_UP_AFTER if isinstance(error, CredentialsError) else self.failures + 1
-        return _FailedError(self.last)
-
-
 def _heading_of(node: TextNode) -> str:
     return str(node.metadata.get(BREADCRUMB) or "")
 
@@ -259,15 +205,6 @@ def _whole_sentences(answer: CompletionResponse) -> str:
         if len(sentences) > 1:
             return text[: sentences[-1].start].rstrip()
     return text
-
-
-def _wait_for(work: Coroutine[Any, Any, list[BaseNode]]) -> list[BaseNode]:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(asyncio.run, work).result()
 
 
 def extractive_summary(text: str, heading: str, max_tokens: int) -> str:

@@ -1,0 +1,100 @@
+"""Many prompts for one LLM: side by side, within an account's limit, and no longer than helps."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from rag_nodes.errors import CredentialsError, RagNodesError
+from rag_nodes.models.faults import map_model_error
+from rag_nodes.models.pacing import repeats_counted
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from llama_index.core.base.llms.types import CompletionResponse
+    from llama_index.core.llms import LLM
+
+    from rag_nodes.models.pacing import RequestWindow
+
+Result = TypeVar("Result")
+
+GIVE_UP_AFTER = 8
+"""Requests that fail in a row before nothing is asked any more."""
+
+
+class UnansweredError(Exception):
+    """A prompt got no answer; the message says why."""
+
+
+class Asker:
+    """Asks one model; a server that is down is not asked a thousand times.
+
+    Args:
+        llm: any LlamaIndex model. It alone repeats requests: `OpenAIServerLLM` does so for its
+            `retry_seconds`.
+        window: counts the requests, those included that our own models repeat; None for no limit.
+        failures: in a row so far.
+
+    Attributes:
+        failures: requests that failed in a row.
+    """
+
+    def __init__(self, llm: LLM, window: RequestWindow | None = None, failures: int = 0) -> None:
+        self.failures = failures
+        self._llm, self._window = llm, window
+        self._last = ""
+
+    async def ask(self, prompt: str) -> CompletionResponse:
+        """The answer, which is not blank.
+
+        Raises:
+            UnansweredError: the request failed, or too many have failed before it.
+        """
+        if self.failures >= GIVE_UP_AFTER:
+            raise UnansweredError(f"not asked, because requests kept failing: {self._last}")
+        if self._window:
+            await self._window.async_acquire()
+        name = self._llm.metadata.model_name
+        try:
+            with repeats_counted(self._window):
+                answer = await self._llm.acomplete(prompt)
+        except Exception as error:
+            # A model handed in by the user may raise anything; one prompt is no reason to stop.
+            if isinstance(error, RagNodesError):
+                raise self._failed(error) from error
+            place = getattr(self._llm, "api_base", None)
+            raise self._failed(map_model_error(error, model=name, api_base=place)) from error
+        if not answer.text.strip():
+            raise self._failed(ValueError(f"{name}: an empty answer; try again"))
+        self.failures = 0
+        return answer
+
+    def _failed(self, error: Exception) -> UnansweredError:
+        self._last = str(error)
+        # A refused key stays refused.
+        self.failures = GIVE_UP_AFTER if isinstance(error, CredentialsError) else self.failures + 1
+        return UnansweredError(self._last)
+
+
+def awaited(work: Coroutine[object, object, Result], *, threads: int) -> Result:
+    """What a coroutine returns, waited for here, also where an event loop runs already.
+
+    Args:
+        work: runs in a loop of its own.
+        threads: of that loop, which models use that know no asynchronous requests: one per
+            request, as the loop's own are few on a small machine.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(_with_threads(work, threads))
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, _with_threads(work, threads)).result()
+
+
+async def _with_threads(work: Coroutine[object, object, Result], threads: int) -> Result:
+    executor = ThreadPoolExecutor(max_workers=threads)
+    asyncio.get_running_loop().set_default_executor(executor)  # closed with the loop
+    return await work
