@@ -11,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from openai_server import OpenAIServer
     from tests.cli.conftest import Ended
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
@@ -199,3 +200,40 @@ def test_kinds_that_do_not_exist_are_refused(
     ended = command("questions", "draft", FERRY, "-o", tmp_path / "x.json", *arguments)
     assert ended.code == 2
     assert message in " ".join(ended.stderr.split())
+
+
+def test_a_model_is_priced_before_it_is_asked_and_asked_only_where_it_is_named(
+    command: Callable[..., Ended],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    openai_server: OpenAIServer,
+) -> None:
+    monkeypatch.setenv("RAG_NODES_API_KEY", "sk-canary")
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    drafts = tmp_path / "drafts.json"
+    asked = ("questions", "draft", FERRY, "-o", drafts, "--count", "4")
+    priced = command(*asked, "--llm", "openai", "--dry-run", "--json")
+    assert priced.code == 0, priced.stderr
+    assert priced.json["requests"] == 10
+    assert not drafts.exists()
+    assert command(*asked).code == 0
+    assert not openai_server.requests
+
+
+def test_a_model_that_only_chats_drafts_nothing_and_its_answers_are_kept_for_another_try(
+    command: Callable[..., Ended],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    openai_server: OpenAIServer,
+) -> None:
+    monkeypatch.setenv("RAG_NODES_API_KEY", "sk-canary")
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    drafts = tmp_path / "drafts.json"
+    asked = ("questions", "draft", FERRY, "-o", drafts, "--count", "4", "--llm", "openai")
+    ended = command(*asked)
+    assert ended.code == 1
+    assert "wrote no question that could be believed" in " ".join(ended.stderr.split())
+    assert not drafts.exists()
+    paid = len(openai_server.requests)
+    assert command(*asked, "--resume").code == 1
+    assert len(openai_server.requests) == paid > 0

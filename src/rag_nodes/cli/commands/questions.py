@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag_nodes.cli.commands.writing import Writing, show_cost, written
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.render.questions import check_data, check_view, drafts_view
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.workspace.workspace import Workspace
+
+_WRITTEN = "With --llm"
 
 Documents = Annotated[
     list[Path] | None,
@@ -70,8 +73,8 @@ def convert(
     raise typer.Exit(ExitCode.PARTIAL if dataset.unplaced else ExitCode.DONE)
 
 
-@takes()
-def draft(
+@takes("llm", "llm_model", "llm_options", "api_base", "retry_seconds")
+def draft(  # noqa: PLR0913 -- one parameter per option of the command
     cli: Invocation,
     paths: Annotated[
         list[Path], typer.Argument(metavar="DOCS", help="Files and folders to ask about.")
@@ -90,6 +93,31 @@ def draft(
         ),
     ] = "heading,definition,list,table,sentence",
     seed: Annotated[int, typer.Option(min=0, help="Other places for another number.")] = 0,
+    concurrency: Annotated[
+        int, typer.Option(min=1, help="Passages at the same time.", rich_help_panel=_WRITTEN)
+    ] = 4,
+    requests_per_minute: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Requests in any minute at most, repeated ones included.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what it would cost and ask nothing.", rich_help_panel=_WRITTEN
+        ),
+    ] = False,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Use the answers an interrupted run left beside OUTPUT.",
+            rich_help_panel=_WRITTEN,
+        ),
+    ] = False,
 ) -> None:
     """Draft questions about documents that have none, each with the exact place of its answer.
 
@@ -98,11 +126,23 @@ def draft(
     nobody would ask, and write what is missed. Drafts are made of the documents' own words, so they
     flatter search by words; how many words they share with their answers is shown, and in OUTPUT
     they are marked as drafts until you remove "draft" from them.
+
+    With --llm a model writes them, two phrasings of each, one in other words; each is kept only
+    where its quote stands in the text, and where the model finds the answer there and nowhere else.
+    Without --llm nothing is asked of any model, whatever the settings say.
     """
     from rag_nodes.evaluation.checks import check_dataset
 
-    with cli.workspace(cli.settings()) as workspace:
-        dataset = drafts_of(cli, workspace, paths, count=count, kinds=kinds, seed=seed)
+    settings = cli.settings()
+    with cli.workspace(settings) as workspace:
+        if cli.flags.get("llm") in (None, "extractive"):
+            dataset = drafts_of(cli, workspace, paths, count=count, kinds=kinds, seed=seed)
+        else:
+            writing = Writing(output, count, seed, concurrency, requests_per_minute, resume=resume)
+            if dry_run:
+                show_cost(cli, settings, _some_documents(cli, workspace, paths), writing)
+                return
+            dataset = written(cli, settings, _some_documents(cli, workspace, paths), writing)
     _write(dataset, output)
     found = check_dataset(dataset)
     if cli.as_json:
@@ -131,9 +171,7 @@ def drafts_of(
 
     named = [kind.strip() for kind in kinds.split(",") if kind.strip()]
     with cli.activity("Reading documents and drafting questions"):
-        documents = _documents(cli, workspace, paths)
-        if not documents:
-            raise DatasetError("none of the documents could be read; see above")
+        documents = _some_documents(cli, workspace, paths)
         return draft_questions(documents, count=count, kinds=named or DRAFT_KINDS, seed=seed)  # type: ignore[arg-type] # kinds are checked there
 
 
@@ -160,6 +198,15 @@ def dataset_of(
             + (", …" if count > 5 else "")  # noqa: PLR2004 -- as many as are named
         )
     return dataset
+
+
+def _some_documents(
+    cli: Invocation, workspace: "Workspace", paths: Sequence[Path]
+) -> "list[Document]":
+    documents = _documents(cli, workspace, paths)
+    if not documents:
+        raise DatasetError("none of the documents could be read; see above")
+    return documents
 
 
 def _write(dataset: "Dataset", output: Path) -> None:

@@ -1,6 +1,7 @@
 """Questions where there are none yet: drafts, which somebody should look at.
 
-They are made of the documents alone, so they share more words with their answers than people's
+`draft_questions` makes them of the documents' own words, `write_questions` lets an LLM write them
+and tries each. Made of the documents alone, they share more words with their answers than people's
 questions do: `rag_nodes.evaluation.checks.check_dataset` says how many.
 """
 
@@ -12,13 +13,22 @@ from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.drafts.offline import OfflineDrafts
 from rag_nodes.evaluation.drafts.places import DRAFT_KINDS, DraftKind
+from rag_nodes.evaluation.drafts.written import WritingCost, write_questions, writing_cost
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from llama_index.core.schema import Document
 
-__all__ = ["COUNT", "DRAFT_KINDS", "DraftKind", "draft_questions"]
+__all__ = [
+    "COUNT",
+    "DRAFT_KINDS",
+    "DraftKind",
+    "WritingCost",
+    "draft_questions",
+    "write_questions",
+    "writing_cost",
+]
 
 COUNT = 50
 """Questions that are drafted unless told otherwise."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Answer
     from rag_nodes.evaluation.drafts.places import DraftKind
 
-_MOST_PLACES = 4
+MOST_PLACES = 4
 """Places that answer the same; more of them are furniture of the document and no answer."""
 _MOST_TERMS = 5
 """Words of a sentence that it is asked with; more are the sentence itself."""
@@ -191,11 +191,11 @@ class OfflineDrafts:
         A term may be explained twice; two sections of the same name answer different questions.
         """
         same = self._same.get(_key(place), [place]) if place.subject else [place]
-        if len(same) > 1 and (place.kind != "definition" or len(same) > _MOST_PLACES):
+        if len(same) > 1 and (place.kind != "definition" or len(same) > MOST_PLACES):
             return ()
         spans = {(one.document, one.span) for one in same}
-        spans |= set(self._elsewhere(place.span.of(self._texts[place.document])))
-        if len(spans) > _MOST_PLACES:
+        spans |= set(places_of(place.span.of(self._texts[place.document]), self._texts))
+        if len(spans) > MOST_PLACES:
             return ()
         first = (place.document, place.span)
         for number, span in spans:
@@ -205,11 +205,12 @@ class OfflineDrafts:
             for number, span in [first, *sorted(spans - {first})]
         )
 
-    def _elsewhere(self, quote: str) -> Iterator[tuple[int, Span]]:
-        """Where the same words stand, whatever blanks are between them."""
-        pattern = re.compile(r"\s+".join(map(re.escape, quote.split())))
-        for number, text in enumerate(self._texts):
-            yield from ((number, Span(*found.span())) for found in pattern.finditer(text))
+
+def places_of(quote: str, texts: Sequence[str]) -> Iterator[tuple[int, Span]]:
+    """Where the same words stand in some texts, whatever blanks are between them."""
+    pattern = re.compile(r"\s+".join(map(re.escape, quote.split())))
+    for number, text in enumerate(texts):
+        yield from ((number, Span(*found.span())) for found in pattern.finditer(text))
 
 
 class _Claim(NamedTuple):

@@ -1,0 +1,97 @@
+"""The half of `rag-nodes questions draft` that asks an LLM: what it costs, and its answers kept."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_nodes.cli.invocation import Invocation
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models.prices import dollars
+
+if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+    from llama_index.core.schema import Document
+
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.settings import Settings
+
+_ANSWER_TOKENS = 600
+"""Of an answer with a quote and two questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What is asked for on the command line.
+
+    Attributes:
+        output: file for the drafts; answers are kept beside it until they are written.
+        count: questions at most.
+        seed: other passages for another number.
+        concurrency: passages at the same time.
+        requests_per_minute: at most; None for no limit.
+        resume: use the answers of an interrupted run.
+    """
+
+    output: Path
+    count: int
+    seed: int
+    concurrency: int
+    requests_per_minute: int | None
+    resume: bool
+
+
+def show_cost(
+    cli: Invocation, settings: "Settings", documents: "list[Document]", asked: Writing
+) -> None:
+    """What the drafts would cost, on stdout; nothing is asked."""
+    from rag_nodes.evaluation.drafts import writing_cost
+    from rag_nodes.models.names import answer_name
+
+    name = answer_name(_llm(settings))
+    prices = settings.answering().get("prices", {})
+    cost = writing_cost(documents, name, count=asked.count, seed=asked.seed, prices=prices)
+    if cli.as_json:
+        cli.emit({"model": name, **cost._asdict()})
+        return
+    cli.show(
+        f"{name}: about {cost.requests:,} requests, {cost.read:,} tokens read and "
+        f"{cost.written:,} written: {dollars(cost.dollars)}. Up to three times as much where "
+        "drafts are refused and others are written instead."
+    )
+
+
+def written(
+    cli: Invocation, settings: "Settings", documents: "list[Document]", asked: Writing
+) -> "Dataset":
+    """Drafts of the model; why others were refused is said."""
+    from rag_nodes.evaluation.drafts import write_questions
+    from rag_nodes.transforms.summaries import SummaryJournal
+
+    kept = asked.output.with_name(f"{asked.output.name}.answers.jsonl")
+    if not asked.resume:
+        kept.unlink(missing_ok=True)
+    with SummaryJournal(kept) as journal, cli.activity("Asking the model for questions"):
+        dataset = write_questions(
+            documents,
+            _llm(settings),
+            count=asked.count,
+            seed=asked.seed,
+            concurrency=asked.concurrency,
+            requests_per_minute=asked.requests_per_minute,
+            journal=journal,
+        )
+    kept.unlink()
+    for reason, times in Counter(one.reason for one in dataset.unplaced).most_common():
+        cli.note(f"refused {times}: {reason}")
+    return dataset
+
+
+def _llm(settings: "Settings") -> "LLM":
+    from rag_nodes.models import choose_models
+
+    own = {"embedding": "lexical", "max_output_tokens": _ANSWER_TOKENS, "temperature": 0.0}
+    llm = choose_models(settings.model_copy(update=own)).llm
+    if llm is None:
+        raise ConfigurationError("no LLM is configured; name one with --llm")
+    return llm
