@@ -236,7 +236,7 @@ def test_a_corpus_of_chromas_csv_lies_beside_it_and_nowhere_else(tmp_path: Path)
 
 
 def test_aliases_of_yaml_which_can_stand_for_any_amount_are_refused(tmp_path: Path) -> None:
-    text = "a: &a [Green, Black]\nquestions:\n- {query: How hot?, gold_snippets: *a}\n"
+    text = "a: &a [Green, Black]\nquestions:\n- {query: How hot, gold_snippets: *a}\n"
     with pytest.raises(DatasetError, match="aliases"):
         load_dataset(write(tmp_path / "q.yaml", text), [TEA])
 
@@ -247,7 +247,7 @@ def test_aliases_of_yaml_which_can_stand_for_any_amount_are_refused(tmp_path: Pa
         ("q.json", "[" * 200_000),
         ("q.json", [{"question": "How hot?", "gold": "tea", "alternatives": 5}]),
         ("q.json", {"data": [{"paragraphs": [{"context": "a", "qas": 5}]}]}),
-        ("q.yaml", "questions:\n- {query: How hot?, gold_snippets: 5}\n"),
+        ("q.yaml", "questions:\n- {query: How hot, gold_snippets: 5}\n"),
     ],
 )
 def test_what_does_not_belong_into_a_file_is_an_error_of_ours(

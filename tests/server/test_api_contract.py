@@ -29,6 +29,9 @@ ADDRESSES = (
     "POST /chunk",
     "POST /ask",
     "POST /compare",
+    "POST /questions",
+    "POST /questions/check",
+    "POST /evaluate",
     "GET /status",
     "POST /clear",
 )
@@ -70,7 +73,10 @@ def test_every_request_gets_an_answer_that_the_document_promises(
     _send(described, address, mode, client, {})
 
 
-@pytest.mark.parametrize("address", ["POST /ask", "POST /compare", "POST /chunk"])
+@pytest.mark.parametrize(
+    "address",
+    ["POST /ask", "POST /compare", "POST /chunk", "POST /questions/check", "POST /evaluate"],
+)
 def test_every_request_of_a_session_gets_an_answer_that_the_document_promises(
     address: str, described: schemathesis.BaseSchema, client: httpx.Client, session: str
 ) -> None:
@@ -79,7 +85,7 @@ def test_every_request_of_a_session_gets_an_answer_that_the_document_promises(
 
 def test_the_document_describes_all_addresses_fields_and_refusals(client: httpx.Client) -> None:
     document = client.get("/openapi.json").json()
-    assert set(document["paths"]) == {"/upload", "/chunk", "/ask", "/compare", "/status", "/clear"}
+    assert set(document["paths"]) == {address.partition(" ")[2] for address in ADDRESSES}
     for path in document["paths"].values():
         for operation in path.values():
             assert operation["summary"]
@@ -95,7 +101,12 @@ def test_the_document_describes_all_addresses_fields_and_refusals(client: httpx.
 
 def test_requests_may_name_every_preset(client: httpx.Client) -> None:
     models = client.get("/openapi.json").json()["components"]["schemas"]
-    for field in ("AskBody.parser", "ChunkBody.parser", "CompareBody.parsers"):
+    for field in (
+        "AskBody.parser",
+        "ChunkBody.parser",
+        "CompareBody.parsers",
+        "EvaluateBody.parsers",
+    ):
         model, _, name = field.partition(".")
         schema = models[model]["properties"][name]
         assert schema.get("items", schema)["enum"] == list(PRESETS)

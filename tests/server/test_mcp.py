@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 TOKEN = "a-token-for-tests-only"
 TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres high.\n"
+QUESTIONS = [
+    {"question": "How is it painted?", "gold": [{"text": "The machine is red."}]},
+    {"question": "How tall is it?", "gold": [{"text": "two metres high"}]},
+]
 
 
 @pytest.fixture
@@ -68,10 +72,11 @@ def _data(result: CallToolResult) -> dict[str, Any]:
     return result.structuredContent
 
 
-async def test_an_agent_finds_three_tools_that_only_read(address: str) -> None:
+async def test_an_agent_finds_tools_that_only_read(address: str) -> None:
     async with _connected(address) as session:
         tools = (await session.list_tools()).tools
-    assert {tool.name for tool in tools} == {"chunk", "ask", "compare"}
+    named = {tool.name for tool in tools}
+    assert named == {"chunk", "ask", "compare", "evaluate", "check_questions"}
     for tool in tools:
         assert tool.description
         assert tool.annotations is not None
@@ -170,14 +175,75 @@ def test_without_the_token_there_are_no_tools(headers: dict[str, str], address: 
     assert reply.status_code == 401
 
 
-@pytest.mark.parametrize("tool", ["chunk", "ask", "compare"])
+async def test_an_agent_hears_how_far_its_evaluation_is_and_gets_a_verdict_with_remedies(
+    address: str,
+) -> None:
+    lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nobody wrote this sentence here"}]}
+    arguments = {"text": TEXT, "questions": [*QUESTIONS, lost], "budgets": [4], "sizes": [30]}
+    heard: list[tuple[float, float | None, str | None]] = []
+
+    async def hear(done: float, total: float | None, message: str | None) -> None:
+        heard.append((done, total, message))
+
+    async with _connected(address) as session:
+        reply = await session.call_tool("evaluate", arguments, progress_callback=hear)
+    found = _data(reply)
+    assert heard[0][2] == "size: fixed"
+    assert heard[-1][:2] == (14, 14)
+    assert "2 questions about one document" in " ".join(found["verdict"])
+    assert [row["name"] for row in found["rows"]] == [
+        "fixed",
+        "fixed at 30",
+        "fixed at equal size",
+        "heading",
+        "heading at 30",
+        "heading at equal size",
+    ]
+    assert found["measure"] == "recall@4"
+    assert sum(one["questions"].get("fixed", 0) for one in found["missed"]) == 2
+    assert all(one["remedy"] for one in found["missed"])
+    assert list(found["left_out"]) == ["lost"]
+    assert len(json.dumps(found)) < 5_000
+
+
+async def test_an_agent_has_its_questions_checked(address: str) -> None:
+    lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nobody wrote this sentence here"}]}
+    arguments = {"text": TEXT, "questions": [*QUESTIONS, lost]}
+    async with _connected(address) as session:
+        check = _data(await session.call_tool("check_questions", arguments))
+    assert (check["sound"], check["questions"]) == (False, 2)
+    assert "lost" in [one["question"] for one in check["concerns"]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"parsers": ["nonsense"]}, "unknown parser"),
+        ({"sizes": [1]}, "20"),
+        ({"questions": []}, "questions"),
+        ({"questions": [{"question": "Who?", "gold": [{"text": "nobody wrote this"}]}]}, "place"),
+    ],
+)
+async def test_an_agent_reads_why_its_evaluation_was_refused(
+    changed: dict[str, Any], words: str, address: str
+) -> None:
+    arguments = {"text": TEXT, "questions": QUESTIONS, **changed}
+    async with _connected(address) as session:
+        reply = await session.call_tool("evaluate", arguments)
+    assert reply.isError
+    assert words in str(reply.content)
+    assert "Traceback" not in str(reply.content)
+
+
+@pytest.mark.parametrize("tool", ["chunk", "ask", "compare", "evaluate"])
 def test_an_agent_that_left_ends_the_process_that_cuts_for_it(
     tool: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
     monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
-    arguments = {"text": TEXT} if tool == "chunk" else {"text": TEXT, "question": "What colour?"}
+    others = {"chunk": {}, "evaluate": {"questions": QUESTIONS}}
+    arguments = {"text": TEXT, **others.get(tool, {"question": "What colour?"})}
     call = {
         "jsonrpc": "2.0",
         "id": 1,

@@ -124,11 +124,18 @@ def meanings_of(parser: type[SpanNodeParser]) -> dict[str, str]:
     """What each option means, as the docstrings of the class and its bases say."""
     found: dict[str, str] = {}
     for one in reversed(parser.__mro__):
-        text = inspect.cleandoc(one.__doc__ or "") if issubclass(one, SpanNodeParser) else ""
-        for section in _SECTION.findall(text):
-            for name, said in _ENTRY.findall(section):
-                found[name] = _REQUIREMENT.sub("", " ".join(said.split()))
+        if issubclass(one, SpanNodeParser):
+            found |= entries_of(one)
     return found
+
+
+def entries_of(source: type) -> dict[str, str]:
+    """What the docstring of a class says of each argument and attribute."""
+    return {
+        name: _REQUIREMENT.sub("", " ".join(said.split()))
+        for section in _SECTION.findall(inspect.cleandoc(source.__doc__ or ""))
+        for name, said in _ENTRY.findall(section)
+    }
 
 
 def in_few_words(configuration: Mapping[str, object]) -> str:

@@ -10,23 +10,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from uuid import NAMESPACE_OID, uuid5
 
-from rag_nodes.errors import ConfigurationError, ReadError
+from rag_nodes.errors import CancelledError, ConfigurationError, ReadError
 from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
 from rag_nodes.processes import current_interrupt, interruptible
+from rag_nodes.server.evaluating import documents_of, evaluated, placed, read_questions
 from rag_nodes.server.failures import ApiError, too_large, without_paths
 from rag_nodes.server.rest.uploads import check_content, save
 from rag_nodes.workspace import Visitors, Workspace
 from rag_nodes.workspace.workspace import parsers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from llama_index.core.schema import Document
 
     from rag_nodes.compare import Comparison, ComparisonReport, ComparisonStream
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.importers.labels import Labels
+    from rag_nodes.evaluation.plan import Step
+    from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.processes import Interrupt
     from rag_nodes.query import QueryOptions
     from rag_nodes.query.events import Event
+    from rag_nodes.server.evaluating import Evaluation
     from rag_nodes.workspace import Choice
 
 TEXT_NAME = "text"
@@ -57,6 +63,7 @@ class Client(Workspace):
     """
 
     _choice: Choice | None = None
+    _labels: Labels | None = None
     _answering: HeldStream | None = None
     _preparing: Interrupt | None = None
     _over = False
@@ -92,6 +99,63 @@ class Client(Workspace):
         if found is None:
             raise ApiError(404, "this session has no such document", "upload it first")
         return found
+
+    def bring(self, name: str | None, stream: BinaryIO, *, most: int) -> Labels:
+        """Keep the questions of a file; where the session has no documents, take those it brings.
+
+        Args:
+            name: as the client sent it; its suffix tells the format.
+            stream: the content.
+            most: documents the session may hold.
+
+        Raises:
+            ApiError: it is too much, or the session has ended.
+            DatasetError: it is of no known format, or damaged.
+        """
+        with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
+            labels = read_questions(save(stream, name, Path(folder, "questions")))
+        if labels.texts and not self._documents:
+            self._take(documents_of(labels), most)
+        self._labels = labels
+        return labels
+
+    def dataset(self, labels: Labels | None) -> Dataset:
+        """Questions with their places in the documents of the session.
+
+        Args:
+            labels: the questions; None for those of the file that was brought last.
+
+        Raises:
+            ApiError: it is too much, or there are no questions.
+            ConfigurationError: there are no documents.
+            DatasetError: two questions have one id.
+        """
+        labels = labels or self._labels
+        if labels is None:
+            raise ApiError(
+                422, "no questions", "send some, or POST a file of them to /api/questions first"
+            )
+        if not self._documents:
+            raise ConfigurationError("no document yet; upload one first")
+        return placed(labels, self.documents)
+
+    def evaluation(
+        self, work: Evaluation, labels: Labels | None, progress: Callable[[Step], None]
+    ) -> EvaluationReport:
+        """Which parser finds the answers to the questions in the documents of the session.
+
+        Args:
+            work: what is compared and measured.
+            labels: the questions; None for those of the file that was brought last.
+            progress: hears of every step.
+
+        Raises:
+            ApiError: it is too much, or the session has ended.
+            CancelledError: the client has left; see `interruptible`.
+            RagNodesError: there is nothing to measure, or the models do not answer.
+        """
+        with self._turn():
+            return evaluated(self, self.dataset(labels), work, self._offer, progress)
 
     def answers(self, question: str, choice: Choice, options: QueryOptions) -> ComparisonReport:
         """Answer with every chosen parser.
@@ -144,6 +208,19 @@ class Client(Workspace):
         if self._answering is not None:
             self._answering.close()
         super().close()
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Have the session to oneself; the end of the session ends what is done meanwhile."""
+        with self._lock:
+            self._preparing = current_interrupt()
+            self._check_open()
+            try:
+                with interruptible(self._preparing):
+                    yield
+            except CancelledError:
+                self._check_open()  # what was cancelled by its end should say so
+                raise
 
     def _check_open(self) -> None:
         if self._over:

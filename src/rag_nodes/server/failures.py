@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from rag_nodes.errors import (
     BusyError,
     ConfigurationError,
+    DatasetError,
     MissingPackageError,
     ModelError,
     ParseError,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _STATUS: tuple[tuple[type[RagNodesError], int], ...] = (
     (BusyError, 503),
     (ConfigurationError, 422),
+    (DatasetError, 422),
     (ReadError, 422),
     (ParseError, 422),
     (MissingPackageError, 503),

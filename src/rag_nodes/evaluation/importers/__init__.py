@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["load_dataset", "read_labels"]
+__all__ = ["documents_of", "load_dataset", "read_labels"]
 
 _NAMESPACE = uuid.UUID("5f3c86f6-8a55-5a3e-9d0c-0e9b3c2f6d41")
 
@@ -50,7 +50,7 @@ def load_dataset(path: Path, documents: Sequence[Document] = ()) -> Dataset:
         DatasetError: the file cannot be read, its format is unknown, or it has no documents.
     """
     labels = read_labels(path)
-    used = documents or [_document(name, text) for name, text in labels.texts.items()]
+    used = documents or documents_of(labels)
     if not used:
         raise DatasetError(
             f"{path} ({labels.form}) has questions but no documents; name the files they are about"
@@ -109,6 +109,11 @@ def _of_json(plain: Any, path: Path) -> Labels:
         f"{path} is JSON of no known format; our own has a list of questions, each with question "
         "and gold"
     )
+
+
+def documents_of(labels: Labels) -> list[Document]:
+    """The texts that come with questions, as documents; the same texts have the same ids."""
+    return [_document(name, text) for name, text in labels.texts.items()]
 
 
 def _document(name: str, text: str) -> Document:

@@ -164,9 +164,10 @@ class _Library:
         return found
 
     def _found(self, quote: Quote, books: Sequence[_Book]) -> Iterator[Found]:
-        """Every place word for word; where there is none, those nearly so, the likeliest first."""
+        """Places word for word, no more than tell that it is a phrase; else the one nearly so."""
         for way in (_Book.exact, _Book.loosely):
-            found = [one for book in books for one in way(book, quote.text)]
+            places = (one for book in books for one in way(book, quote.text))
+            found = list(islice(places, MOST_PLACES + 1))
             if found:
                 yield from found
                 return

@@ -127,6 +127,9 @@ async def ended_by_leaving(request: Request) -> AsyncIterator[Interrupt]:
     try:
         with interruptible(interrupt):
             yield interrupt
+    except asyncio.CancelledError:  # whoever waited for it does not any more
+        interrupt.set()
+        raise
     finally:
         watching.cancel()
 

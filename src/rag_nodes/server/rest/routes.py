@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from contextlib import ExitStack
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Request
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -17,6 +17,7 @@ from rag_nodes.models import choose_models
 from rag_nodes.server.clients import Clients, Received, facts_of, text_document
 from rag_nodes.server.failures import ApiError, halves, too_large
 from rag_nodes.server.gate import ended_by_leaving
+from rag_nodes.server.rest.evaluate import Evaluations
 from rag_nodes.server.rest.events import MEDIA_TYPE, EventStream
 from rag_nodes.server.rest.models import AskBody, ChunkBody, CompareBody
 from rag_nodes.server.rest.replies import (
@@ -31,6 +32,7 @@ from rag_nodes.server.rest.replies import (
     Uploaded,
     UploadedFile,
 )
+from rag_nodes.server.rest.sessions import SessionId, caller_of
 from rag_nodes.workspace.workspace import cut
 
 if TYPE_CHECKING:
@@ -38,11 +40,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.server.gate import Caller, ServerLimits, Workers
     from rag_nodes.settings import Settings
-
-SessionId = Annotated[
-    str | None,
-    Header(alias="X-Session", max_length=100, description="What /upload answered as session."),
-]
 
 _MOST_PARTS = 1000
 """Parts of a form; each costs memory, even an empty one."""
@@ -108,6 +105,7 @@ def make_router(
     router.post(
         "/compare", responses=_STREAMED, summary="Ask several parsers", response_model=Compared
     )(api.compare)
+    Evaluations(settings, clients, workers, limits).add_to(router)
     router.get("/status", summary="See what there is")(api.status)
     router.post("/clear", summary="Forget everything")(api.clear)
     return router
@@ -217,10 +215,7 @@ class _Api:
             return EventStream(asking, self._workers, held.pop_all().close)
 
     def _caller(self, request: Request, key: str | None) -> Caller:
-        """Whose places a request takes: its session's, else those of where it comes from."""
-        if key is not None and key in self._clients:
-            return self._workers.session(key)
-        return self._workers.address(request.client.host if request.client else "")
+        return caller_of(request, key, self._clients, self._workers)
 
     def _document(self, body: ChunkBody, key: str | None) -> Document:
         if body.document is None:

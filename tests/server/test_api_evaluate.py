@@ -1,0 +1,350 @@
+"""Evaluations over REST: a client's questions about its documents, measured, streamed, ended."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from app_server import PATIENCE, Api, hanging_up
+from hostile_parsers import HangingNodeParser, is_running, wait_for
+
+from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.server import evaluating
+from rag_nodes.server.gate import ServerLimits, Workers
+from rag_nodes.server.rest.evaluate.replies import EvaluationReply
+from rag_nodes.workspace import workspace as workspace_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from openai_server import OpenAIServer
+
+    from rag_nodes.settings import Settings
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+TEXT = (
+    "# Pump\n\nRinse the pump weekly with clear water.\n\n"
+    "# Filter\n\nThe filter is changed in March, when the river is high.\n"
+)
+QUESTIONS = [
+    {"question": "How often is it cleaned?", "gold": [{"text": "Rinse the pump weekly"}]},
+    {"question": "When is a new one put in?", "gold": [{"text": "changed in March"}]},
+]
+SMALL: dict[str, Any] = {
+    "questions": QUESTIONS,
+    "parsers": ["fixed", "heading"],
+    "budgets": [10, 20],
+    "sizes": [],
+    "equal_size": None,
+}
+EVENTS = {"Accept": "text/event-stream"}
+
+
+@pytest.fixture
+def api(settings: Settings) -> Api:
+    return Api(settings, local_models=True)
+
+
+@pytest.fixture
+def client(api: Api) -> Iterator[httpx.Client]:
+    with api.opened() as opened:
+        _upload(opened)
+        yield opened
+
+
+def _upload(client: httpx.Client, text: str = TEXT) -> None:
+    reply = client.post("/upload", files=[("files", ("manual.md", text.encode()))])
+    client.headers["X-Session"] = reply.json()["session"]
+
+
+def _events(reply: httpx.Response) -> list[tuple[str, dict[str, Any]]]:
+    blocks = [block.split("\n", 1) for block in reply.text.strip().split("\n\n")]
+    return [
+        (name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
+        for name, data in blocks
+    ]
+
+
+def _refused(reply: httpx.Response, status: int, *words: str) -> None:
+    assert reply.status_code == status, reply.text
+    said = reply.json()
+    assert said["remedy"]
+    for word in words:
+        assert word in said["error"] + said["remedy"]
+
+
+def test_the_reply_is_the_report_as_the_document_describes_it(client: httpx.Client) -> None:
+    reply = client.post("/evaluate", json=SMALL)
+    assert reply.status_code == 200, reply.text
+    EvaluationReply.model_validate_json(reply.text, strict=True)
+    report = EvaluationReport.from_dict(reply.json())
+    assert [row.name for row in report.rows] == ["fixed", "heading", "A/A control"]
+    assert {len(row.outcomes) for row in report.rows} == {2}
+    assert report.verdict
+    assert "rag_nodes_" not in reply.text  # where uploads were
+
+
+def test_what_is_measured_is_what_was_asked_for(client: httpx.Client) -> None:
+    asked = {
+        **SMALL,
+        "parsers": ["fixed"],
+        "options": {"fixed": {"chunk_size": 60, "chunk_overlap": 0}},
+        "sizes": [60, 40, 60],
+        "equal_size": 50,
+        "mode": "sparse",
+        "seed": 7,
+        "own_document": True,
+    }
+    report = client.post("/evaluate", json=asked).json()
+    settings = report["settings"]
+    assert (settings["budgets"], settings["sizes"], settings["target"]) == ([10, 20], [40, 60], 50)
+    assert (settings["mode"], settings["seed"]) == ("sparse", 7)
+    own, *others = report["rows"]
+    assert own["parser"]["chunk_size"] == 60
+    assert [row["role"] for row in others] == ["size", "size", "matched", "control"]
+
+
+def test_the_same_request_gives_the_same_report(client: httpx.Client) -> None:
+    assert client.post("/evaluate", json=SMALL).text == client.post("/evaluate", json=SMALL).text
+
+
+def test_the_page_has_no_script_and_may_load_nothing(client: httpx.Client) -> None:
+    hostile = {"question": "<script>alert(1)</script>?", "gold": [{"text": "Rinse the pump"}]}
+    body = {**SMALL, "questions": [*QUESTIONS, hostile]}
+    reply = client.post("/evaluate?format=html", json=body)
+    assert reply.headers["content-type"].startswith("text/html")
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "sandbox" in policy
+    assert "script-src" not in policy
+    assert "<script" not in reply.text
+    assert "&lt;script&gt;" in reply.text
+
+
+def test_progress_is_streamed_up_to_the_same_report(client: httpx.Client) -> None:
+    events = _events(client.post("/evaluate", json=SMALL, headers=EVENTS))
+    names = [name for name, _ in events]
+    assert names[-2:] == ["finished", "end"]
+    assert set(names[:-2]) == {"progress"}
+    steps = [data for name, data in events if name == "progress"]
+    assert (steps[-1]["done"], steps[-1]["total"]) == (6, 6)
+    assert events[-2][1]["report"] == client.post("/evaluate", json=SMALL).json()
+
+
+def test_of_many_questions_only_every_hundredth_of_the_way_is_told(client: httpx.Client) -> None:
+    many = [{**QUESTIONS[0], "question": f"How often, asked {n} times?"} for n in range(150)]
+    events = _events(client.post("/evaluate", json={**SMALL, "questions": many}, headers=EVENTS))
+    assert 100 < len(events) < 125
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "form"),
+    [
+        ("q.json", json.dumps({"questions": QUESTIONS}), "own JSON"),
+        ("q.csv", "question,quote\nHow often?,Rinse the pump weekly\n", "sheet"),
+        (
+            "q.yaml",
+            "questions:\n- {query: How often, gold_snippets: [Rinse the pump weekly]}\n",
+            "chunklab's YAML",
+        ),
+    ],
+)
+def test_questions_come_as_a_file_too_and_stay_for_later_requests(
+    name: str, content: str, form: str, client: httpx.Client
+) -> None:
+    reply = client.post("/questions", files={"questions": (name, content.encode())}).json()
+    assert (reply["session"], reply["format"]) == (client.headers["X-Session"], form)
+    assert reply["check"]["sound"]
+    report = client.post("/evaluate", json={**SMALL, "questions": None}).json()
+    assert report["dataset"]["questions"] == reply["check"]["questions"]
+    assert client.post("/questions/check", json={}).json() == reply["check"]
+
+
+def test_texts_that_come_with_questions_are_the_documents_of_a_new_session(
+    client: httpx.Client,
+) -> None:
+    answer = {"text": "Rinse the pump weekly", "answer_start": TEXT.index("Rinse the pump")}
+    asked = {"id": "a", "question": "How often?", "answers": [answer]}
+    squad = {"data": [{"title": "Manual", "paragraphs": [{"context": TEXT, "qas": [asked]}]}]}
+    file = ("squad.json", json.dumps(squad).encode())
+    del client.headers["X-Session"]
+    reply = client.post("/questions", files={"questions": file}).json()
+    assert (reply["documents"], reply["check"]["questions"]) == (1, 1)
+    client.headers["X-Session"] = reply["session"]
+    report = client.post("/evaluate", json={**SMALL, "questions": None}).json()
+    assert [one["name"] for one in report["documents"]] == ["Manual"]
+
+
+def test_what_is_wrong_with_questions_is_listed_before_anything_is_measured(
+    client: httpx.Client,
+) -> None:
+    lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nowhere in this whole document"}]}
+    again = {**QUESTIONS[0], "id": "again"}
+    body = {"questions": [*QUESTIONS, again, lost]}
+    check = client.post("/questions/check", json=body).json()
+    assert not check["sound"]
+    problems = {one["question"]: one["problem"] for one in check["concerns"]}
+    assert (problems["lost"], problems["again"]) == ("not placed", "duplicate")
+
+
+def test_answers_without_a_place_are_left_out_and_named(client: httpx.Client) -> None:
+    lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nowhere in this whole document"}]}
+    report = client.post("/evaluate", json={**SMALL, "questions": [*QUESTIONS, lost]}).json()
+    assert [one["id"] for one in report["dataset"]["unplaced"]] == ["lost"]
+    _refused(client.post("/evaluate", json={**SMALL, "questions": [lost]}), 422, "no answer has")
+
+
+@pytest.mark.parametrize("headers", [{}, EVENTS])
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"questions": None}, "/api/questions"),
+        ({"parsers": ["nonsense"]}, "unknown parser"),
+        ({"parsers": ["fixed", "fixed"]}, "twice"),
+        ({"options": {"fixed": {"embed_model": "x"}}}, "embed_model"),
+        ({"options": {"fixed": {"chunk_size": 50, "chunk_overlap": 50}}}, "overlap"),
+        ({"questions": [{"question": "Who?", "gold": []}]}, "gold"),
+        ({"questions": [{"question": "Who?", "gold": [{"start": 1}]}]}, "start and end"),
+        ({"questions": [{**one, "id": "same"} for one in QUESTIONS]}, "same"),
+        ({"budgets": []}, "budgets"),
+        ({"budget": 500}, "budget"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_the_remedy_before_anything_is_streamed(
+    changed: dict[str, Any], words: str, headers: dict[str, str], client: httpx.Client
+) -> None:
+    _refused(client.post("/evaluate", json={**SMALL, **changed}, headers=headers), 422, words)
+
+
+def test_more_than_somebody_can_wait_for_is_refused_with_the_numbers(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluating, "MOST_ASKED", 5)
+    _refused(client.post("/evaluate", json=SMALL), 413, "2 questions in 3 rows are 6")
+    monkeypatch.setattr(evaluating, "MOST_ASKED", 6)
+    monkeypatch.setattr(evaluating, "MOST_MEASURED", 3 * len(TEXT) - 1)
+    _refused(client.post("/evaluate", json=SMALL), 413, "characters")
+    monkeypatch.setattr(evaluating, "MOST_MEASURED", 3 * len(TEXT))
+    assert client.post("/evaluate", json=SMALL).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "status", "words"),
+    [
+        ("q.csv", "question,quote\n" + "How often?,Rinse\nWhen?,March\n" * 501, 413, "1,002"),
+        ("q.csv", "question,quote\nHow often?," + "Rinse " * 1000, 413, "5,999"),
+        ("q.csv", "question,quote\n" + "How often?,Rinse\n" * 5001, 413, "quoted answers"),
+        ("q.yaml", "#" * 500_001, 413, "YAML"),
+        ("q.json", "{", 422, "q.json"),
+        ("q.exe", "MZ", 422, ".csv"),
+        ("../../etc/passwd", "root", 422, "passwd"),
+    ],
+)
+def test_a_file_that_is_too_much_or_no_questions_is_refused(
+    name: str, content: str, status: int, words: str, client: httpx.Client
+) -> None:
+    reply = client.post("/questions", files={"questions": (name, content.encode())})
+    _refused(reply, status, words)
+    assert "rag_nodes_" not in reply.text
+
+
+def test_quotes_that_would_take_minutes_to_look_up_are_refused(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quoted = sum(len(one["gold"][0]["text"]) for one in QUESTIONS)  # type: ignore[index]
+    monkeypatch.setattr(evaluating, "_MOST_COMPARED", quoted * len(TEXT) - 1)
+    _refused(client.post("/questions/check", json={"questions": QUESTIONS}), 413, "quoted")
+
+
+def test_without_documents_or_a_session_there_is_nothing_to_evaluate(client: httpx.Client) -> None:
+    file = ("q.csv", b"question,quote\nHow often?,Rinse\n")
+    reply = client.post("/questions", files={"questions": file}, headers={"X-Session": "unknown"})
+    _refused(reply, 404, "no such session")
+    _refused(client.post("/evaluate", json=SMALL, headers={"X-Session": "unknown"}), 404)
+    del client.headers["X-Session"]
+    _refused(client.post("/evaluate", json=SMALL), 404)
+    new = client.post("/questions", files={"questions": file}).json()
+    assert (new["documents"], new["check"]) == (0, None)
+    reply = client.post("/evaluate", json=SMALL, headers={"X-Session": new["session"]})
+    _refused(reply, 422, "upload one first")
+
+
+@pytest.mark.parametrize("path", ["/questions", "/questions/check", "/evaluate"])
+def test_bodies_that_are_too_large_are_refused(path: str, settings: Settings) -> None:
+    with Api(settings, ServerLimits(body_bytes=10_000)).opened() as client:
+        _refused(client.post(path, content=b" " * 10_001), 413, "10,000 bytes")
+
+
+def test_a_key_stays_out_of_every_reply(client: httpx.Client, openai_server: OpenAIServer) -> None:
+    models = {"api_key": "sk-of-a-client", "api_base": openai_server.base}
+    body = {**SMALL, "models": models}
+    reply = client.post("/evaluate", json=body)
+    assert reply.status_code == 200, reply.text
+    assert openai_server.asked("embeddings")
+    streamed = client.post("/evaluate", json=body, headers=EVENTS)
+    for one in (reply, streamed):
+        assert "sk-of-a-client" not in one.text
+
+
+@pytest.mark.parametrize("headers", [{}, EVENTS])
+def test_a_client_that_left_ends_the_process_that_cuts_for_its_evaluation(
+    headers: dict[str, str],
+    client: httpx.Client,
+    api: Api,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    note = tmp_path / "process"
+    parser = HangingNodeParser(note=str(note))
+    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
+    with hanging_up(f"{client.base_url}evaluate", SMALL, {**client.headers, **headers}):
+        process = wait_for(note)
+        assert is_running(process)
+    _free(api.workers)
+    assert not is_running(process)
+    assert client.get("/status").json()["documents"]
+
+
+@pytest.mark.parametrize("headers", [{}, EVENTS])
+def test_clearing_ends_an_evaluation_which_says_that_the_session_has_ended(
+    headers: dict[str, str],
+    client: httpx.Client,
+    api: Api,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    note = tmp_path / "process"
+    parser = HangingNodeParser(note=str(note))
+    monkeypatch.setattr(workspace_module, "make_parsers", lambda *_: {"fixed": parser})
+    replies = list[httpx.Response]()
+    asking = threading.Thread(
+        target=lambda: replies.append(client.post("/evaluate", json=SMALL, headers=headers))
+    )
+    asking.start()
+    process = wait_for(note)
+    assert client.post("/clear").status_code == 200
+    asking.join(PATIENCE)
+    _free(api.workers)
+    assert not is_running(process)
+    (reply,) = replies
+    assert "has ended" in reply.text
+
+
+def test_an_evaluation_takes_a_place_of_its_session(settings: Settings) -> None:
+    with Api(settings, ServerLimits(per_session=0)).opened() as client:
+        _upload(client)
+        _refused(client.post("/evaluate", json=SMALL), 503, "too much")
+
+
+def _free(workers: Workers) -> None:
+    """Wait until nothing is worked on."""
+    waiting = threading.Event()
+    for _ in range(PATIENCE * 20):
+        if not workers._running:
+            return
+        waiting.wait(0.05)
+    pytest.fail(f"still worked on: {workers._running}")
