@@ -8,7 +8,7 @@ import httpx
 import pytest
 import requests
 import schemathesis
-from app_server import Api
+from app_server import PATIENCE, Api
 from fixtures_app import offline_settings
 from hypothesis import HealthCheck, Phase, given, settings
 from pydantic import SecretStr
@@ -129,6 +129,7 @@ def _send(
         case.call_and_validate(
             base_url=str(client.base_url),
             session=sender,
+            timeout=PATIENCE,  # how fast it is depends on who else uses the machine
             headers={**SIGNED_IN, **headers},
             # Which options go with which parser is not in the document; refusing them is right.
             excluded_checks=[positive_data_acceptance],
