@@ -13,7 +13,7 @@ _SLACK = 4
 """Tokens by which an estimate may miss; what is closer to a limit than this is counted."""
 
 
-class Draft(NamedTuple):
+class FutureNode(NamedTuple):
     """A future node: a group of sections, a part of one, or what was joined of these.
 
     Attributes:
@@ -55,12 +55,12 @@ class Joining:
         self._most = most
         self._least = least
 
-    def joined(self, pieces: Iterable[Draft]) -> list[Draft]:
+    def joined(self, pieces: Iterable[FutureNode]) -> list[FutureNode]:
         """The pieces, of which none is short that would fit together with the next or the last.
 
         Pieces only grow, so a neighbour without room never has any later, and one pass is enough.
         """
-        done: list[Draft] = []
+        done: list[FutureNode] = []
         waiting = list(pieces)[::-1]
         while waiting:
             piece = waiting.pop()
@@ -72,15 +72,15 @@ class Joining:
                 done.append(piece)
         return done
 
-    def _is_short(self, piece: Draft) -> bool:
+    def _is_short(self, piece: FutureNode) -> bool:
         estimate = self._packer.tokens.estimate(piece.start, piece.end)
         if abs(estimate - self._least) > _SLACK:
             return estimate < self._least
         return self._packer.count(piece.start, piece.end) < self._least
 
     def _options(
-        self, piece: Draft, done: list[Draft], waiting: list[Draft]
-    ) -> Iterator[tuple[float, list[Draft], Draft]]:
+        self, piece: FutureNode, done: list[FutureNode], waiting: list[FutureNode]
+    ) -> Iterator[tuple[float, list[FutureNode], FutureNode]]:
         """How near each neighbour with room is, the list it ends, and what both are together."""
         for neighbours in (done, waiting):
             if not neighbours:
@@ -90,10 +90,10 @@ class Joining:
             if self._packer.tokens.estimate(*span) > self._most + _SLACK:
                 continue
             if self._packer.count(*span) <= self._most:
-                union = Draft(*span, left.first, right.last, left.is_cut or right.is_cut)
+                union = FutureNode(*span, left.first, right.last, left.is_cut or right.is_cut)
                 yield self._nearness(left, right), neighbours, union
 
-    def _nearness(self, left: Draft, right: Draft) -> float:
+    def _nearness(self, left: FutureNode, right: FutureNode) -> float:
         if left.last == right.first:
             return inf
         paths = self._outline.path_at(left.end - 1), self._outline.path_at(right.start)

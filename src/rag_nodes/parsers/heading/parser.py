@@ -16,7 +16,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, name_of
-from rag_nodes.parsers.heading.joins import Draft, Joining
+from rag_nodes.parsers.heading.joins import FutureNode, Joining
 from rag_nodes.parsers.heading.meaning import Meaning
 from rag_nodes.parsers.heading.sections import Outline, kinds_of
 from rag_nodes.parsers.heading.split import Splitter
@@ -227,20 +227,20 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
                 facts |= {keys.PART: numbers[piece.first], keys.PARTS: count}
             yield Cut(piece.start, piece.end, facts)
 
-    def _pieces(self, plan: _Plan) -> Iterator[Draft]:
+    def _pieces(self, plan: _Plan) -> Iterator[FutureNode]:
         """Groups of sections, and the parts of those over the size."""
         cutter = plan.meaning or plan.splitter
         for number, group in enumerate(plan.groups):
             span = plan.outline.span(*group)
             if plan.packer.count(*span) <= self.chunk_size:
-                yield Draft(*span, number, number, is_cut=False)
+                yield FutureNode(*span, number, number, is_cut=False)
                 continue
             for stretch in plan.splitter.stretches(span):
                 for part in cutter.parts(stretch):
-                    yield Draft(*part, number, number, is_cut=True)
+                    yield FutureNode(*part, number, number, is_cut=True)
 
 
-def _facts(plan: _Plan, piece: Draft) -> dict[str, Any]:
+def _facts(plan: _Plan, piece: FutureNode) -> dict[str, Any]:
     """What is true of a group of sections, of a part of one, or of what was joined."""
     span = Span(piece.start, piece.end)
     if piece.first == piece.last:

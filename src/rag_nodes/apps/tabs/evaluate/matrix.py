@@ -21,7 +21,7 @@ _MARKS = {"found": "\N{CHECK MARK}", "missed": "\N{MULTIPLICATION X}"}
 _WORDS = {"found": "found", "partly": "found in part", "missed": "missed"}
 
 
-class Place(NamedTuple):
+class AnswerPlace(NamedTuple):
     """Where an answer stands, for the tab that draws chunks.
 
     Attributes:
@@ -137,7 +137,7 @@ def explained(report: EvaluationReport, question: Mapping[str, Any], row: Row, l
     )
 
 
-def link_to(place: Place, title: str) -> Html:
+def link_to(place: AnswerPlace, title: str) -> Html:
     """A button that opens the place in the tab that draws chunks."""
     return tag(
         "button",

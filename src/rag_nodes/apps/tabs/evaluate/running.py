@@ -18,7 +18,7 @@ from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.sent import number_in, texts_of
 from rag_nodes.apps.tabs.chunks.events import ChunkLocation
 from rag_nodes.apps.tabs.evaluate.asked import asked, refused
-from rag_nodes.apps.tabs.evaluate.matrix import Place, cell_at, explained, link_to
+from rag_nodes.apps.tabs.evaluate.matrix import AnswerPlace, cell_at, explained, link_to
 from rag_nodes.apps.tabs.evaluate.verdict import EMPTY, downloads_named, verdict, working
 from rag_nodes.apps.view.html import Html, join
 from rag_nodes.apps.view.parts import notice, title_of
@@ -152,7 +152,7 @@ class VerdictEvents:
         first = cell[0]["gold"][0][0]
         link = Html("")
         if strategy is not None:
-            link = link_to(Place(strategy, first["document"], first["start"]), cell[1].column)
+            link = link_to(AnswerPlace(strategy, first["document"], first["start"]), cell[1].column)
         return explained(found.report, cell[0], cell[1], link)
 
     def open(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:
