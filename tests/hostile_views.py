@@ -43,14 +43,15 @@ PAYLOADS = (
 )
 
 _OURS = {
-    "aside", "bdi", "button", "caption", "details", "div", "figcaption", "figure", "h2", "h3",
-    "li", "mark", "ol", "p", "section", "small", "span", "strong", "summary", "table", "tbody",
-    "td", "th", "thead", "tr", "ul",
+    "aside", "bdi", "blockquote", "button", "caption", "details", "div", "figcaption", "figure",
+    "h2", "h3", "li", "mark", "ol", "p", "q", "section", "small", "span", "strong", "summary",
+    "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _ATTRIBUTES = {
-    "aria-busy", "aria-hidden", "aria-label", "class", "data-act", "data-chunk", "data-document",
-    "data-from", "data-k", "data-measure", "data-strategy", "data-to", "dir", "hidden", "id",
-    "open", "role", "scope", "style", "tabindex", "title", "type",
+    "aria-busy", "aria-hidden", "aria-label", "class", "colspan", "data-act", "data-chunk",
+    "data-document", "data-from", "data-k", "data-measure", "data-question", "data-row",
+    "data-start", "data-strategy", "data-to", "dir", "hidden", "id", "open", "role", "scope",
+    "style", "tabindex", "title", "type",
 }  # fmt: skip
 
 
@@ -89,7 +90,9 @@ def inert(html: str) -> str:
     assert seen.tags <= _OURS
     assert {name for name, _ in seen.attributes} <= _ATTRIBUTES
     styles = {value for name, value in seen.attributes if name == "style"}
-    assert all(style and style.startswith(("width:", "height:", "left:")) for style in styles)
+    assert all(
+        style and style.startswith(("width:", "height:", "left:", "--rn-k")) for style in styles
+    )
     assert seen.other == []
     assert "${" not in html
     assert "{{" not in html

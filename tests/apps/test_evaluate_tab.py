@@ -14,6 +14,7 @@ from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.tabs.evaluate.events import EMPTY, EvaluateEvents
 from rag_nodes.apps.tabs.evaluate.findings import findings
 from rag_nodes.apps.tabs.evaluate.measures import MEASURES, Judged, evaluation, measuring
+from rag_nodes.apps.view.html import escape
 from rag_nodes.errors import StoreError
 from rag_nodes.evaluation import Finding, Tally
 from rag_nodes.text.spans import Span
@@ -83,16 +84,30 @@ def test_every_measure_is_a_row_with_its_definition_and_a_value_per_parser(
     table = _last(events)[1]
     for measure in MEASURES.values():
         assert f">{measure.name}<small>" in table
-    assert table.count("<td>") == 2 * len(MEASURES)
+        assert f"{escape(measure.meaning)}</small>" in table
+    assert len(re.findall("<td[ >]", table)) == 2 * len(MEASURES)
 
 
 def test_windows_cut_sentences_and_sections_do_not(events: EvaluateEvents) -> None:
     table = _last(events)[1]
     row = re.search(r">Clean ends<.*?</tr>", table)
     assert row
-    fixed, heading = re.findall(r"<td>(.*?)</td>", row[0])
+    fixed, heading = re.findall(r"<td[^>]*>(.*?)</td>", row[0])
     assert "rn-drill" in fixed
     assert heading == "100 %"
+
+
+def test_the_better_way_and_the_best_of_a_measure_are_marked_in_words_too() -> None:
+    some, all_ = Tally(chunks=4, limited=4, fitting=3), Tally(chunks=4, limited=4, fitting=4)
+    table = evaluation([Judged("fixed", some, 0.0), Judged("heading", all_, 0.0)])
+    row = table[table.index(">Size compliance<") :].split("</tr>")[0]
+    assert 'aria-label="more is better"' in row
+    assert re.findall(r'<td( class="rn-best" title="the best")?>', row) == [
+        "",
+        ' class="rn-best" title="the best"',
+    ]
+    alike = evaluation([Judged("fixed", some, 0.0), Judged("heading", some, 0.0)])
+    assert "rn-best" not in alike
 
 
 def test_a_number_lists_its_chunks_and_each_of_them_opens_in_the_chunk_view(

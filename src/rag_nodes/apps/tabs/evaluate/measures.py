@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import bones, colour_of, count, notice, percent, swatch, title_of
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.tally import Problem
 
 _DASH = "\N{EN DASH}"
+_FEWEST = 2
+"""Different values of which one can be the best."""
+_ARROWS = {"more": "\N{UPWARDS ARROW}", "less": "\N{DOWNWARDS ARROW}"}
 
 
 class Judged(NamedTuple):
@@ -45,6 +48,7 @@ class MeasureRow(NamedTuple):
         length: of its bar, where it has one.
         is_share: the bar is a part of 1; others are drawn relative to the longest.
         least: value that fills a bar of those, unless a larger one is there.
+        better: which way is better; "" where neither is.
     """
 
     name: str
@@ -54,6 +58,18 @@ class MeasureRow(NamedTuple):
     length: Callable[[Tally], float | None] | None = None
     is_share: bool = True
     least: float = 0.0
+    better: Literal["more", "less", ""] = ""
+
+    def best(self, tallies: Sequence[Tally]) -> float | None:
+        """The best there is of several; None without a direction, and where all are alike."""
+        amounts = {one for tally in tallies if (one := self.amount(tally)) is not None}
+        if not self.better or len(amounts) < _FEWEST:
+            return None
+        return max(amounts) if self.better == "more" else min(amounts)
+
+    def amount(self, tally: Tally) -> float | None:
+        """What is compared: the length of the bar, or how many chunks are behind the number."""
+        return self.length(tally) if self.length else float(len(tally.of(*self.problems)))
 
 
 def _decimal(value: float | None) -> str:
@@ -82,12 +98,14 @@ MEASURES: dict[str, MeasureRow] = {
         lambda tally, _: percent(tally.compliance),
         ("oversized", "undersized"),
         lambda tally: tally.compliance,
+        better="more",
     ),
     "oversized": MeasureRow(
         "Over the limit",
         "chunks larger than the parser was told to make",
         lambda tally, _: f"{len(tally.of('oversized')):,}",
         ("oversized",),
+        better="less",
     ),
     "boundaries": MeasureRow(
         "Clean ends",
@@ -95,6 +113,7 @@ MEASURES: dict[str, MeasureRow] = {
         lambda tally, _: percent(tally.boundaries),
         ("open-end",),
         lambda tally: tally.boundaries,
+        better="more",
     ),
     "blocks": MeasureRow(
         "Tables and code whole",
@@ -102,6 +121,7 @@ MEASURES: dict[str, MeasureRow] = {
         lambda tally, _: f"{tally.whole:,} of {tally.blocks:,}" if tally.blocks else _DASH,
         ("cut-block",),
         lambda tally: tally.intact,
+        better="more",
     ),
     "overlap": MeasureRow(
         "Overlap",
@@ -115,6 +135,7 @@ MEASURES: dict[str, MeasureRow] = {
         "chunks whose words an earlier chunk has already",
         lambda tally, _: f"{len(tally.of('duplicate')):,}",
         ("duplicate",),
+        better="less",
     ),
     "cohesion": MeasureRow(
         "Cohesion inside",
@@ -124,15 +145,17 @@ MEASURES: dict[str, MeasureRow] = {
         lambda tally: tally.cohesion,
         is_share=False,
         least=_COHESIVE,
+        better="more",
     ),
     "parting": MeasureRow(
         "Cohesion across",
-        "the same of neighbours a boundary parts; less is better",
+        "the same of neighbours a boundary parts",
         lambda tally, _: _decimal(tally.parting),
         ("related",),
         lambda tally: tally.parting,
         is_share=False,
         least=_COHESIVE,
+        better="less",
     ),
     "chunks": MeasureRow("Chunks", "how many there are", lambda tally, _: f"{tally.chunks:,}"),
     "embedded": MeasureRow(
@@ -142,6 +165,7 @@ MEASURES: dict[str, MeasureRow] = {
         (),
         lambda tally: tally.embedded,
         is_share=False,
+        better="less",
     ),
     "cost": MeasureRow("Embedding price", "of all chunks, once; offline it is free", _dollars),
 }
@@ -187,38 +211,43 @@ def _table(judged: Sequence[Judged]) -> Html:
             for one in judged
         ),
     )
-    rows = [
-        tag(
-            "tr",
-            tag("th", measure.name, tag("small", measure.meaning), scope="row"),
-            *(_cell(key, measure, one) for one in judged),
-        )
-        for key, measure in MEASURES.items()
-    ]
+    rows = [_row(key, measure, judged) for key, measure in MEASURES.items()]
     return tag("table", tag("thead", head), tag("tbody", *rows), cls="rn-table rn-measures")
 
 
-def _cell(key: str, measure: MeasureRow, judged: Judged) -> Html:
+def _row(key: str, measure: MeasureRow, judged: Sequence[Judged]) -> Html:
+    best = measure.best([one.tally for one in judged if one.tally is not None])
+    way = None
+    if measure.better:
+        said = f"{measure.better} is better"
+        way = tag("span", _ARROWS[measure.better], cls="rn-way", role="img", aria_label=said,
+                  title=said)  # fmt: skip
+    head = tag("th", measure.name, tag("small", way, measure.meaning), scope="row")
+    return tag("tr", head, *(_cell(key, measure, one, best) for one in judged))
+
+
+def _cell(key: str, measure: MeasureRow, judged: Judged, best: float | None) -> Html:
     if judged.tally is None:
         return tag("td", _DASH)
     value = measure.value(judged.tally, judged)
+    is_best = best is not None and measure.amount(judged.tally) == best
+    cls = "rn-best" if is_best else None
     behind = len(judged.tally.of(*measure.problems)) if measure.problems else 0
     if not behind:
-        return tag("td", value)
-    label = f"{measure.name}, {title_of(judged.strategy)}: {value}. List {count(behind, 'place')}"
-    return tag(
-        "td",
-        tag(
-            "button",
-            value,
-            type="button",
-            cls="rn-drill",
-            data_measure=key,
-            data_strategy=judged.strategy,
-            title=label,
-            aria_label=label,
-        ),
+        return tag("td", value, cls=cls, title="the best" if is_best else None)
+    label = f"{measure.name}, {title_of(judged.strategy)}: {value}{', the best' if is_best else ''}"
+    label += f". List {count(behind, 'place')}"
+    number = tag(
+        "button",
+        value,
+        type="button",
+        cls="rn-drill",
+        data_measure=key,
+        data_strategy=judged.strategy,
+        title=label,
+        aria_label=label,
     )
+    return tag("td", number, cls=cls)
 
 
 def _plots(judged: Sequence[Judged]) -> list[Html]:
