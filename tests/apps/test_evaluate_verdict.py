@@ -98,7 +98,7 @@ def test_a_run_says_how_far_it_is_and_then_the_verdict_with_every_question_in_ev
     first, *_, last = _run(events)
     assert 'aria-busy="true"' in first[0]
     html = last[0]
-    assert "rn-said" in html
+    assert "rn-verdict-first" in html
     assert "All numbers" in html
     assert "Fixed size at 40" in html
     assert html.count("<svg") == 3
@@ -179,7 +179,7 @@ def test_a_run_that_is_stopped_leaves_the_verdict_before_it(
     events.stop(Request())
     last = list(running)[-1]
     assert "Stopped" in last[0]
-    assert "rn-said" in last[0]
+    assert "rn-verdict-first" in last[0]
     assert session.evaluator.verdict is before
     assert not session.working
 
@@ -202,7 +202,7 @@ def test_a_second_run_of_one_visitor_is_refused_while_the_first_goes_on(
     next(running)
     next(running)
     assert "runs already" in _run(events)[-1][0]
-    assert "rn-said" in list(running)[-1][0]
+    assert "rn-verdict-first" in list(running)[-1][0]
 
 
 def test_other_documents_end_the_run_and_take_questions_and_verdict_along(
@@ -290,7 +290,7 @@ def test_a_fault_of_ours_is_said_and_the_next_run_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(evaluating_module, "evaluate", broken)
         assert "a fault of the app (ZeroDivisionError)" in _run(events)[-1][0]
-    assert "rn-said" in _run(events, "60", "", 0)[-1][0]
+    assert "rn-verdict-first" in _run(events, "60", "", 0)[-1][0]
 
 
 def test_a_run_asks_nothing_of_the_thread_that_answers(

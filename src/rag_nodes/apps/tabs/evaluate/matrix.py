@@ -75,7 +75,7 @@ def matrix(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
         tag(
             "div",
             tag("table", tag("thead", head), tag("tbody", *body), cls="rn-matrix"),
-            cls="rn-wide",
+            cls="rn-wide rn-tall",
             tabindex="0",
             role="region",
             aria_label="Questions and columns",

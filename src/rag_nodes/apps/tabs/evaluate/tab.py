@@ -39,7 +39,7 @@ _PICK_CELL = """element.addEventListener('click', (event) => {
 });"""
 _TO_WHY = """() => setTimeout(() => {
   const why = document.querySelector('#rn-why section');
-  if (why) { why.scrollIntoView({behavior: 'smooth', block: 'nearest'});
+  if (why) { why.scrollIntoView({block: 'nearest'});
     why.focus({preventScroll: true}); }
 }, 150)"""
 _SAVE = """() => setTimeout(() => document.querySelector('#rn-save-run-{kind}')?.click(), 150)"""

@@ -78,7 +78,7 @@ def _sentences(report: EvaluationReport) -> Html:
     first, *others = said
     return tag(
         "div",
-        tag("p", name_of(first), cls="rn-said"),
+        tag("p", name_of(first), cls="rn-verdict-first"),
         *(tag("p", name_of(one)) for one in others),
         tag("p", _how(report), cls="rn-quiet"),
         cls="rn-sentences",
