@@ -36,8 +36,9 @@ class Fault:
 
     `status` answers with that code; `body` names an effect on an otherwise good answer:
     "cut" breaks a stream off, "unfinished" ends it without a finish reason, "empty" sends
-    nothing in it, "dimension" and "nan" and "count" spoil vectors, "html" and "no-choices"
-    and "garbage" answer in another shape, "slow" waits until `release` or `reset`.
+    nothing in it, "error-event" an error; "dimension", "nan", "huge", "no-numbers" and "count"
+    spoil vectors, "html" and "no-choices" and "garbage" answer in another
+    shape, "slow" waits until `release` or `reset`.
     """
 
     status: int | None = None
@@ -205,6 +206,10 @@ def _embeddings(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSO
         vectors[-1] = vectors[-1][:-1]
     if fault.body == "nan":
         vectors[-1][0] = np.nan
+    if fault.body == "huge":
+        vectors[-1][0] = 1e30
+    if fault.body == "no-numbers":
+        vectors = [[] for _ in vectors]
     if fault.body == "count":
         vectors.pop()
     coded = body.get("encoding_format") == "base64"
@@ -251,6 +256,9 @@ async def _events(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> A
     for position, word in enumerate(words):
         if fault.body == "cut" and position == len(words) // 2:
             raise ConnectionAbortedError("made to break off")
+        if fault.body == "error-event" and position:
+            yield f"data: {json.dumps({'error': {'message': fault.message}})}\n\n"
+            return
         yield _event({"content": f" {word}" if position else word}, None)
     if fault.body != "unfinished":
         yield _event({}, "stop")

@@ -66,7 +66,7 @@ def load(path: str, kind: type = object, /, **options: Any) -> Any:
     options = {**options, **_literals(path, match["given"])}
     try:
         return made(**options)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigurationError(
             f"{match['name']} cannot be made from {path!r}: {type(error).__name__}: {error}"
         ) from error
@@ -79,7 +79,7 @@ def _match(text: str) -> re.Match[str] | None:
 def _named(module: str, name: str) -> Any:
     try:
         found: Any = import_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _refuse_missing_integration(module, error)
         raise ConfigurationError(
             f"module {module!r} cannot be imported: {type(error).__name__}: {error}; install the "
@@ -94,7 +94,7 @@ def _named(module: str, name: str) -> Any:
     return found
 
 
-def _refuse_missing_integration(module: str, error: Exception) -> None:
+def _refuse_missing_integration(module: str, error: BaseException) -> None:
     """LlamaIndex's integrations are packages of their own, called like the module they hold."""
     integration = _INTEGRATION.match(module)
     missing = isinstance(error, ModuleNotFoundError) and module.startswith(error.name or ":")

@@ -239,6 +239,8 @@ def test_every_fault_ends_in_a_message_after_a_bounded_number_of_requests(
     [
         ("dimension", DimensionError, "63 numbers where 64"),
         ("nan", ModelResponseError, "NaN"),
+        ("huge", ModelResponseError, "beyond a store"),
+        ("no-numbers", ModelResponseError, "a vector without numbers"),
         ("count", ModelResponseError, "1 vectors for 2 texts"),
     ],
 )
@@ -366,6 +368,28 @@ def test_the_key_appears_nowhere(
         seen += [repr(model), str(model), str(model.to_dict()), str(model.model_dump())]
         seen += [model.to_json(), repr(pickle.dumps(model)), repr(model._connection)]
     assert KEY not in "\n".join([*seen, caplog.text])
+
+
+def test_no_part_of_a_key_is_left_where_a_long_message_is_shortened(
+    openai_server: OpenAIServer,
+) -> None:
+    gate = "gate-pass-7c2e"
+    model = OpenAIServerEmbedding(
+        api_base=openai_server.base, api_key=KEY, default_headers={"X-Gate": gate}
+    )
+    for secret in (KEY, gate):
+        openai_server.fail(faults.Fault(401, None, f"{'very ' * 58} {secret}"))
+        with pytest.raises(CredentialsError) as caught:
+            model.get_query_embedding("hello")
+        assert secret[:6] not in str(caught.value)
+
+
+def test_what_a_server_says_in_the_middle_of_a_stream_is_told(
+    llm: OpenAIServerLLM, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(faults.Fault(body="error-event"))
+    with pytest.raises(ModelResponseError, match=r"broke its answer off \(made to fail\); try ag"):
+        list(llm.stream_complete("question"))
 
 
 def test_a_placeholder_for_a_key_does_not_garble_messages(openai_server: OpenAIServer) -> None:

@@ -99,6 +99,12 @@ def test_the_same_package_twice_on_the_path_is_one_offer(
     assert len(find_plugins()["twin"]) == 1
 
 
+def test_a_plugin_that_ends_the_program_when_it_is_imported_is_refused(install: Install) -> None:
+    install("ending-parser", {"ending": "ending_plugin:X"}, "ending_plugin", "raise SystemExit(0)")
+    with pytest.raises(ConfigurationError, match=r"ending-parser 1\.0 .*SystemExit: 0"):
+        load_plugin("ending", BUILT_IN)
+
+
 def test_a_broken_plugin_names_its_package_and_leaves_the_others_alone(install: Install) -> None:
     install("broken-parser", {"broken": "broken_plugin:X"}, "broken_plugin", "import not_here")
     code = PARSER.format(name="SoundNodeParser")

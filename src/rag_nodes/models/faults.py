@@ -65,6 +65,10 @@ def _of_the_way(error: Exception, place: str) -> ModelError:
         return ModelConnectionError(
             f"{place}: no answer in time; try again or raise request_timeout"
         )
+    if type(error).__name__ == "APIError":  # said in the middle of a stream
+        return ModelResponseError(
+            f"{place}: the server broke its answer off ({server_words(error)}); try again"
+        )
     cause = {family.__name__ for family in type(error.__cause__).__mro__}
     broken_off = "APIConnectionError" in families and cause & _BROKEN_OFF
     if not broken_off and families & {"APIConnectionError", "ConnectError", "OSError"}:

@@ -117,7 +117,7 @@ def _import(plugin: Plugin) -> type[SpanNodeParser]:
     where = f"parser {plugin.name!r} of {plugin.distribution} ({plugin.entry.value})"
     try:
         parser = plugin.entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigurationError(
             f"{where} cannot be imported: {type(error).__name__}: {error}; "
             "upgrade or uninstall that package"

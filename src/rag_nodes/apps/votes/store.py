@@ -164,7 +164,8 @@ class Votes:
             raise StoreError(f"{self._path}: {failed}: {error.strerror}; {remedy}") from error
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-                failed, remedy = f"it is full, {failed}", "move it away to begin a new one"
+                failed = f"it or its disk is full, {failed}"
+                remedy = "free space, or move it away to begin a new one"
             raise StoreError(f"{self._path}: {failed}: {error}; {remedy}") from error
 
     @contextmanager

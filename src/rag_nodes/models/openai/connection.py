@@ -126,11 +126,24 @@ class Connection:
     def _mapped(self, error: Exception) -> Exception:
         if isinstance(error.__cause__, ConfigurationError):  # wrapped by the client
             return error.__cause__
+        # First, or what is quoted may end in the middle of a key that nobody recognises then.
+        error.args = tuple(map(self._hidden, error.args))
+        body = getattr(error, "body", None)
+        if isinstance(body, dict) and "message" in body:
+            body["message"] = self._hidden(body["message"])
         mapped = map_model_error(error, model=self.model, api_base=self.api_base)
+        return type(mapped)(self._hidden(str(mapped)))
+
+    def _hidden(self, text: Any) -> Any:
+        """The text without the key and what the headers hold, which servers may repeat."""
+        if not isinstance(text, str):
+            return text
         key = self._api_key.get_secret_value() if self._api_key else ""
-        if len(key) < _SHORTEST_SECRET:
-            return mapped
-        return type(mapped)(str(mapped).replace(key, "****"))
+        for secret in (key, *(str(value) for value in (self._headers or {}).values())):
+            for word in secret.split():
+                if len(word) >= _SHORTEST_SECRET:
+                    text = text.replace(word, "****")
+        return text
 
     def _open(self) -> ServerClient:
         connect = min(_LONGEST_CONNECT, self.timeout)

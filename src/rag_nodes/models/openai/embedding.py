@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _BLANK = "(blank)"
 """Sent instead of blank text, which servers refuse; its vector has the right length."""
+_LARGEST = 1e15
+"""Magnitude that no value of an embedding has; vectors of unit length end at 1."""
 _DIMENSIONS = {
     "text-embedding-ada-002": 1536,
     "text-embedding-3-small": 1536,
@@ -143,16 +145,22 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
         return vectors
 
     def _check(self, vector: list[float]) -> None:
+        if not vector:
+            raise ModelResponseError(
+                f"{self._connection.here}: a vector without numbers; check that model and server "
+                "belong together"
+            )
         expected = self._dimension = self._dimension or len(vector)
-        if len(vector) != expected or not vector:
+        if len(vector) != expected:
             raise DimensionError(
                 f"{self._connection.here}: a vector of {len(vector)} numbers where {expected} were "
                 "expected; check that model and server belong together"
             )
-        if not np.isfinite(vector).all():
+        # Their squares are summed in the 32 bits of a store, where more is infinite.
+        if not (np.abs(vector) < _LARGEST).all():
             raise ModelResponseError(
-                f"{self._connection.here}: a vector with values that are no numbers (NaN or "
-                "infinite); restart the server or choose another model"
+                f"{self._connection.here}: a vector with values that are no numbers (NaN, infinite "
+                "or beyond a store); restart the server or choose another model"
             )
 
 
