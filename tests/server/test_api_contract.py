@@ -31,6 +31,7 @@ ADDRESSES = (
     "POST /compare",
     "POST /questions",
     "POST /questions/check",
+    "POST /questions/draft",
     "POST /evaluate",
     "GET /status",
     "POST /clear",
@@ -75,7 +76,14 @@ def test_every_request_gets_an_answer_that_the_document_promises(
 
 @pytest.mark.parametrize(
     "address",
-    ["POST /ask", "POST /compare", "POST /chunk", "POST /questions/check", "POST /evaluate"],
+    [
+        "POST /ask",
+        "POST /compare",
+        "POST /chunk",
+        "POST /questions/check",
+        "POST /questions/draft",
+        "POST /evaluate",
+    ],
 )
 def test_every_request_of_a_session_gets_an_answer_that_the_document_promises(
     address: str, described: schemathesis.BaseSchema, client: httpx.Client, session: str

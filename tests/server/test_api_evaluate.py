@@ -191,6 +191,26 @@ def test_what_is_wrong_with_questions_is_listed_before_anything_is_measured(
     assert (problems["lost"], problems["again"]) == ("not placed", "duplicate")
 
 
+def test_drafts_about_the_documents_can_be_sent_back_and_measured_with(
+    client: httpx.Client,
+) -> None:
+    _upload(client, (CORPUS / "manual.md").read_text("utf-8"))
+    drafted = client.post("/questions/draft", json={"count": 5}).json()
+    assert len(drafted["questions"]) == 5
+    assert all(one["draft"] for one in drafted["questions"])
+    body = {**SMALL, "questions": drafted["questions"]}
+    report = client.post("/evaluate", json={**body, "parsers": ["fixed"]}).json()
+    assert (report["dataset"]["drafts"], report["dataset"]["unplaced"]) == (5, [])
+
+
+def test_without_documents_nothing_is_drafted(client: httpx.Client) -> None:
+    file = ("q.csv", b"question,quote\nHow often?,Rinse\n")
+    del client.headers["X-Session"]
+    session = client.post("/questions", files={"questions": file}).json()["session"]
+    reply = client.post("/questions/draft", json={}, headers={"X-Session": session})
+    _refused(reply, 422, "upload one first")
+
+
 def test_answers_without_a_place_are_left_out_and_named(client: httpx.Client) -> None:
     lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nowhere in this whole document"}]}
     report = client.post("/evaluate", json={**SMALL, "questions": [*QUESTIONS, lost]}).json()
@@ -273,7 +293,9 @@ def test_without_documents_or_a_session_there_is_nothing_to_evaluate(client: htt
     _refused(reply, 422, "upload one first")
 
 
-@pytest.mark.parametrize("path", ["/questions", "/questions/check", "/evaluate"])
+@pytest.mark.parametrize(
+    "path", ["/questions", "/questions/check", "/questions/draft", "/evaluate"]
+)
 def test_bodies_that_are_too_large_are_refused(path: str, settings: Settings) -> None:
     with Api(settings, ServerLimits(body_bytes=10_000)).opened() as client:
         _refused(client.post(path, content=b" " * 10_001), 413, "10,000 bytes")

@@ -32,6 +32,7 @@ __all__ = [
     "MOST_QUESTIONS",
     "MOST_QUOTE",
     "Evaluation",
+    "check_length",
     "documents_of",
     "evaluated",
     "placed",
@@ -98,6 +99,24 @@ def placed(labels: Labels, documents: Sequence[Document]) -> Dataset:
     return place(labels, documents, "questions")
 
 
+def check_length(documents: Sequence[Document], rows: int = 1) -> None:
+    """Refuse more text than can be worked on while somebody waits.
+
+    Args:
+        documents: all there are.
+        rows: how often they are worked on.
+
+    Raises:
+        ApiError: it is too much.
+    """
+    characters = rows * sum(len(document.text) for document in documents)
+    if characters > MOST_MEASURED:
+        raise too_large(
+            f"the documents, {rows} times, have {characters:,} characters, more than "
+            f"{MOST_MEASURED:,}"
+        )
+
+
 def evaluated(
     workspace: Workspace,
     dataset: Dataset,
@@ -159,14 +178,9 @@ def _check_amount(dataset: Dataset, work: Evaluation) -> None:
     each = 1 + len(work.plan.sizes) + bool(work.plan.target)
     rows = len(work.choice.parsers) * each + 1  # and the control
     asked = rows * len(dataset.questions)
-    characters = rows * sum(len(document.text) for document in dataset.documents)
     if asked > MOST_ASKED:
         raise too_large(
             f"{len(dataset.questions):,} questions in {rows} rows are {asked:,}, more than "
             f"{MOST_ASKED:,}"
         )
-    if characters > MOST_MEASURED:
-        raise too_large(
-            f"the documents in {rows} rows have {characters:,} characters, more than "
-            f"{MOST_MEASURED:,}"
-        )
+    check_length(dataset.documents, rows)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from rag_nodes.evaluation.drafts import COUNT, DRAFT_KINDS, DraftKind
 from rag_nodes.evaluation.importers.own import read_own
 from rag_nodes.evaluation.plan import BUDGETS, SIZES, TARGET, Plan
 from rag_nodes.parsers import COMPARED
@@ -94,6 +95,21 @@ class CheckBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{}]})
     questions: _Questions | None = Field(
         default=None, description="Null for those of the file that was sent to /questions."
+    )
+
+
+class DraftBody(Body):
+    """How many questions are drafted about the documents of a session, and of which kinds."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"count": 20}]})
+    count: Annotated[int, Field(ge=1, le=200)] = Field(
+        default=COUNT, description="At most; short documents give fewer."
+    )
+    kinds: Annotated[list[DraftKind], Field(min_length=1, json_schema_extra=_UNIQUE)] = Field(
+        default=list(DRAFT_KINDS), description="Of which places."
+    )
+    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = Field(
+        default=0, description="Another number gives other places."
     )
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, create_model
 from rag_nodes.evaluation.report import SCHEMA, EvaluationReport
 from rag_nodes.parsers.offer import entries_of
 from rag_nodes.server.failures import without_paths
+from rag_nodes.server.rest.evaluate.bodies import LabelledQuestion
 from rag_nodes.server.rest.replies import _OfLibrary
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ class Brought(BaseModel):
     format: str = Field(description="In which format they are.")
     documents: int = Field(description="Documents of the session, with those the file brought.")
     check: CheckReply | None = Field(description="Null while the session has no documents.")
+
+
+class Drafted(BaseModel):
+    """Questions made by a program, in the format in which they can be sent back."""
+
+    version: int = Field(description="Of the format.")
+    questions: list[LabelledQuestion] = Field(
+        description="Drafts: look at each of them, and send those that are good to /evaluate."
+    )
 
 
 def public_report(report: EvaluationReport) -> EvaluationReport:

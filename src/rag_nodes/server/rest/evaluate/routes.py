@@ -11,15 +11,20 @@ from fastapi import APIRouter, Query, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.checks import check_dataset
+from rag_nodes.evaluation.drafts import draft_questions
+from rag_nodes.evaluation.importers.own import plain_of
 from rag_nodes.evaluation.page import html_of
+from rag_nodes.server.evaluating import check_length
 from rag_nodes.server.failures import ApiError
 from rag_nodes.server.gate import ended_by_leaving
-from rag_nodes.server.rest.evaluate.bodies import CheckBody, EvaluateBody, labels_of
+from rag_nodes.server.rest.evaluate.bodies import CheckBody, DraftBody, EvaluateBody, labels_of
 from rag_nodes.server.rest.evaluate.progress import EvaluationStream
 from rag_nodes.server.rest.evaluate.replies import (
     Brought,
     CheckReply,
+    Drafted,
     EvaluationReply,
     public_report,
 )
@@ -94,6 +99,7 @@ class Evaluations:
         """Make the addresses known."""
         router.post("/questions", openapi_extra=_FORM, summary="Bring questions")(self.bring)
         router.post("/questions/check", summary="Check questions")(self.check)
+        router.post("/questions/draft", summary="Draft questions")(self.draft)
         router.post(
             "/evaluate",
             responses=_ANSWERED,
@@ -129,6 +135,17 @@ class Evaluations:
         with self._clients.opened(x_session) as client:
             async with ended_by_leaving(request):
                 return await self._workers.run(caller, _checked, client, labels_of(body.questions))
+
+    async def draft(
+        self, body: DraftBody, request: Request, x_session: SessionId = None
+    ) -> Drafted:
+        """Make questions out of the documents' own words, for somebody to look at.
+
+        They are easier than people's questions, as they share more words with their answers.
+        """
+        caller = caller_of(request, x_session, self._clients, self._workers)
+        with self._clients.opened(x_session) as client:
+            return await self._workers.run(caller, _drafted, client, body)
 
     async def evaluate(
         self,
@@ -168,6 +185,15 @@ class Evaluations:
 
 def _checked(client: Client, labels: Labels | None) -> CheckReply:
     return CheckReply.of(check_dataset(client.dataset(labels)))
+
+
+def _drafted(client: Client, body: DraftBody) -> Drafted:
+    documents = client.documents
+    if not documents:
+        raise ConfigurationError("no document yet; upload one first")
+    check_length(documents)
+    dataset = draft_questions(documents, count=body.count, kinds=body.kinds, seed=body.seed)
+    return Drafted.model_validate(plain_of(dataset))
 
 
 def _unseen(_: object) -> None:
