@@ -262,3 +262,16 @@ def test_a_name_that_no_file_can_have_is_looked_up_nowhere(tmp_path: Path) -> No
     content = {"tests": [{"query": "How hot?", "snippets": [snippet]}]}
     dataset = load_dataset(write(tmp_path / "q.json", content), [TEA])
     assert len(dataset.unplaced) == 1
+
+
+def test_two_documents_of_one_name_are_told_apart_when_questions_are_read_again(
+    tmp_path: Path,
+) -> None:
+    first = Document(text=TEXT, id_="one", metadata={"file_name": "tea.md"})
+    other = Document(text="Another text.", id_="two", metadata={"file_name": "tea.md"})
+    row = {"question": "How hot?", "gold": [{"text": "eighty degrees"}]}
+    dataset = load_dataset(write(tmp_path / "q.json", [row]), [first, other])
+    plain = own.plain_of(dataset)
+    assert plain["questions"][0]["gold"][0]["document"] == "one"
+    again = load_dataset(write(tmp_path / "again.json", plain), [first, other])
+    assert again.questions == dataset.questions

@@ -200,6 +200,7 @@ def test_drafts_about_the_documents_can_be_sent_back_and_measured_with(
     assert all(one["draft"] for one in drafted["questions"])
     body = {**SMALL, "questions": drafted["questions"]}
     report = client.post("/evaluate", json={**body, "parsers": ["fixed"]}).json()
+    assert "error" not in report, report
     assert (report["dataset"]["drafts"], report["dataset"]["unplaced"]) == (5, [])
 
 

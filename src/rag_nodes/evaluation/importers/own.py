@@ -10,6 +10,7 @@ offsets are enough; with both, a changed file is noticed and the text is found a
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote, number_of, text_of
@@ -41,8 +42,12 @@ def read_own(plain: Any) -> Labels:
 
 
 def plain_of(dataset: Dataset) -> dict[str, Any]:
-    """A dataset's questions as `read_own` takes them; passages carry their text and offsets."""
-    names = dataset.names
+    """A dataset's questions as `read_own` takes them; passages carry their text and offsets.
+
+    Of documents that are called the same the id is given.
+    """
+    called = Counter(dataset.names.values())
+    names = {one: name if called[name] == 1 else one for one, name in dataset.names.items()}
 
     def passages(answer: Any) -> list[dict[str, Any]]:
         return [
