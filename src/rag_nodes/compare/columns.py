@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.compare.report import Column, ComparisonReport
+from rag_nodes.compare.sizing import EqualSize
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.models import settled
 from rag_nodes.parsers import PRESETS, as_parser
@@ -49,6 +50,7 @@ class ColumnEngines:
         corpus: str = "default",
         prompt: str | None = None,
         options: QueryOptions | None = None,
+        equal_size: int | None = None,
     ) -> None:
         if not parsers:
             raise ConfigurationError("nothing to compare: name at least one parser")
@@ -57,6 +59,7 @@ class ColumnEngines:
         self.parsers: dict[str, SpanNodeParser] = {
             name: as_parser(parser) for name, parser in parsers.items()
         }
+        self.sizing = EqualSize(equal_size) if equal_size is not None else None
         self.transformations = transformations
         self.corpus = corpus
         chosen = options or QueryOptions()
@@ -137,6 +140,7 @@ class ColumnEngines:
             files=self.files,
             columns=columns,
             seconds=seconds,
+            equal_size=self.sizing.target if self.sizing else None,
         )
 
     def _nothing_read(self, name: str) -> str | None:

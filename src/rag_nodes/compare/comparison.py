@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from rag_nodes.compare.columns import ColumnEngines
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 
     from rag_nodes.compare.report import ComparisonReport
     from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.pipeline.build import Parse
+    from rag_nodes.pipeline.ingest import Parsers
     from rag_nodes.query import QueryOptions
     from rag_nodes.readers import Limits
     from rag_nodes.store import Store
@@ -44,10 +47,13 @@ class Comparison(ColumnEngines):
         prompt: template with `{context}` and `{question}`; None for the default.
         options: how each question is answered, the same for every parser. Questions that ask for
             steps get no more than others unless `step_factor` says so.
+        equal_size: tokens that a chunk of every parser has on average: chunks of one size are what
+            tells ways of cutting apart. The sizes are found on the first documents that are
+            ingested, and stay; `parsers` then are those parsers. None for their own options.
 
     Raises:
-        ConfigurationError: no parser, two parsers of equal configuration, or `models` next to
-            `embed_model` or `llm`.
+        ConfigurationError: no parser, two parsers of equal configuration, `models` next to
+            `embed_model` or `llm`, or no size.
     """
 
     def __enter__(self) -> Self:
@@ -74,7 +80,7 @@ class Comparison(ColumnEngines):
         return self._remember(
             ingest(
                 paths,
-                self.parsers,
+                self._parsers_for(None, progress),
                 self.store,
                 models=self.models,
                 transformations=self.transformations,
@@ -96,7 +102,7 @@ class Comparison(ColumnEngines):
         return self._remember(
             ingest_documents(
                 documents,
-                self.parsers,
+                self._parsers_for(parse, progress),
                 self.store,
                 models=self.models,
                 transformations=self.transformations,
@@ -149,7 +155,22 @@ class Comparison(ColumnEngines):
         """Like `stream`, for `async with` and `async for`."""
         return AsyncComparisonStream(self.stream(question, document_ids=document_ids))
 
+    def _parsers_for(
+        self, parse: Parse | None, progress: Callable[[Progress], None] | None
+    ) -> Parsers:
+        sizing = self.sizing
+        if sizing is None:
+            return self.parsers
+
+        def sized(documents: Sequence[Document]) -> dict[str, SpanNodeParser]:
+            self.parsers = sizing.find(self.parsers, documents, cut=parse, progress=progress)
+            return self.parsers
+
+        return sized
+
     def _remember(self, report: IngestReport) -> IngestReport:
+        if self.sizing:
+            report = replace(report, columns=tuple(map(self.sizing.remark, report.columns)))
         self.files = report.files
         self.statistics = {outcome.parser: outcome for outcome in report.columns}
         return report

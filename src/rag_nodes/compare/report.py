@@ -60,6 +60,8 @@ class ComparisonReport:
         files: the files ingested by this comparison, if any.
         columns: one per parser, in the order they were given.
         seconds: wall-clock time of answering.
+        equal_size: tokens of a chunk on average that every column was given, where it could be:
+            see `size_remark` of its statistics; None where each has its own options.
         schema_version: version of `as_dict()`.
     """
 
@@ -69,6 +71,7 @@ class ComparisonReport:
     files: tuple[FileOutcome, ...]
     columns: tuple[Column, ...]
     seconds: float
+    equal_size: int | None = None
     schema_version: int = SCHEMA_VERSION
 
     def as_dict(self) -> dict[str, Any]:
@@ -78,6 +81,7 @@ class ComparisonReport:
             "question": self.question,
             "corpus": self.corpus,
             "models": self.models,
+            "equal_size": self.equal_size,
             "files": [asdict(outcome) for outcome in self.files],
             "columns": [column.as_dict() for column in self.columns],
             "seconds": self.seconds,

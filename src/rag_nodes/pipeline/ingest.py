@@ -7,18 +7,18 @@ killed run complete itself when it is run again.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import EmptyFileError
-from rag_nodes.metadata import SOURCE
+from rag_nodes.metadata import PAGE_STARTS, SOURCE
 from rag_nodes.models import settled
 from rag_nodes.pipeline.run import Arrival, IngestRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document, TransformComponent
 
@@ -29,10 +29,15 @@ if TYPE_CHECKING:
     from rag_nodes.readers import Limits
     from rag_nodes.store import Store
 
+FIRST = 300_000
+"""Characters of the first documents, which parsers that are made for the documents get to see."""
+Parsers = Mapping[str, object] | Callable[[Sequence["Document"]], Mapping[str, object]]
+"""Parsers by name, or what makes them for the first documents that arrive."""
+
 
 def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     paths: Iterable[str | Path],
-    parsers: Mapping[str, object],
+    parsers: Parsers,
     store: Store,
     *,
     models: Models | None = None,
@@ -53,7 +58,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     Args:
         paths: files, and folders to walk.
         parsers: parsers by the name they have in the report: ours, and splitters of LlamaIndex,
-            LangChain, chonkie or your own (see `ForeignNodeParser`).
+            LangChain, chonkie or your own (see `ForeignNodeParser`). Or what makes them, given the
+            first documents, as many as have `FIRST` characters together; none is larger than that.
         store: where the chunks go.
         models: the embedding model used is `models.embedding`; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
@@ -90,8 +96,9 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         )
         for result in read_all(wanted, limits=limits or Limits())
     )
+    made, arrivals = _made(parsers, reads)
     run = IngestRun(
-        parsers,
+        made,
         store,
         chosen,
         transformations=transformations,
@@ -99,12 +106,12 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         progress=progress,
         prices=prices,
     )
-    return run.take(reads, total)
+    return run.take(arrivals, total)
 
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
     documents: Iterable[Document],
-    parsers: Mapping[str, object],
+    parsers: Parsers,
     store: Store,
     *,
     models: Models | None = None,
@@ -136,17 +143,46 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         ConfigurationError: as `ingest`.
         CancelledError: `parse` was cancelled.
     """
+    chosen = settled(models, embed_model)
+    made, arrivals = _made(parsers, map(_given, documents))
     run = IngestRun(
-        parsers,
+        made,
         store,
-        settled(models, embed_model),
+        chosen,
         transformations=transformations,
         corpus=corpus,
         progress=progress,
         parse=parse,
         prices=prices,
     )
-    return run.take(map(_given, documents))
+    return run.take(arrivals)
+
+
+def _made(
+    parsers: Parsers, arrivals: Iterator[Arrival]
+) -> tuple[Mapping[str, object], Iterable[Arrival]]:
+    """The parsers, and all arrivals, of which the first may have been looked at."""
+    if not callable(parsers):
+        return parsers, arrivals
+    first, characters = [], 0
+    for one in arrivals:
+        first.append(one)
+        characters += len(one.document.text) if one.document else 0
+        if characters >= FIRST:
+            break
+    seen = [_beginning(one.document) for one in first if one.document and not one.error]
+    return parsers(seen), chain(first, arrivals)
+
+
+def _beginning(document: Document) -> Document:
+    """As much of a document as is looked at."""
+    if len(document.text) <= FIRST:
+        return document
+    starts = document.metadata.get(PAGE_STARTS)
+    known = {PAGE_STARTS: [one for one in starts if one < FIRST]} if starts else {}
+    return type(document)(
+        text=document.text[:FIRST], id_=document.id_, metadata={**document.metadata, **known}
+    )
 
 
 def _given(document: Document) -> Arrival:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Stage = Literal["read", "parse", "embed", "store"]
-"""The stages of a run, in the order a document passes them."""
+Stage = Literal["read", "size", "parse", "embed", "store"]
+"""The stages of a run, in the order a document passes them; "size" only where parsers are given the
+size at which their chunks have a certain mean, see `Comparison`."""
 
 FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
 """How a file ended; "partial" means read, but with parts the reader could not take over, and
@@ -121,6 +122,8 @@ class ParserOutcome:
         embedding_cost: US dollars for them by the price table; None when the price is unknown.
         unplaced: chunks of a foreign splitter that do not stand in their document for certain: they
             are found and read, and cited without offsets, pages and headings.
+        size_remark: why the mean is not the one that was asked for; "" where it is, or where none
+            was.
     """
 
     parser: str
@@ -138,6 +141,7 @@ class ParserOutcome:
     embedding_tokens: int = 0
     embedding_cost: float | None = 0.0
     unplaced: int = 0
+    size_remark: str = ""
 
     @property
     def recovery(self) -> float | None:

@@ -254,9 +254,13 @@ class Client(Workspace):
         before = self._comparison if choice == self._choice else None
         models = before.models if before else self.models(choice)
         parsers = before.parsers if before else parsers_of(choice, models, self._offer)
-        made = self.compared(parsers, models, options)
+        made = self.compared(parsers, models, options, equal_size=choice.equal_size)
         if before:
-            made.statistics, made.vectors = before.statistics, before.vectors
+            made.sizing, made.statistics, made.vectors = (
+                before.sizing,
+                before.statistics,
+                before.vectors,
+            )
         else:
             check = current_interrupt().check
             self._ingest(made, self._documents, lambda _: check("loading the documents"))

@@ -225,7 +225,9 @@ class Session(Workspace):
         store = self.store if known else self._opened()
         options = query_options(self._settings, choice)
         try:
-            comparison = self.compared(parsers, models, options, store=store)
+            comparison = self.compared(
+                parsers, models, options, store=store, equal_size=choice.equal_size
+            )
             report = self._ingest(comparison, documents, loading.step)
         except BaseException:
             if not known:

@@ -168,6 +168,7 @@ class Workspace:
         options: QueryOptions,
         *,
         store: Store | None = None,
+        equal_size: int | None = None,
     ) -> Comparison:
         """Parsers over the corpus of the settings.
 
@@ -176,6 +177,7 @@ class Workspace:
             models: for all of them.
             options: how questions are answered.
             store: None for that of the workspace, which is opened.
+            equal_size: tokens of a chunk on average in every column; None for own options.
         """
         return Comparison(
             store=store or self.store,
@@ -183,6 +185,7 @@ class Workspace:
             parsers=parsers,
             corpus=self._settings.corpus,
             options=options,
+            equal_size=equal_size,
         )
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from rag_nodes.apps.sidebar.status import parsers_explained
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, notice, title_of
+from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import offered, ranges_of
 from rag_nodes.settings.answers import ANSWER_PRESETS
@@ -55,6 +56,7 @@ class Controls:
         models: key, address, embedding model, answer model.
         writing: similarity below which chunks are left out, temperature, longest answer.
         preset: sets what a source document says about answers.
+        equal_size: mean tokens of a chunk in every column; 0 for the parsers' own options.
     """
 
     offer: Mapping[str, Preset] = field(repr=False)
@@ -70,6 +72,7 @@ class Controls:
     models: tuple[gr.Textbox, ...] = field(repr=False)
     writing: tuple[gr.Slider, ...]
     preset: gr.Dropdown
+    equal_size: gr.Slider
 
     @property
     def inputs(self) -> list[Component]:
@@ -84,6 +87,7 @@ class Controls:
             *self.models,
             self.seconds,
             *self.writing,
+            self.equal_size,
         ]
 
     def choice(self, values: Sequence[Any]) -> Choice:
@@ -91,7 +95,8 @@ class Controls:
         parsers, *rest = values
         numbers, rest = rest[: len(self.sliders)], rest[len(self.sliders) :]
         retrieval, budget, top_k, retrieval_only, *typed = rest
-        key, api_base, embedding_model, llm_model, seconds, cutoff, temperature, longest = typed
+        key, api_base, embedding_model, llm_model, seconds, *typed = typed
+        cutoff, temperature, longest, equal_size = typed
         columns = _columns(self.offer, parsers, seconds)
         options: dict[str, dict[str, float]] = {}
         for (column, name), value in zip(self.sliders, numbers, strict=True):
@@ -112,6 +117,7 @@ class Controls:
             similarity_cutoff=number(cutoff) or None,
             temperature=number(temperature),
             max_output_tokens=int(longest),
+            equal_size=int(equal_size) or None,
         )
 
     def shown(self, parsers: list[str] | None, seconds: list[str] | None) -> list[Any]:
@@ -164,6 +170,16 @@ def build_controls(settings: Settings, offer: Mapping[str, Preset] | None = None
         elem_id="rn-parsers",
     )
     count = gr.HTML(_counted(len(first)), apply_default_css=False, elem_id="rn-columns")
+    equal_size = gr.Slider(
+        0,
+        1000,
+        value=EQUAL_SIZE,
+        step=10,
+        label="Equal size: mean tokens of a chunk",
+        info="Larger chunks read differently whatever the parser; at one size you see how it cuts. "
+        "Sizes under Parameters count at 0.",
+        elem_id="rn-equal-size",
+    )
     with gr.Accordion("What each parser does", open=False):
         gr.HTML(parsers_explained(offer), apply_default_css=False)
     with gr.Accordion("Parameters", open=False, elem_id="rn-parameters"):
@@ -223,6 +239,7 @@ def build_controls(settings: Settings, offer: Mapping[str, Preset] | None = None
         models=models,
         writing=(cutoff, temperature, longest),
         preset=preset,
+        equal_size=equal_size,
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
-_DOING = {"read": "reading", "parse": "cutting", "embed": "embedding", "store": "storing"}
+_DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
 
 
 def idle() -> Html:
@@ -91,6 +91,11 @@ def done(report: IngestReport) -> Html:
             for one in report.columns
             if one.error
         ),
+        *(
+            tag("p", title_of(one.parser), ": ", name_of(one.size_remark), cls="rn-quiet")
+            for one in report.columns
+            if one.size_remark
+        ),
         _spent(report),
         tag("p", report.models, cls="rn-models"),
     )
@@ -112,7 +117,9 @@ def _panel(*children: str | None, busy: bool = False) -> Html:
 def _step(name: str, step: Progress | None) -> Html:
     doing, share = "waiting", None
     if step is not None:
-        doing = f"{_DOING[step.stage]} {step.done:,}"
+        doing = "sizing"
+        if step.stage in _DOING:
+            doing = f"{_DOING[step.stage]} {step.done:,}"
         if step.stage == "store" and step.done == step.total:
             doing = count(step.done, "chunk")
         share = step.done / step.total if step.stage == "store" and step.total else 0.0

@@ -38,6 +38,14 @@ def compare(
     ask: Annotated[str, typer.Option("--ask", "-a", help="The question for every parser.")],
     parser: ComparedParsers = None,
     changes: Changes = None,
+    equal_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Tokens of a chunk on average, the same for each parser, found on the first "
+            "documents; the parsers' own sizes by default.",
+        ),
+    ] = None,
     chunks: ShownChunks = 3,
 ) -> None:
     """Ask the same question of the same documents cut in different ways.
@@ -51,7 +59,8 @@ def compare(
         workspace = cli.workspace(settings)
         models = workspace.models()
         parsers = selection.build(models)
-    with workspace, workspace.compared(parsers, models, options) as comparison:
+    sized = workspace.compared(parsers, models, options, equal_size=equal_size)
+    with workspace, sized as comparison:
         _announce(cli, comparison, ask)
         with shown_progress(cli, [DOCUMENTS, *parsers], ingest_words) as progress:
             ingested = comparison.ingest(paths, limits=workspace.limits(), progress=progress)

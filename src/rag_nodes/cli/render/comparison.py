@@ -166,6 +166,8 @@ def _contents(column: Column, width: int, shown: int) -> dict[str, list[Renderab
     lost = recovery_in_words(column.statistics.unplaced, column.statistics.chunks)
     if lost:
         problems.append(plain(lost, "yellow"))
+    if column.statistics.size_remark:
+        problems.append(plain(one_line(column.statistics.size_remark), "yellow"))
     answer = column.answer
     if answer is None:
         return {"answer": problems, "sources": [], "chunks": []}

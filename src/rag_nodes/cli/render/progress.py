@@ -28,7 +28,7 @@ EVALUATION_BAR = "questions"
 DOCS_BARS = ("pages", "summaries")
 """The bars of the documentation workflow: its stages (S1-35)."""
 
-_DOING = {"read": "reading", "parse": "cutting", "embed": "embedding", "store": "storing"}
+_DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
 _MEASURING = {"size": "sizing", "index": "indexing", "ask": "asking"}
 _NAME_WIDTH = 36
 _URL_WIDTH = 48
@@ -130,6 +130,8 @@ def ingest_words(step: Progress) -> StepWords:
     if step.stage == "read":
         detail = f"{amount} {shortened(step.name, _NAME_WIDTH)}"
         return StepWords(DOCUMENTS, detail, f"read {shortened(step.name, 60)} ({amount})", last)
+    if step.stage == "size":
+        return StepWords(step.name, "sizing", f"{shortened(step.name, 60)}: sizing")
     doing = _DOING[step.stage]
     line = f"{shortened(step.name, 60)}: {doing}, {amount} chunks"
     return StepWords(step.name, f"{doing} {amount} chunks", line, last and step.stage == "store")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, SecretStr, model_validator
 
 from rag_nodes.parsers import COMPARED
+from rag_nodes.parsers.offer import LEAST_CHUNK
 from rag_nodes.query import Filter, QueryOptions
 from rag_nodes.query.options import STEP_FACTOR
 from rag_nodes.server.rest.parser_options import LARGEST, Body, ParserName, ParserOptions
@@ -183,6 +185,11 @@ class CompareBody(QuestionBody):
     options: dict[ParserName, ParserOptions] = Field(
         default_factory=dict, description="By parser; those of the presets where missing."
     )
+    equal_size: Annotated[int, Field(ge=LEAST_CHUNK, le=LARGEST)] | None = Field(
+        default=None,
+        description="Tokens that a chunk of every parser has on average, so that they differ in "
+        "how they cut and not in size; null for the size that each has by itself.",
+    )
 
     @model_validator(mode="after")
     def _no_parser_twice(self) -> CompareBody:
@@ -191,8 +198,9 @@ class CompareBody(QuestionBody):
         return self
 
     def choice(self) -> Choice:
-        """The parsers and the models."""
-        return self._choice({name: self.options.get(name) for name in self.parsers})
+        """The parsers, their size and the models."""
+        chosen = self._choice({name: self.options.get(name) for name in self.parsers})
+        return replace(chosen, equal_size=self.equal_size)
 
 
 class ChunkBody(Body):

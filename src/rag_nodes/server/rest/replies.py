@@ -230,6 +230,10 @@ class ColumnReply(_OfLibrary):
         "for splitters of other packages, null where there are no chunks.",
     )
     mean_tokens: float = Field(description="Tokens of a chunk on average.")
+    size_remark: str = Field(
+        default="",
+        description="Why that is not the equal_size of the request; empty where it is.",
+    )
     max_tokens: int = Field(description="Tokens of the largest chunk.")
     embedding_tokens: int = Field(description="Tokens embedded to store its chunks.")
     embedding_cost: float | None = Field(description="US dollars for them; null when unknown.")
@@ -244,6 +248,7 @@ class ColumnReply(_OfLibrary):
             "chunks",
             "recovery",
             "mean_tokens",
+            "size_remark",
             "max_tokens",
             "embedding_tokens",
             "embedding_cost",
@@ -263,6 +268,9 @@ class Compared(_OfLibrary):
 
     question: str = Field(description="As asked.")
     models: str = Field(description="What ran, and where.")
+    equal_size: int | None = Field(
+        default=None, description="Tokens of a chunk on average that were asked for."
+    )
     columns: list[ColumnReply] = Field(description="In the order of the request.")
     seconds: float = Field(description="Wall-clock time.")
 

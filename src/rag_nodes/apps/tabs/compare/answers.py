@@ -182,6 +182,9 @@ def _header(one: Column, shown: ColumnView) -> Html:
         tag("p", headline_of(one.name, one.parser), cls="rn-config"),
         tag("p", " · ".join(part for part in stored if part), cls="rn-config"),
         tag("p", found, cls="rn-config rn-recovery") if found else None,
+        tag("p", name_of(statistics.size_remark), cls="rn-config")
+        if statistics.size_remark
+        else None,
         notice("warning", statistics.error) if statistics.error else None,
     )
 

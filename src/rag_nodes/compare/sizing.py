@@ -1,0 +1,123 @@
+"""Columns at one mean size: with larger chunks a column differs in size, not in how it cuts."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llama_index.core.storage.kvstore import SimpleKVStore
+
+from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
+from rag_nodes.evaluation.sizes import TOLERANCE, matched
+from rag_nodes.pipeline import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.schema import Document
+
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline import ParserOutcome
+    from rag_nodes.pipeline.build import Parse
+
+logger = logging.getLogger(__name__)
+
+EQUAL_SIZE = 200
+"""Tokens of a chunk on average where columns are compared at one size and nobody says at which."""
+
+
+class EqualSize:
+    """Parsers at one mean size, found on the first documents they are to cut.
+
+    Args:
+        target: tokens of a chunk on average.
+
+    Attributes:
+        target: as given.
+        parsers: at that size, by name; of one that cannot have it the nearest there is, or the
+            parser as it was given. Empty until `find`.
+
+    Raises:
+        ConfigurationError: `target` is below 1.
+    """
+
+    def __init__(self, target: int) -> None:
+        if target < 1:
+            raise ConfigurationError(f"equal_size must be at least 1 token, not {target}")
+        self.target = target
+        self.parsers: dict[str, SpanNodeParser] = {}
+        self._remarks: dict[str, str] = {}
+
+    def find(
+        self,
+        parsers: Mapping[str, SpanNodeParser],
+        documents: Sequence[Document],
+        *,
+        cut: Parse | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> dict[str, SpanNodeParser]:
+        """Size the parsers, unless that was done before: chunks that are stored keep their size.
+
+        Args:
+            parsers: by name.
+            documents: on which the mean is measured; without any the parsers stay as they are.
+            cut: makes the nodes of a document; None to have the parser do it.
+            progress: told the name of each parser as it is begun.
+
+        Raises:
+            CancelledError: `cut` was cancelled.
+        """
+        if self.parsers or not documents:
+            return self.parsers or dict(parsers)
+        for name, parser in parsers.items():
+            if progress is not None:
+                progress(Progress("size", name, 0))
+            self.parsers[name] = self._sized(name, parser, documents, cut)
+        return self.parsers
+
+    def remark(self, outcome: ParserOutcome) -> ParserOutcome:
+        """What a parser made, with why its mean is another than was asked for, if it is."""
+        if not outcome.chunks or abs(outcome.mean_tokens / self.target - 1) <= TOLERANCE:
+            return outcome
+        why = self._remarks.get(outcome.parser) or "sized on the first documents only"
+        return replace(outcome, size_remark=f"not {self.target} tokens on average: {why}")
+
+    def _sized(
+        self, name: str, parser: SpanNodeParser, documents: Sequence[Document], cut: Parse | None
+    ) -> SpanNodeParser:
+        try:
+            found = matched(_remembering(parser), documents, self.target, cut=cut)
+        except CancelledError:
+            raise
+        except Exception as error:
+            logger.info("%s cannot be sized", name, exc_info=True)
+            why = str(error) if isinstance(error, RagNodesError) else type(error).__name__
+            self._remarks[name] = f"it keeps its own size ({why})"
+            return parser
+        sized = found.parser.model_copy(update=_models_of(parser))
+        for other, taken in self.parsers.items():
+            if taken.fingerprint == sized.fingerprint:
+                self._remarks[name] = f"at that size it is the same as {other}, so it keeps its own"
+                return parser
+        if not found.reached:
+            self._remarks[name] = "it cannot have that size here"
+        return sized
+
+
+def _models_of(parser: SpanNodeParser) -> dict[str, BaseEmbedding]:
+    """The embedding models that a parser was given as objects, by field."""
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    fields = {name: getattr(parser, name) for name in type(parser).model_fields}
+    return {name: one for name, one in fields.items() if isinstance(one, BaseEmbedding)}
+
+
+def _remembering(parser: SpanNodeParser) -> SpanNodeParser:
+    """The same parser, whose models are asked for no sentence twice: every size has the same."""
+    models = {
+        name: model.model_copy(update={"embeddings_cache": SimpleKVStore()})
+        for name, model in _models_of(parser).items()
+    }
+    return parser.model_copy(update=models) if models else parser
