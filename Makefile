@@ -1,5 +1,5 @@
 # Two commands for a fresh machine with git, make and Python 3.11 or newer:
-#   make demo     compare four parsers on a document, in the terminal
+#   make demo     compare four parsers on a document, and say which finds more answers
 #   make test     run all tests
 # `make help` lists the others.
 
@@ -8,10 +8,14 @@ DOC ?= examples/corpus/ferry.pdf
 ifeq ($(origin ASK)$(DOC),undefinedexamples/corpus/ferry.pdf)
 ASK := When do quiet hours begin?
 endif
-# As typed: a dollar sign in a file name or question is a dollar sign.
+ifeq ($(DOC),examples/corpus/ferry.pdf)
+QUESTIONS ?= examples/corpus/ferry_questions.csv
+endif
+# As typed: a dollar sign in the name of a file or in a question is a dollar sign.
 override DOC := $(value DOC)
 override ASK := $(value ASK)
-export DOC ASK
+override QUESTIONS := $(value QUESTIONS)
+export DOC ASK QUESTIONS
 
 # Certificates of this machine, as pip uses them: company networks add their own.
 export UV_SYSTEM_CERTS ?= 1
@@ -52,7 +56,15 @@ $(BIN)/uv:
 
 demo: .venv/installed-demo ## compare four parsers; make demo DOC=your.pdf ASK="your question"
 	@test -n "$$ASK" || { echo 'What shall be asked? make demo DOC=your.pdf ASK="your question"' >&2; exit 2; }
-	@$(BIN)/rag-nodes compare "$$DOC" --ask "$$ASK"
+	@$(BIN)/rag-nodes compare "$$DOC" --ask "$$ASK" --equal-size 200
+	@if [ -n "$$QUESTIONS" ]; then \
+		printf '\nOne question says little. The answers to those in %s:\n' "$$QUESTIONS"; \
+		$(BIN)/rag-nodes evaluate "$$DOC" --questions "$$QUESTIONS" --sizes 100,400 --equal-size 200; \
+	else \
+		printf '\nOne question says little. Have some drafted and checked by you, then see the verdict:\n'; \
+		printf '  rag-nodes questions draft "%s" --output questions.csv\n' "$$DOC"; \
+		printf '  make demo DOC="%s" ASK="%s" QUESTIONS=questions.csv\n' "$$DOC" "$$ASK"; \
+	fi
 
 app: .venv/installed-app ## open the app in a browser
 	@$(BIN)/rag-nodes app

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.store import Store
 
-SECTION = (
-    "\n\n## Part {n}\n\n" + "The pump of part {n} is rinsed with clean water once a week. " * 6
-)
+RINSED = "The pump of part {n} is rinsed with clean water once a week. "
+SECTION = "\n\n## Part {n}\n\n" + RINSED * 6
 LONG = "# Manual" + "".join(SECTION.format(n=n) for n in range(80))
 
 

@@ -1,0 +1,76 @@
+"""Makes the README's picture of size against strategy, and the sentences under it.
+
+`python docs/make_size_curve.py` evaluates the example manual with the defaults of
+`rag-nodes evaluate`, which takes half a minute. The sentences stand between two comments,
+`<!-- verdict -->` and `<!-- /verdict -->`.
+"""  # noqa: INP001 - a script, not a package
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_nodes.evaluation.importers import load_dataset
+from rag_nodes.evaluation.page import html_of
+from rag_nodes.evaluation.page.plots import size_curve
+from rag_nodes.evaluation.plan import Plan
+from rag_nodes.evaluation.run import evaluate
+from rag_nodes.models import choose_models
+from rag_nodes.parsers import COMPARED, get_parser
+from rag_nodes.readers import read
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.report import EvaluationReport
+
+ROOT = Path(__file__).parents[1]
+DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
+QUESTIONS = ROOT / "examples" / "corpus" / "ferry_questions.csv"
+PICTURE = ROOT / "docs" / "images" / "size-curve.svg"
+README = ROOT / "README.md"
+_SENTENCES = re.compile(r"(?<=<!-- verdict -->\n).*?(?=\n<!-- /verdict -->)", re.DOTALL)
+_STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
+_OF_THE_PICTURE = re.compile(r"^(?::root|@media|  --|svg text|svg \.|\.c\d)", re.MULTILINE)
+
+
+def measured(plan: Plan) -> EvaluationReport:
+    """The four parsers of the demo on the example manual's questions, offline."""
+    models = choose_models(Settings(embedding="lexical", llm="extractive"))
+    dataset = load_dataset(QUESTIONS, [read(DOCUMENT)])
+    return evaluate(
+        dataset, {name: get_parser(name) for name in COMPARED}, plan=plan, models=models
+    )
+
+
+def sentences(report: EvaluationReport) -> str:
+    """Of the pair that differs most how much is size, and the verdict, as a list of Markdown."""
+    largest = max(report.sizes, key=lambda one: one.own.mean)
+    return "\n".join(f"- {one}" for one in (largest.words, *report.verdict))
+
+
+def picture(report: EvaluationReport) -> str:
+    """The size curve as a file of its own, light or dark like the page around it."""
+    (style,) = _STYLE.findall(html_of(report))
+    rules = "\n".join(line for line in style.splitlines() if _OF_THE_PICTURE.match(line))
+    background = '<rect width="100%" height="100%" rx="8" style="fill: var(--page)"/>'
+    opening, rest = str(size_curve(report)).split(">", 1)
+    opening = opening.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg" width="960"')
+    return f"{opening}>\n<style>\n{rules}\n</style>\n{background}\n{rest}\n"
+
+
+def with_sentences(page: str, said: str) -> str:
+    """The text of a page with its sentences made anew."""
+    return _SENTENCES.sub(lambda _: said, page)
+
+
+def main() -> None:
+    """Measure once; write the picture and the sentences."""
+    report = measured(Plan())
+    PICTURE.write_text(picture(report), encoding="utf-8")
+    page = with_sentences(README.read_text(encoding="utf-8"), sentences(report))
+    README.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
