@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.evaluation.importers import load_dataset
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.page.plots import size_curve
-from rag_nodes.evaluation.plan import Plan
+from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import COMPARED, get_parser
@@ -29,12 +29,12 @@ DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
 QUESTIONS = ROOT / "examples" / "corpus" / "ferry_questions.csv"
 PICTURE = ROOT / "docs" / "images" / "size-curve.svg"
 README = ROOT / "README.md"
-_SENTENCES = re.compile(r"(?<=<!-- verdict -->\n).*?(?=\n<!-- /verdict -->)", re.DOTALL)
+_SENTENCES = re.compile(r"(?<=<!-- verdict -->\n).*?(?=<!-- /verdict -->)", re.DOTALL)
 _STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
 _OF_THE_PICTURE = re.compile(r"^(?::root|@media|  --|svg text|svg \.|\.c\d)", re.MULTILINE)
 
 
-def measured(plan: Plan) -> EvaluationReport:
+def measured(plan: EvaluationPlan) -> EvaluationReport:
     """The four parsers of the demo on the example manual's questions, offline."""
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
     dataset = load_dataset(QUESTIONS, [read(DOCUMENT)])
@@ -61,12 +61,12 @@ def picture(report: EvaluationReport) -> str:
 
 def with_sentences(page: str, said: str) -> str:
     """The text of a page with its sentences made anew."""
-    return _SENTENCES.sub(lambda _: said, page)
+    return _SENTENCES.sub(lambda _: f"{said}\n", page)
 
 
 def main() -> None:
     """Measure once; write the picture and the sentences."""
-    report = measured(Plan())
+    report = measured(EvaluationPlan())
     PICTURE.write_text(picture(report), encoding="utf-8")
     page = with_sentences(README.read_text(encoding="utf-8"), sentences(report))
     README.write_text(page, encoding="utf-8")

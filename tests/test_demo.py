@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rag_nodes.apps.page import example_document
 from rag_nodes.apps.tabs.compare.tab import EXAMPLE_QUESTIONS
 from rag_nodes.compare import Comparison
+from rag_nodes.compare.sizing import EQUAL_SIZE
+from rag_nodes.evaluation.plan import TARGET
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import COMPARED
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 DEMO = dict(re.findall(r"^(DOC|ASK) \??:?= (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -29,9 +36,26 @@ TRUTHS = {
 def comparison() -> Comparison:
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
     parsers = {name: get_parser(name) for name in COMPARED}
+    made = Comparison(
+        store=open_store(":memory:"), models=models, parsers=parsers, equal_size=EQUAL_SIZE
+    )
+    made.ingest([ROOT / DEMO["DOC"]])
+    return made
+
+
+@pytest.fixture(scope="module")
+def own_sizes() -> Comparison:
+    models = choose_models(Settings(embedding="lexical", llm="extractive"))
+    parsers = {name: get_parser(name) for name in COMPARED}
     made = Comparison(store=open_store(":memory:"), models=models, parsers=parsers)
     made.ingest([ROOT / DEMO["DOC"]])
     return made
+
+
+def right(comparison: Comparison, question: str) -> list[str]:
+    """The parsers whose answer holds what is true."""
+    columns = comparison.ask(question).columns
+    return [one.name for one in columns if one.answer and TRUTHS[question] in one.answer.text]
 
 
 def test_page_picture_and_terminal_begin_with_the_same_document_and_question() -> None:
@@ -52,10 +76,64 @@ def test_each_example_question_is_answered_right_by_some_parser_and_not_alike_by
     assert len({re.sub(r"\[.*?\]", "", one) for one in answers}) > 1
 
 
-def test_the_first_question_is_answered_right_by_one_parser_only(comparison: Comparison) -> None:
-    columns = comparison.ask(DEMO["ASK"]).columns
-    right = [one.name for one in columns if one.answer and TRUTHS[DEMO["ASK"]] in one.answer.text]
-    assert right == ["heading"]
+def test_at_equal_size_all_parsers_find_when_quiet_hours_begin(comparison: Comparison) -> None:
+    assert right(comparison, DEMO["ASK"]) == list(COMPARED)
+
+
+def test_at_their_own_sizes_only_one_parser_finds_it(own_sizes: Comparison) -> None:
+    assert right(own_sizes, DEMO["ASK"]) == ["heading"]
+    columns = own_sizes.ask(DEMO["ASK"]).columns
     (fixed,) = (one.answer for one in columns if one.name == "fixed")
     assert fixed is not None
     assert "Quiet hours last from ten in the eveni " in fixed.text.replace("\n", " ")
+
+
+def test_the_columns_of_the_demo_have_one_size_or_say_that_they_have_not(
+    comparison: Comparison,
+) -> None:
+    outcomes = comparison.statistics.values()
+    assert [one.parser for one in outcomes if one.size_remark] == ["semantic"]
+    for one in outcomes:
+        assert one.mean_tokens == pytest.approx(EQUAL_SIZE, rel=0.05)
+
+
+def test_the_demo_compares_at_the_size_that_the_app_starts_with() -> None:
+    sizes = re.findall(r"--equal-size (\d+)", (ROOT / "Makefile").read_text())
+    assert sizes == [str(EQUAL_SIZE)] * 2
+    assert EQUAL_SIZE == TARGET
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Callable[..., str]:
+    """`make demo` with a command that only writes down what it is asked for."""
+    stub = tmp_path / "rag-nodes"
+    stub.write_text('#!/bin/sh\nprintf "<%s> " "$@"\necho\n')
+    stub.chmod(0o755)
+
+    def run(*given: str) -> str:
+        command = ["make", "-s", "-o", ".venv/installed-demo", "demo", f"BIN={tmp_path}", *given]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    return run
+
+
+def test_the_demo_ends_in_the_verdict_on_the_questions_of_its_document(
+    demo: Callable[..., str],
+) -> None:
+    first, *_, last = demo().splitlines()
+    assert first.startswith(f"<compare> <{DEMO['DOC']}> <--ask> <{DEMO['ASK']}> <--equal-size>")
+    assert last.startswith(f"<evaluate> <{DEMO['DOC']}> <--questions> <examples/corpus/ferry_")
+
+
+def test_a_document_of_ones_own_is_asked_and_its_questions_can_be_drafted(
+    demo: Callable[..., str],
+) -> None:
+    first, *rest = demo("DOC=my report.pdf", "ASK=What is $5?").splitlines()
+    assert first.startswith("<compare> <my report.pdf> <--ask> <What is $5?> ")
+    assert 'rag-nodes questions draft "my report.pdf" --output questions.csv' in "".join(rest)
+    assert "<evaluate>" not in "".join(rest)
+
+
+def test_questions_of_ones_own_are_asked_of_ones_own_document(demo: Callable[..., str]) -> None:
+    *_, last = demo("DOC=a.pdf", "ASK=Why?", "QUESTIONS=own $5.csv").splitlines()
+    assert last.startswith("<evaluate> <a.pdf> <--questions> <own $5.csv> ")

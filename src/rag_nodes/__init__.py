@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport
     from rag_nodes.errors import RagNodesError
+    from rag_nodes.evaluation.dataset import Dataset, Question
+    from rag_nodes.evaluation.importers import load_dataset
+    from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.evaluation.run import evaluate
     from rag_nodes.models import Models, choose_models, get_embedding
     from rag_nodes.parsers import (
         PRESETS,
@@ -59,8 +64,11 @@ __all__ = [
     "Citation",
     "Comparison",
     "ComparisonReport",
+    "Dataset",
     "EmbeddingGuard",
     "EnrichedChunk",
+    "EvaluationPlan",
+    "EvaluationReport",
     "Filter",
     "FixedSizeNodeParser",
     "ForeignNodeParser",
@@ -70,6 +78,7 @@ __all__ = [
     "PageNodeParser",
     "ParentChildNodeParser",
     "QueryOptions",
+    "Question",
     "RagNodesChat",
     "RagNodesError",
     "RagNodesPostprocessor",
@@ -87,11 +96,13 @@ __all__ = [
     "ask",
     "build_pipeline",
     "choose_models",
+    "evaluate",
     "get_embedding",
     "get_parser",
     "ingest",
     "ingest_documents",
     "leaf_nodes",
+    "load_dataset",
     "load_parser",
     "open_store",
     "read",
@@ -102,6 +113,14 @@ __all__ = [
 _HOMES = {
     "compare": ("Comparison", "ComparisonReport"),
     "errors": ("RagNodesError",),
+    "evaluation": (
+        "Dataset",
+        "EvaluationPlan",
+        "EvaluationReport",
+        "Question",
+        "evaluate",
+        "load_dataset",
+    ),
     "models": ("Models", "choose_models", "get_embedding"),
     "pipeline": ("IngestReport", "build_pipeline", "ingest", "ingest_documents"),
     "query": (

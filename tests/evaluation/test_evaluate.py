@@ -19,7 +19,7 @@ from rag_nodes.evaluation.bootstrap import Interval
 from rag_nodes.evaluation.columns import CONTROL, StoredCollection
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import REMEDIES
-from rag_nodes.evaluation.plan import Plan, Step
+from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import SpanNodeParser, get_parser
@@ -27,7 +27,7 @@ from rag_nodes.pipeline import ingest_documents
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.store import Store, open_store
 
-PLAN = Plan(budgets=(30, 60), sizes=(20, 40), target=30, draws=400, ks=(1, 5))
+PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20, 40), target=30, draws=400, ks=(1, 5))
 
 
 def columns() -> dict[str, object]:

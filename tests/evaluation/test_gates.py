@@ -9,12 +9,12 @@ from tests.evaluation.labelled import corpus
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.gates import against_baseline, under
-from rag_nodes.evaluation.plan import Plan
+from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport, Row
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 
-PLAN = Plan(budgets=(40, 60), sizes=(), target=None, draws=400, ks=(1,))
+PLAN = EvaluationPlan(budgets=(40, 60), sizes=(), target=None, draws=400, ks=(1,))
 
 
 @pytest.fixture(scope="module")

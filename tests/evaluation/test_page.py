@@ -13,13 +13,13 @@ from tests.evaluation.labelled import corpus
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import html_of, interval_plot, size_curve
-from rag_nodes.evaluation.plan import Plan
+from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.spans import Span
 
-PLAN = Plan(budgets=(30, 60), sizes=(20, 40), target=30, draws=200, ks=(1, 10))
+PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20, 40), target=30, draws=200, ks=(1, 10))
 HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7 * 7 }} \"'&"
 
 

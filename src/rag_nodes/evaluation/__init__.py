@@ -1,7 +1,12 @@
-"""Judging chunks: pure functions of token counts and of character spans.
+"""Judging chunks: pure functions of token counts and of character spans, and runs that use them.
 
-Gold answers are spans of the source, so one set of labels scores any parser.
+Gold answers are spans of the source, so one set of labels scores any parser. What runs (`evaluate`
+and what goes with it) is imported when it is first asked for: it brings models and stores along.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from rag_nodes.evaluation.intervals import wilson
 from rag_nodes.evaluation.label_free import duplicates_of, judge, limits_of, total
@@ -18,21 +23,36 @@ from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
 from rag_nodes.evaluation.tally import Finding, JudgedChunk, SizeLimits, Tally
 from rag_nodes.evaluation.text_facts import TextFacts, compare_sentences, text_facts
 
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.columns import StoredCollection
+    from rag_nodes.evaluation.dataset import Dataset, Question
+    from rag_nodes.evaluation.importers import load_dataset
+    from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.evaluation.run import evaluate
+
 __all__ = [
     "ChunkStatistics",
+    "Dataset",
+    "EvaluationPlan",
+    "EvaluationReport",
     "Finding",
     "JudgedChunk",
     "Passage",
+    "Question",
     "SizeLimits",
+    "StoredCollection",
     "Tally",
     "TextFacts",
     "chunk_statistics",
     "compare_sentences",
     "duplicates_of",
+    "evaluate",
     "first_hit",
     "iou",
     "judge",
     "limits_of",
+    "load_dataset",
     "precision",
     "precision_omega",
     "recall",
@@ -41,3 +61,29 @@ __all__ = [
     "wilson",
     "within_budget",
 ]
+
+_HOMES = {
+    "Dataset": "dataset",
+    "EvaluationPlan": "plan",
+    "EvaluationReport": "report",
+    "Question": "dataset",
+    "StoredCollection": "columns",
+    "evaluate": "run",
+    "load_dataset": "importers",
+}
+"""Where a name is defined that is imported when it is first asked for."""
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first asked for (PEP 562).
+
+        Raises:
+            AttributeError: there is no such name.
+        """
+        from importlib import import_module
+
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return value

@@ -18,7 +18,7 @@ from rag_nodes.evaluation.verdicts import Judge, contrasts_of, of_drafts, shares
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset, Question
-    from rag_nodes.evaluation.plan import Plan
+    from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.models import Models
 
 _CONTEXT = 300
@@ -29,7 +29,9 @@ _PACKAGES = ("rag-nodes", "llama-index-core", "qdrant-client", "tiktoken", "nump
 """What can change the numbers."""
 
 
-def assemble(dataset: Dataset, plan: Plan, models: Models, rows: Sequence[Row]) -> EvaluationReport:
+def assemble(
+    dataset: Dataset, plan: EvaluationPlan, models: Models, rows: Sequence[Row]
+) -> EvaluationReport:
     """The rows with everything that can be said about them together."""
     values = {
         row.name: np.array([one.scores[plan.main] for one in row.outcomes])
@@ -109,7 +111,7 @@ def _described(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def settings_of(plan: Plan, models: Models, unit: str) -> dict[str, Any]:
+def settings_of(plan: EvaluationPlan, models: Models, unit: str) -> dict[str, Any]:
     """Everything that has to be equal to get the same numbers from the same data.
 
     Args:

@@ -17,7 +17,7 @@ from rag_nodes.evaluation.cache import EvaluationCache, row_key
 from rag_nodes.evaluation.columns import StoredCollection, Variant, variants_of
 from rag_nodes.evaluation.diagnosis import Miss, diagnose
 from rag_nodes.evaluation.indexing import Index
-from rag_nodes.evaluation.plan import Plan, Step
+from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport, Outcome, Row
 from rag_nodes.evaluation.scoring import FOUND, score
 from rag_nodes.models import settled
@@ -46,7 +46,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     dataset: Dataset,
     columns: Mapping[str, object],
     *,
-    plan: Plan | None = None,
+    plan: EvaluationPlan | None = None,
     models: Models | None = None,
     embed_model: BaseEmbedding | str | None = None,
     store: Store | None = None,
@@ -85,7 +85,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     """
     if not dataset.questions:
         raise DatasetError(f"{dataset.name}: no questions; label some, or let them be drafted")
-    plan = plan or Plan()
+    plan = plan or EvaluationPlan()
     with ExitStack() as opened:
         kept = opened.enter_context(EvaluationCache(cache))
         own = store or opened.enter_context(open_store())
@@ -109,7 +109,7 @@ class _Run:
     def __init__(
         self,
         dataset: Dataset,
-        plan: Plan,
+        plan: EvaluationPlan,
         models: Models,
         cache: EvaluationCache,
         progress: Callable[[Step], None],

@@ -18,7 +18,7 @@ from rag_nodes.errors import ConfigurationError
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.gates import GateResult
-    from rag_nodes.evaluation.plan import Plan
+    from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.workspace.workspace import Workspace
 
@@ -196,13 +196,13 @@ def _code(cli: Invocation, report: "EvaluationReport", results: "list[GateResult
     return ExitCode.PARTIAL if report.dataset["unplaced"] else ExitCode.DONE
 
 
-def _plan(cli: Invocation, budget: str, sizes: str, equal_size: int, seed: int) -> "Plan":
-    from rag_nodes.evaluation.plan import Plan
+def _plan(cli: Invocation, budget: str, sizes: str, equal_size: int, seed: int) -> "EvaluationPlan":
+    from rag_nodes.evaluation.plan import EvaluationPlan
 
     budgets = _numbers("--budget", budget)
     if not budgets:
         raise ConfigurationError("--budget must be at least 1 token")
-    return Plan(
+    return EvaluationPlan(
         budgets=budgets,
         sizes=_numbers("--sizes", sizes),
         target=equal_size or None,

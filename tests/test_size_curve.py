@@ -1,0 +1,56 @@
+"""The README's picture and the sentences under it are what a run on the example manual gives."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from rag_nodes.evaluation.plan import BUDGETS, SIZES, EvaluationPlan
+from rag_nodes.parsers import COMPARED
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SCRIPT = runpy.run_path(str(ROOT / "docs" / "make_size_curve.py"))
+
+
+@pytest.fixture(scope="module")
+def said() -> str:
+    # The sentences need no curve, which is most of the work.
+    return str(SCRIPT["sentences"](SCRIPT["measured"](EvaluationPlan(sizes=()))))
+
+
+def test_the_sentences_of_the_readme_are_those_of_the_report(said: str) -> None:
+    assert SCRIPT["with_sentences"](README, said) == README, "run docs/make_size_curve.py"
+    assert said in README
+
+
+def test_they_say_of_the_largest_difference_how_much_is_size(said: str) -> None:
+    first, *verdict = said.splitlines()
+    points = re.search(r"(\d+) of the (\d+) points of semantic over token-overlap are size", first)
+    assert points
+    assert points[1] == points[2]
+    assert "at equal size no difference is shown" in first
+    assert "46 questions about one document were asked" in verdict[-1]
+
+
+def test_the_picture_has_a_curve_of_every_parser_and_its_point_at_each_size() -> None:
+    text = SCRIPT["PICTURE"].read_text(encoding="utf-8")
+    root = ET.fromstring(text)  # noqa: S314 -- our own file
+    curves = root.findall("{*}g[@data-column]")
+    assert [one.get("data-column") for one in curves] == list(COMPARED)
+    for curve in curves:
+        assert len(curve.findall("{*}circle")) == len(SIZES) + 1
+    assert f"recall@{BUDGETS[1]}" in str(root.get("aria-label"))
+
+
+def test_the_picture_is_one_file_that_is_light_or_dark_like_the_page_around_it() -> None:
+    text = SCRIPT["PICTURE"].read_text(encoding="utf-8")
+    assert "prefers-color-scheme: dark" in text
+    assert not re.search(r"(?:href|src|url\(|@import)", text)
+    classes = {name for names in re.findall(r'class="([^"]+)"', text) for name in names.split()}
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert {one for one in classes - {"own", "name", "cx"} if f".{one}" not in style} == set()
