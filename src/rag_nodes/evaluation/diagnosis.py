@@ -21,8 +21,8 @@ Reason = Literal[
     "not placeable",
     "not in the index",
     "too long",
-    "cut",
     "filtered",
+    "cut",
     "diluted",
     "ranked low",
 ]
@@ -35,9 +35,9 @@ REMEDIES: dict[Reason, str] = {
     "stands is not known; use a splitter that keeps the text, or turn its cleaning off",
     "not in the index": "no chunk holds the answer; was its document ingested, or text dropped?",
     "too long": "the answer has more tokens than the budget; raise the budget",
+    "filtered": "the chunk with the answer was filtered or under the similarity cut-off; lower it",
     "cut": "a boundary runs through the answer and only part of it was read; choose larger "
     "chunks, overlap, or a parser that cuts at the document's own boundaries",
-    "filtered": "the chunk with the answer was filtered or under the similarity cut-off; lower it",
     "diluted": "the answer is a small part of a large chunk, which ranks by everything else in it; "
     "choose smaller chunks",
     "ranked low": "other chunks rank before the one with the answer; try hybrid search, another "

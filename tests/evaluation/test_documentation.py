@@ -1,0 +1,47 @@
+"""What the page about evaluation shows can be read, and names what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from rag_nodes.cli.program import run
+from rag_nodes.evaluation import load_dataset
+from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
+from rag_nodes.readers import read
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_the_examples_of_questions_are_found_in_the_example_document(
+    form: str, tmp_path: Path
+) -> None:
+    (example,) = re.findall(rf"```{form}\n(.*?)```", PAGE, re.DOTALL)
+    path = tmp_path / f"questions.{form}"
+    path.write_text(example, encoding="utf-8")
+    dataset = load_dataset(path, [read(ROOT / "examples" / "corpus" / "ferry.pdf")])
+    assert dataset.unplaced == ()
+    assert len(dataset.questions) == 2
+    assert all(question.confidence == 1 for question in dataset.questions)
+
+
+def test_every_option_of_the_command_is_on_the_page(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    run(["evaluate", "--help"])
+    options = set(re.findall(r"^│[* ]+(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
+    shared = ("--embedding", "--llm", "--api-base", "--retry", "--json", "--quiet", "--verbose")
+    own = {one for one in options if not one.startswith((*shared, "--print-config", "--help"))}
+    assert {"--questions", "--equal-size", "--baseline"} < own
+    assert {one for one in own if f"`{one}`" not in PAGE and f"{one}`" not in PAGE} == set()
+
+
+def test_every_reason_of_a_miss_is_explained_in_its_order() -> None:
+    rows = re.findall(r"^\| ([a-z ]+) \| .* \| .* \|$", PAGE, re.MULTILINE)
+    assert [row for row in rows if row in REMEDIES] == list(get_args(Reason))
