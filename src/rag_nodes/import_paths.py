@@ -72,6 +72,23 @@ def load(path: str, kind: type = object, /, **options: Any) -> Any:
         ) from error
 
 
+def with_options(path: str, **options: Any) -> str:
+    """The path of the same class with some options changed.
+
+    Raises:
+        ConfigurationError: it is no path.
+
+    >>> with_options("chonkie:TokenChunker(chunk_size=512)", chunk_size=64)
+    'chonkie:TokenChunker(chunk_size=64)'
+    """
+    match = _match(path)
+    if match is None:
+        raise ConfigurationError(f"{path!r} is no import path: write module:Class(option=value)")
+    given = {**_literals(path, match["given"]), **options}
+    listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return f"{match['module']}:{match['name']}({listed})"
+
+
 def _match(text: str) -> re.Match[str] | None:
     return _CALL.fullmatch(text.strip()) or _CLASS.fullmatch(text.strip())
 

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from rag_nodes.apps.sidebar.controls import _PRESETS, BY_COUNT, _like_preset, build_controls, number
 from rag_nodes.apps.view.parts import colour_of, title_of
+from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.parsers.offer import ranges_of
@@ -128,6 +129,13 @@ def test_a_key_of_a_nested_option_leaves_the_other_keys_as_they_are() -> None:
     before = get_parser("parent-child").to_dict()
     assert options["child_options"] == {**before["child_options"], "chunk_size": 100}
     assert options["parent_options"] == before["parent_options"]
+
+
+def test_columns_have_one_size_at_first_and_their_own_at_0(controls: Controls) -> None:
+    values = [component.value for component in controls.inputs]
+    assert controls.choice(values).equal_size == EQUAL_SIZE
+    values[controls.inputs.index(controls.equal_size)] = 0
+    assert controls.choice(values).equal_size is None
 
 
 def test_more_columns_than_fit_are_refused_and_not_left_out() -> None:

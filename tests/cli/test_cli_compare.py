@@ -52,6 +52,20 @@ def test_mode_and_filter_hold_for_every_column(command: Callable[..., Ended]) ->
         assert all(hit["metadata"]["page_end"] >= 3 for hit in hits)
 
 
+def test_columns_are_given_one_size_where_that_is_asked_for(command: Callable[..., Ended]) -> None:
+    ended = command("compare", HANDBOOK, "-a", SAND, *TWO, "--equal-size", "90", "--json", "-q")
+    assert ended.json["equal_size"] == 90
+    for column in ended.json["columns"]:
+        assert column["statistics"]["mean_tokens"] == pytest.approx(90, rel=0.1)
+
+
+def test_a_column_that_cannot_have_the_size_says_so(command: Callable[..., Ended]) -> None:
+    ended = command("compare", HANDBOOK, "-a", SAND, "-p", "sentence-window", "--equal-size", "90")
+    assert ended.code == 0
+    assert "sentence-window: sizing" in ended.stderr
+    assert "not 90 tokens on average: it keeps its own size" in ended.stdout
+
+
 def test_retrieval_only_leaves_answers_and_sources_out(command: Callable[..., Ended]) -> None:
     ended = command("compare", HANDBOOK, "-a", SAND, *TWO, "--retrieval-only")
     assert ended.code == 0

@@ -11,7 +11,7 @@ from rag_nodes.compare import Comparison
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.parsers import COMPARED, get_parser
+from rag_nodes.parsers import COMPARED, ForeignNodeParser, get_parser
 from rag_nodes.pipeline.ingest import FIRST, ingest_documents
 
 if TYPE_CHECKING:
@@ -167,3 +167,17 @@ def test_a_model_that_compares_sentences_is_asked_for_each_once_however_many_siz
 def test_a_size_below_a_token_is_refused(store: Store, models: Models) -> None:
     with pytest.raises(ConfigurationError, match="equal_size must be at least 1"):
         compared(store, models, size=0)
+
+
+def test_a_splitter_named_by_its_path_keeps_a_path_that_makes_it_again(
+    store: Store, models: Models
+) -> None:
+    stock = "llama_index.core.node_parser:SentenceSplitter(chunk_size=1024, chunk_overlap=20)"
+    parsers = {"stock": ForeignNodeParser(path=stock)}
+    comparison = Comparison(store=store, models=models, parsers=parsers, equal_size=120)
+    comparison.ingest_documents([document()])
+    sized = comparison.parsers["stock"]
+    assert isinstance(sized, ForeignNodeParser)
+    assert sized.path.startswith("llama_index.core.node_parser:SentenceSplitter(chunk_size=")
+    assert ForeignNodeParser(path=sized.path).fingerprint == sized.fingerprint
+    assert sized.path != stock

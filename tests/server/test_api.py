@@ -85,6 +85,24 @@ def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: 
     assert found["elsewhere"] == set()
 
 
+def test_columns_have_one_size_where_that_is_asked_for_and_keep_it(client: httpx.Client) -> None:
+    session = _uploaded(client)
+    body = {**QUESTION, "parsers": ["fixed", "page"], "equal_size": 60}
+    for _ in range(2):  # the second time nothing is cut
+        reply = client.post("/compare", json=body, headers=session).json()
+        assert reply["equal_size"] == 60
+        fixed, page = reply["columns"]
+        assert fixed["mean_tokens"] == pytest.approx(60, rel=0.05)
+        assert fixed["size_remark"] == ""
+        assert fixed["options"]["unit"] == "tokens"
+        assert page["title"] == "Pages"
+    own = client.post("/compare", json={**body, "equal_size": None}, headers=session).json()
+    assert own["equal_size"] is None
+    assert own["columns"][0]["options"]["unit"] == "characters"
+    refused = client.post("/compare", json={**body, "equal_size": 5}, headers=session)
+    assert refused.status_code == 422
+
+
 def test_a_similarity_cutoff_holds_and_nonsense_is_refused(client: httpx.Client) -> None:
     session = _uploaded(client)
     every = client.post("/ask", json=QUESTION, headers=session).json()["chunks"]

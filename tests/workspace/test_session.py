@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.tabs.compare.history import history
+from rag_nodes.apps.tabs.export.script import script_of
 from rag_nodes.errors import ConfigurationError, CredentialsError
 from rag_nodes.workspace import Choice, Session, Sessions
 from rag_nodes.workspace.turns import MOST_TURNS
@@ -59,6 +60,26 @@ def test_other_options_keep_the_history_and_drop_the_chunks_left_behind(
     assert [column.written for column in report.columns] == [1, 0]
     assert session._store is not None
     assert len(session._store.collections()) == 2
+
+
+def test_columns_of_one_size_are_what_all_tabs_and_the_script_see(
+    session: Session, tmp_path: Path
+) -> None:
+    steps: list[Progress] = []
+    pumps = "\n\n".join(f"## Pump {n}\n\nPump {n} is red. " + "It hums. " * 30 for n in range(60))
+    choice = Choice(("fixed", "token-overlap"), equal_size=80)
+    report = session.load([written(tmp_path / "pumps.md", pumps)], choice, steps.append)
+    assert {one.stage for one in steps} >= {"size"}
+    for column in report.columns:
+        assert column.mean_tokens == pytest.approx(80, rel=0.1)
+    assert session.cuts is not None
+    assert session.comparison is not None
+    (document,) = session.cuts.documents
+    assert session.cuts.tally("fixed", document).chunks == report.columns[0].chunks
+    size = session.comparison.parsers["fixed"].chunk_size
+    script = script_of(session.comparison, "fixed")
+    assert "unit='tokens'" in script
+    assert f"chunk_size={size}" in script
 
 
 def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(

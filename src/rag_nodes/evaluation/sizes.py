@@ -7,6 +7,7 @@ strategies has to be made at an equal mean size, not at equal options.
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import BaseModel
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.import_paths import with_options
 from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.parsers import ForeignNodeParser, get_parser, leaf_nodes
 from rag_nodes.text.tokens import count_tokens
@@ -76,7 +78,7 @@ def resized(parser: SpanNodeParser, tokens: int) -> SpanNodeParser:
         ConfigurationError: the parser has no size to change.
     """
     if isinstance(parser, ForeignNodeParser):
-        return ForeignNodeParser(splitter=_resized_splitter(parser, tokens))
+        return _resized_foreign(parser, tokens)
     options = _options_of(parser)
     name = parser.class_name()
     if "child_options" in options:
@@ -193,8 +195,10 @@ def _sizes(options: dict[str, Any], tokens: int, name: str) -> dict[str, Any]:
     return changed
 
 
-def _resized_splitter(parser: ForeignNodeParser, tokens: int) -> Any:
-    """A copy of another package's splitter with another size, where it has one.
+def _resized_foreign(parser: ForeignNodeParser, tokens: int) -> ForeignNodeParser:
+    """Another package's splitter with another size, where it has one.
+
+    One that is named by its path keeps a path, so that a script can name it too.
 
     Its size may be in characters, and its overlap is kept in proportion, so only the mean of
     what comes out says how large its chunks are.
@@ -210,9 +214,13 @@ def _resized_splitter(parser: ForeignNodeParser, tokens: int) -> Any:
     for name in ("chunk_overlap", "_chunk_overlap"):
         if isinstance(overlap := getattr(splitter, name, None), int):
             changed[name] = min(tokens - 1, round(overlap / size * tokens))
+    if parser.path:
+        named = {name.removeprefix("_"): value for name, value in changed.items()}
+        with suppress(ConfigurationError):  # what has the attribute may not take it as an option
+            return ForeignNodeParser(path=with_options(parser.path, **named))
     if isinstance(splitter, BaseModel):
-        return splitter.model_copy(update=changed)
+        return ForeignNodeParser(splitter=splitter.model_copy(update=changed))
     twin = copy.copy(splitter)
     for name, value in changed.items():
         setattr(twin, name, value)
-    return twin
+    return ForeignNodeParser(splitter=twin)
