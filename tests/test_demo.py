@@ -130,7 +130,7 @@ def test_a_document_of_ones_own_is_asked_and_its_questions_can_be_drafted(
 ) -> None:
     first, *rest = demo("DOC=my report.pdf", "ASK=What is $5?").splitlines()
     assert first.startswith("<compare> <my report.pdf> <--ask> <What is $5?> ")
-    assert 'rag-nodes questions draft "my report.pdf" --output questions.csv' in "".join(rest)
+    assert 'rag-nodes questions draft "my report.pdf" --output questions.json' in "".join(rest)
     assert "<evaluate>" not in "".join(rest)
 
 

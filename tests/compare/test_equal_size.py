@@ -100,6 +100,7 @@ def test_what_is_ingested_later_is_cut_at_the_size_that_was_found(
     sized = comparison.parsers["fixed"]
     comparison.ingest_documents([document("Short words are no long ones. " * 90, "other.md")])
     assert comparison.parsers["fixed"] is sized
+    assert comparison.given["fixed"] == get_parser("fixed") != sized
     for one in ("manual.md", "other.md"):
         assert store.stored(comparison.collection("fixed"), one)
 

@@ -290,7 +290,7 @@ def test_whoever_runs_it_says_how_documents_are_cut(dataset: Dataset) -> None:
         cut.add((parser.fingerprint, document.id_))
         return parser([document])
 
-    plan = Plan(sizes=(40,), target=50, draws=50)
+    plan = EvaluationPlan(sizes=(40,), target=50, draws=50)
     given = {"fixed": get_parser("fixed")}
     report = evaluate(dataset, given, plan=plan, embed_model=MockEmbedding(8), parse=parse)
     used = {row.parser["fingerprint"] for row in report.rows}

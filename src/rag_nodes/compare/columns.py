@@ -36,6 +36,12 @@ class ColumnEngines:
     """Several parsers over one corpus in one store, each with a collection and an engine.
 
     For arguments and errors see `Comparison`.
+
+    Attributes:
+        parsers: what cuts, by name; at one mean size where that was asked for and found.
+        given: the same as they were given, at sizes of their own.
+        statistics: what each parser made of the last documents.
+        files: how the files of the last ingestion ended.
     """
 
     def __init__(  # noqa: PLR0913 - options of one comparison, all but two with defaults
@@ -59,6 +65,7 @@ class ColumnEngines:
         self.parsers: dict[str, SpanNodeParser] = {
             name: as_parser(parser) for name, parser in parsers.items()
         }
+        self.given = self.parsers
         self.sizing = EqualSize(equal_size) if equal_size is not None else None
         self.transformations = transformations
         self.corpus = corpus

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rag_nodes.evaluation.dataset import Dataset
-    from rag_nodes.evaluation.plan import Plan, Step
+    from rag_nodes.evaluation.plan import EvaluationPlan, Step
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
@@ -89,7 +89,7 @@ class Evaluator:
         dataset: Dataset,
         columns: Mapping[str, SpanNodeParser],
         models: Models,
-        plan: Plan,
+        plan: EvaluationPlan,
         progress: Callable[[Step], None],
     ) -> Verdict:
         """Evaluate, and keep what came of it.
@@ -154,12 +154,12 @@ class Evaluator:
             self._verdict = None
 
 
-def rows_of(columns: int, plan: Plan) -> int:
+def rows_of(columns: int, plan: EvaluationPlan) -> int:
     """Rows that are measured at most, the control included."""
     return columns * (1 + len(plan.sizes) + bool(plan.target)) + 1
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: EvaluationPlan) -> None:
     """Refuse sizes and budgets that cost more than they tell.
 
     Raises:
@@ -179,7 +179,7 @@ def check_plan(plan: Plan) -> None:
             )
 
 
-def check_size(dataset: Dataset, columns: int, plan: Plan) -> None:
+def check_size(dataset: Dataset, columns: int, plan: EvaluationPlan) -> None:
     """Refuse what one visitor may not have measured beside the others.
 
     Raises:

@@ -31,7 +31,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.evaluation.importers import read_labels
 from rag_nodes.evaluation.importers.placing import place
-from rag_nodes.evaluation.plan import Plan
+from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.query import QueryOptions
 from rag_nodes.workspace.cuts import span_of
 from rag_nodes.workspace.questions import MOST_QUESTIONS
@@ -244,7 +244,7 @@ def _read(path: Path, session: Session) -> Dataset:
     return place(labels, documents, path.stem)
 
 
-def _steps(session: Session, plan: Plan) -> Iterator[Step | None]:
+def _steps(session: Session, plan: EvaluationPlan) -> Iterator[Step | None]:
     """Evaluate in another thread, and give the latest step now and then.
 
     Raises:
@@ -258,7 +258,7 @@ def _steps(session: Session, plan: Plan) -> Iterator[Step | None]:
             "other documents were loaded meanwhile; upload the questions again"
         )
     options = cuts.comparison.options
-    plan = Plan(
+    plan = EvaluationPlan(
         budgets=plan.budgets,
         sizes=plan.sizes,
         target=plan.target,
@@ -292,8 +292,8 @@ def _latest(steps: queue.SimpleQueue[Step], before: Step | None) -> Step | None:
         return before
 
 
-def _plan(budgets: str, sizes: str, equal: float | None) -> Plan:
-    return Plan(
+def _plan(budgets: str, sizes: str, equal: float | None) -> EvaluationPlan:
+    return EvaluationPlan(
         budgets=_numbers("Budgets", budgets),
         sizes=_numbers("Sizes", sizes),
         target=int(equal or 0) or None,
@@ -317,8 +317,11 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
 
 
 def _columns(cuts: Cuts) -> dict[str, SpanNodeParser]:
-    """The parsers of the comparison by what people call them."""
-    return {name: cuts.comparison.parsers[one] for name, one in _strategies(cuts).items()}
+    """The parsers of the comparison by what people call them, at sizes of their own.
+
+    The evaluation compares at an equal size by itself, beside them.
+    """
+    return {name: cuts.comparison.given[one] for name, one in _strategies(cuts).items()}
 
 
 def _strategies(cuts: Cuts | None) -> dict[str, str]:
