@@ -68,6 +68,12 @@ def test_a_question_is_answered_with_what_is_chosen_and_not_with_what_was(page: 
 
 
 def test_a_slider_counts_for_the_next_question_and_a_change_taken_back_for_none(page: Page) -> None:
+    equal = page.get_by_label("number input for Equal size: mean tokens of a chunk")
+    equal.fill("0")
+    equal.press("Enter")
+    page.locator("#rn-process:enabled").click()
+    page.wait_for_selector("#rn-process:disabled")
+    page.locator(NOTE).wait_for(state="detached")
     page.get_by_role("button", name="Parameters").click()
     size = page.get_by_label("number input for Fixed size: chunk size, characters")
     size.fill("500")

@@ -90,7 +90,9 @@ def test_chunks_and_script_can_be_saved(page: Page) -> None:
     _open(page, "Export", "#rn-export-code .cm-content")
     with page.expect_download(timeout=PATIENCE) as saved:
         page.get_by_role("button", name="Download script").click()
-    assert "get_parser('fixed')" in Path(saved.value.path()).read_text(encoding="utf-8")
+    script = Path(saved.value.path()).read_text(encoding="utf-8")
+    assert "unit='tokens'" in script  # as it was sized, like the other columns
+
 
 
 def test_a_hostile_document_is_drawn_and_nothing_in_it_runs(page: Page, tmp_path: Path) -> None:
