@@ -94,7 +94,6 @@ def test_chunks_and_script_can_be_saved(page: Page) -> None:
     assert "unit='tokens'" in script  # as it was sized, like the other columns
 
 
-
 def test_a_hostile_document_is_drawn_and_nothing_in_it_runs(page: Page, tmp_path: Path) -> None:
     document = tmp_path / "a <img src=x onerror=window.broken=1>.md"
     document.write_text(HOSTILE, encoding="utf-8")

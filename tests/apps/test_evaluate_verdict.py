@@ -23,7 +23,7 @@ from rag_nodes.apps.tabs.evaluate.verdict import verdict, working
 from rag_nodes.apps.view.html import Html
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Unplaced
-from rag_nodes.evaluation.plan import Plan, Step
+from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.workspace import Choice, Sessions
 from rag_nodes.workspace import evaluating as evaluating_module
@@ -271,13 +271,13 @@ def test_more_than_one_visitor_may_have_measured_is_refused_with_what_to_do(
     one = dataset.questions[0]
     many = tuple(replace(one, id=str(n)) for n in range(MOST_ANSWERS // 13 + 1))
     with pytest.raises(DatasetError, match="take fewer sizes"):
-        check_size(replace(dataset, questions=many), 2, Plan())
+        check_size(replace(dataset, questions=many), 2, EvaluationPlan())
     long = [document.model_copy() for document in dataset.documents]
     long[0].set_content("x" * 8_000_000)
     with pytest.raises(DatasetError, match="characters in 13 rows"):
-        check_size(Dataset("long", tuple(long), (one,)), 2, Plan())
+        check_size(Dataset("long", tuple(long), (one,)), 2, EvaluationPlan())
     with pytest.raises(ConfigurationError, match="20 to 100,000 tokens"):
-        check_plan(Plan(sizes=(3,)))
+        check_plan(EvaluationPlan(sizes=(3,)))
 
 
 def test_a_fault_of_ours_is_said_and_the_next_run_goes_on(

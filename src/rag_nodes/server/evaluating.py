@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.importers.labels import Labels
-    from rag_nodes.evaluation.plan import Plan, Step
+    from rag_nodes.evaluation.plan import EvaluationPlan, Step
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.parsers import Preset
     from rag_nodes.workspace import Choice, Workspace
@@ -66,7 +66,7 @@ class Evaluation:
     """
 
     choice: Choice
-    plan: Plan
+    plan: EvaluationPlan
     own_document: bool = False
 
 

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from rag_nodes.evaluation.drafts import COUNT, DRAFT_KINDS, DraftKind
 from rag_nodes.evaluation.importers.own import read_own
-from rag_nodes.evaluation.plan import BUDGETS, SIZES, TARGET, Plan
+from rag_nodes.evaluation.plan import BUDGETS, SIZES, TARGET, EvaluationPlan
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import LEAST_CHUNK
 from rag_nodes.query import QueryOptions
@@ -182,7 +182,7 @@ class EvaluateBody(CheckBody):
                 "similarity_cutoff": self.similarity_cutoff,
             }
         )
-        plan = Plan(
+        plan = EvaluationPlan(
             budgets=tuple(sorted(set(self.budgets))),
             sizes=tuple(sorted(set(self.sizes))),
             target=self.equal_size,
