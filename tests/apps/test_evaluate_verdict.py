@@ -17,7 +17,7 @@ from visits import VISITOR, Click, Request, visiting, written
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.tabs.evaluate.asked import asked
 from rag_nodes.apps.tabs.evaluate.matrix import MOST, explained, matrix
-from rag_nodes.apps.tabs.evaluate.running import VerdictEvents
+from rag_nodes.apps.tabs.evaluate.running import MOST_BYTES, MOST_YAML, VerdictEvents
 from rag_nodes.apps.tabs.evaluate.tab import _html, _json
 from rag_nodes.apps.tabs.evaluate.verdict import verdict, working
 from rag_nodes.apps.view.html import Html
@@ -254,12 +254,27 @@ def test_a_file_that_is_no_set_of_questions_is_refused_without_the_path_of_the_s
     assert session.questions.dataset is None
 
 
-def test_too_many_questions_are_refused_before_they_are_looked_up(
-    events: VerdictEvents, tmp_path: Path
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"question": "Who?", "gold": "It rained."}] * 1001, "1,001 questions, over the 1,000"),
+        ([{"question": "Who?", "gold": ["It rained."] * 5001}], "5,001 quotes, over the 5,000"),
+        ([{"question": "Who?", "gold": "x" * 5001}], "5,001 characters in one quote"),
+    ],
+)
+def test_too_much_to_look_up_is_refused_before_it_is_looked_up(
+    events: VerdictEvents, tmp_path: Path, rows: list[dict[str, Any]], said: str
 ) -> None:
-    rows = [{"question": "Who?", "gold": "It rained."} for _ in range(1001)]
     path = written(tmp_path / "many.json", json.dumps(rows))
-    assert "over the 1,000 of one visitor" in events.upload(str(path), Request())[0]
+    assert said in events.upload(str(path), Request())[0]
+
+
+@pytest.mark.parametrize(("name", "size"), [("a.json", MOST_BYTES), ("a.yaml", MOST_YAML)])
+def test_a_file_that_is_too_large_is_not_read(
+    events: VerdictEvents, tmp_path: Path, name: str, size: int
+) -> None:
+    told, _ = events.upload(str(written(tmp_path / name, " " * (size + 1))), Request())
+    assert f"over {size / 1_000_000:g} MB" in told
 
 
 def test_more_than_one_visitor_may_have_measured_is_refused_with_what_to_do(

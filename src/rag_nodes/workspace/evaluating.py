@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MOST_ANSWERS = 12_000
 """Questions times rows: each answer of a row takes some 4 KB until the run has ended."""
-MOST_CHARACTERS = 100_000_000
+MOST_CHARACTERS = 20_000_000
 """Characters of all documents times rows: all of them are cut, embedded and searched."""
 _LEAST_SIZE = 20
 """Tokens of the smallest chunks: smaller ones are no more than a sentence, and very many."""

@@ -17,12 +17,19 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Answer
+    from rag_nodes.evaluation.importers.labels import Labels
     from rag_nodes.text.spans import Span
 
 MOST_QUESTIONS = 1000
 """Questions one visitor may keep: the memory is everybody's."""
 MOST_PASSAGES = 20
 """Passages one may mark for a question; of more there is no telling what answers it."""
+_MOST_QUOTES = 5_000
+"""Quotes of all questions together."""
+_MOST_QUOTE = 5_000
+"""Characters of one quote."""
+_MOST_COMPARED = 5 * 10**11
+"""Characters of all quotes times those of the documents in which they are looked for."""
 _NAME = "your questions"
 
 
@@ -182,6 +189,36 @@ def joined(passages: Iterable[Passage]) -> Answer:
 
 def _touch(one: Span, other: Span) -> bool:
     return one.start <= other.end and other.start <= one.end
+
+
+def check_labels(labels: Labels, documents: Sequence[Document], name: str) -> None:
+    """Refuse more than can be looked up while others wait.
+
+    Args:
+        labels: questions of a file.
+        documents: in which their quotes will be looked for.
+        name: of the file.
+
+    Raises:
+        DatasetError: it is too much; says how much is not.
+    """
+    quotes = [
+        len(quote.text) for one in labels.questions for answer in one.gold for quote in answer
+    ]
+    for number, most, what in (
+        (len(labels.questions), MOST_QUESTIONS, "questions"),
+        (len(quotes), _MOST_QUOTES, "quotes"),
+        (max(quotes, default=0), _MOST_QUOTE, "characters in one quote"),
+    ):
+        if number > most:
+            raise DatasetError(
+                f"{name} has {number:,} {what}, over the {most:,} of one visitor; upload fewer"
+            )
+    if sum(quotes) * sum(len(one.text) for one in documents) > _MOST_COMPARED:
+        raise DatasetError(
+            f"{name} quotes {sum(quotes):,} characters, too many to look up in the loaded "
+            "documents; upload fewer questions, or load fewer documents"
+        )
 
 
 def _bounded(dataset: Dataset) -> Dataset:

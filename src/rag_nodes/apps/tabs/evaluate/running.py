@@ -34,7 +34,7 @@ from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.query import QueryOptions
 from rag_nodes.workspace.cuts import span_of
-from rag_nodes.workspace.questions import MOST_QUESTIONS
+from rag_nodes.workspace.questions import check_labels
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
@@ -49,8 +49,8 @@ logger = logging.getLogger(__name__)
 
 MOST_BYTES = 10_000_000
 """Bytes of a file of questions: it is read in this process."""
-_MOST_LOOKED_AT = 2_000_000_000
-"""Questions times characters in which a quote may have to be looked for."""
+MOST_YAML = 500_000
+"""The same in YAML, of which a megabyte takes minutes to read."""
 _MOST_NUMBERS = 8
 _TICK = 0.3
 """Seconds between two looks at a run."""
@@ -224,23 +224,14 @@ def _read(path: Path, session: Session) -> Dataset:
     documents = session.documents
     if not documents:
         raise DatasetError("load the documents first; answers are looked up in them")
-    if path.stat().st_size > MOST_BYTES:
+    most = MOST_YAML if path.suffix.lower() in (".yaml", ".yml") else MOST_BYTES
+    if path.stat().st_size > most:
         raise DatasetError(
-            f"{path.name} is over {MOST_BYTES // 1_000_000} MB; upload fewer questions, without "
-            "the texts of their documents"
+            f"{path.name} is over {most / 1_000_000:g} MB; upload fewer questions, without the "
+            "texts of their documents"
         )
     labels = read_labels(path)
-    questions, characters = len(labels.questions), sum(len(one.text) for one in documents)
-    if questions > MOST_QUESTIONS:
-        raise DatasetError(
-            f"{path.name} has {questions:,} questions, over the {MOST_QUESTIONS:,} of one "
-            "visitor; upload fewer"
-        )
-    if questions * characters > _MOST_LOOKED_AT:
-        raise DatasetError(
-            f"{questions:,} questions would be looked up in {characters:,} characters; upload "
-            "fewer questions, or load fewer documents"
-        )
+    check_labels(labels, documents, path.name)
     return place(labels, documents, path.stem)
 
 
