@@ -48,10 +48,10 @@ _OURS = {
     "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
 _ATTRIBUTES = {
-    "aria-busy", "aria-hidden", "aria-label", "class", "colspan", "data-act", "data-chunk",
-    "data-document", "data-from", "data-k", "data-measure", "data-question", "data-row",
-    "data-start", "data-strategy", "data-to", "dir", "hidden", "id", "open", "role", "scope",
-    "style", "tabindex", "title", "type",
+    "aria-busy", "aria-hidden", "aria-label", "class", "colspan", "data-act", "data-answer",
+    "data-chunk", "data-document", "data-from", "data-k", "data-measure", "data-passage",
+    "data-question", "data-row", "data-start", "data-strategy", "data-to", "dir", "hidden", "id",
+    "open", "role", "scope", "style", "tabindex", "title", "type",
 }  # fmt: skip
 
 

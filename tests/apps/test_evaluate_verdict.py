@@ -17,7 +17,7 @@ from visits import VISITOR, Click, Request, visiting, written
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
 from rag_nodes.apps.tabs.evaluate.asked import asked
 from rag_nodes.apps.tabs.evaluate.matrix import MOST, explained, matrix
-from rag_nodes.apps.tabs.evaluate.running import MOST_BYTES, MOST_YAML, VerdictEvents
+from rag_nodes.apps.tabs.evaluate.running import VerdictEvents
 from rag_nodes.apps.tabs.evaluate.tab import _html, _json
 from rag_nodes.apps.tabs.evaluate.verdict import verdict, working
 from rag_nodes.apps.view.html import Html
@@ -28,6 +28,7 @@ from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.workspace import Choice, Sessions
 from rag_nodes.workspace import evaluating as evaluating_module
 from rag_nodes.workspace.evaluating import MOST_ANSWERS, check_plan, check_size
+from rag_nodes.workspace.questions import MOST_BYTES, MOST_YAML
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.importers import read_labels
+from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.evaluation.metrics import Passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from llama_index.core.schema import Document
 
@@ -24,6 +27,10 @@ MOST_QUESTIONS = 1000
 """Questions one visitor may keep: the memory is everybody's."""
 MOST_PASSAGES = 20
 """Passages one may mark for a question; of more there is no telling what answers it."""
+MOST_BYTES = 10_000_000
+"""Bytes of a file of questions: it is read in this process."""
+MOST_YAML = 500_000
+"""The same in YAML, of which a megabyte takes minutes to read."""
 _MOST_QUOTES = 5_000
 """Quotes of all questions together."""
 _MOST_QUOTE = 5_000
@@ -163,6 +170,25 @@ class Questions:
     def _found(self, question: str) -> Question | None:
         known = self._dataset.questions if self._dataset else ()
         return next((one for one in known if one.id == question), None)
+
+
+def read_questions(path: Path, documents: Sequence[Document]) -> Dataset:
+    """The questions of a file over the loaded documents.
+
+    Raises:
+        DatasetError: no documents are loaded, or the file is too large or no questions.
+    """
+    if not documents:
+        raise DatasetError("load the documents first; answers are looked up in them")
+    most = MOST_YAML if path.suffix.lower() in (".yaml", ".yml") else MOST_BYTES
+    if path.stat().st_size > most:
+        raise DatasetError(
+            f"{path.name} is over {most / 1_000_000:g} MB; upload fewer questions, without the "
+            "texts of their documents"
+        )
+    labels = read_labels(path)
+    check_labels(labels, documents, path.name)
+    return place(labels, documents, path.stem)
 
 
 def labelled(text: str, gold: tuple[Answer, ...], kind: str = "") -> Question:

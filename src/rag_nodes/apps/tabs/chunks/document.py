@@ -162,12 +162,14 @@ def _segments(drawing: Drawing, low: int, high: int) -> list[Html]:
     first, last = _between(nodes, low, high)
     spans = [span_of(node) for node in nodes[first:last]]
     starts, ends = [span.start for span in spans], [span.end for span in spans]
-    inner = {at for span in (*spans, *drawing.gold) for at in span if low < at < high}
+    inner = {at for span in spans for at in span if low < at < high}
+    marked = {at for span in drawing.gold for at in span if low < at < high}
     pieces = []
-    for left, right in pairwise(sorted({low, high} | inner)):
+    for left, right in pairwise(sorted({low, high} | inner | marked)):
         held = range(bisect_right(ends, left), bisect_right(starts, left))
         numbers = [first + position for position in held]
-        pieces.append(_marks(drawing, numbers, left, low))
+        if left == low or left in inner:
+            pieces.append(_marks(drawing, numbers, left, low))
         segment = _segment(drawing, numbers, drawing.text[left:right])
         is_gold = any(span.start <= left < span.end for span in drawing.gold)
         pieces.append(tag("mark", segment, cls="rn-gold") if is_gold else segment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,15 @@ WHOLE = (
     "Added as a draft: it cites a whole chunk, which favours the parser that made it. Mark the "
     "exact words in Chunks, or accept it in Questions as it is."
 )
+TORN = (
+    "Added as a draft: it ends where its chunk does, inside a word. Mark all of it in Chunks, or "
+    "accept it in Questions as it is."
+)
 ADDED = "Added to your questions."
 TAKEN_BACK = "Taken out of your questions."
+
+_INSIDE_A_WORD = re.compile(r"[^\W\d_\u3040-\u30ff\u3400-\u9fff]{2}")
+"""Two letters, of a script that puts blanks between words."""
 
 
 def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:
@@ -88,11 +96,11 @@ def call_right(session: Session, turn: Turn, answer: Answer, position: int) -> s
     if group is None:
         gold.append(group := [])
     group += [one for one in passages if one not in group]
-    whole = _is_whole(answer, place)
+    doubt = WHOLE if _is_whole(answer, place) else _torn(session, passages)
     asked = known or Question(_id_of(turn), " ".join(turn.question.split()), ())
-    changed = replace(asked, gold=tuple(map(tuple, gold)), draft=asked.draft or whole)
+    changed = replace(asked, gold=tuple(map(tuple, gold)), draft=asked.draft or bool(doubt))
     session.questions.add([changed], session.documents)
-    return WHOLE if whole else ADDED
+    return doubt or ADDED
 
 
 def _keep_only(questions: Questions, turn: Turn, gold: tuple[tuple[Passage, ...], ...]) -> str:
@@ -137,3 +145,10 @@ def _is_whole(answer: Answer, place: Sequence[Citation]) -> bool:
     """Whether a whole chunk was cited, so that the chunk decides what the answer is."""
     sizes = {hit.node.node_id: len(hit.read.text) for hit in answer.hits}
     return any(len(one.quote) >= sizes[one.node_id] for one in place)
+
+
+def _torn(session: Session, passages: Sequence[Passage]) -> str:
+    """Why a passage is none that somebody would mark; "" where its ends are those of words."""
+    texts = {document.id_: document.text for document in session.documents}
+    ends = (texts[document][max(0, at - 1) : at + 1] for document, span in passages for at in span)
+    return TORN if any(_INSIDE_A_WORD.fullmatch(pair) for pair in ends) else ""

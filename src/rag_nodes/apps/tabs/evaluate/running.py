@@ -26,19 +26,15 @@ from rag_nodes.apps.visitors import cuts_of, session_of
 from rag_nodes.errors import (
     CancelledError,
     ConfigurationError,
-    DatasetError,
     RagNodesError,
 )
-from rag_nodes.evaluation.importers import read_labels
-from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.query import QueryOptions
 from rag_nodes.workspace.cuts import span_of
-from rag_nodes.workspace.questions import check_labels
+from rag_nodes.workspace.questions import read_questions
 
 if TYPE_CHECKING:
     from rag_nodes.apps.tabs.chunks.events import ChunksEvents
-    from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.plan import Step
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.workspace import Session, Sessions
@@ -47,10 +43,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_BYTES = 10_000_000
-"""Bytes of a file of questions: it is read in this process."""
-MOST_YAML = 500_000
-"""The same in YAML, of which a megabyte takes minutes to read."""
 _MOST_NUMBERS = 8
 _TICK = 0.3
 """Seconds between two looks at a run."""
@@ -198,7 +190,7 @@ class VerdictEvents:
         if path is None:
             return gr.skip(), gr.skip()
         try:
-            session.questions.use(_read(path, session))
+            session.questions.use(read_questions(path, session.documents))
         except RagNodesError as error:
             # Not the whole path: it is one of the server.
             said = refused(str(error).replace(str(path), path.name))
@@ -213,26 +205,6 @@ class VerdictEvents:
     def _panel(self, session: Session, said: Html | None) -> Html:
         found = session.evaluator.verdict
         return join([said, _shown(session, found) if found else (EMPTY if said is None else None)])
-
-
-def _read(path: Path, session: Session) -> Dataset:
-    """The questions of a file over the loaded documents.
-
-    Raises:
-        DatasetError: no documents are loaded, or the file is too large or no questions.
-    """
-    documents = session.documents
-    if not documents:
-        raise DatasetError("load the documents first; answers are looked up in them")
-    most = MOST_YAML if path.suffix.lower() in (".yaml", ".yml") else MOST_BYTES
-    if path.stat().st_size > most:
-        raise DatasetError(
-            f"{path.name} is over {most / 1_000_000:g} MB; upload fewer questions, without the "
-            "texts of their documents"
-        )
-    labels = read_labels(path)
-    check_labels(labels, documents, path.name)
-    return place(labels, documents, path.stem)
 
 
 def _steps(session: Session, plan: EvaluationPlan) -> Iterator[Step | None]:

@@ -32,9 +32,9 @@ def card(dataset: Dataset, position: int) -> Html:
     drafts = sum(one.draft for one in dataset.questions)
     answers = question.gold[:_MOST]
     return tag(
-        "article",
+        "section",
         tag(
-            "header",
+            "div",
             tag("strong", f"{position + 1:,} of {len(dataset.questions):,}", cls="rn-number"),
             tag("span", "draft" if question.draft else "accepted",
                 cls="rn-flag" if question.draft else "rn-done"),

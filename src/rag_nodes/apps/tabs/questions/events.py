@@ -20,9 +20,9 @@ from rag_nodes.apps.view.parts import count, empty
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.drafts import draft_questions
-from rag_nodes.evaluation.importers import load_dataset
 from rag_nodes.evaluation.importers.own import plain_of
 from rag_nodes.workspace.options import MOST_QUESTION
+from rag_nodes.workspace.questions import read_questions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,8 +55,6 @@ DRAFTS = 20
 """Questions drafted unless the visitor wants another number."""
 MOST_DRAFTS = 200
 """Questions drafted at once."""
-MOST_BYTES = 20_000_000
-"""Of a file of questions."""
 OUTPUTS = 8
 """Values every event returns that draws a question."""
 
@@ -143,12 +141,10 @@ class QuestionEvents:
     def upload(self, path: str | None, request: gr.Request) -> tuple[Any, ...]:
         """Add the questions of a file; those known by the same id are replaced."""
         session = session_of(self._sessions, request)
-        if not session.documents or not path:
-            raise gr.Error("Load the documents they are about first.", print_exception=False)
-        if Path(path).stat().st_size > MOST_BYTES:
-            raise gr.Error("A file of questions may have 20 MB.", print_exception=False)
+        if not path:
+            raise gr.Error("Choose a file of questions.", print_exception=False)
         try:
-            found = load_dataset(Path(path), session.documents)
+            found = read_questions(Path(path), session.documents)
             session.questions.add(found.questions, session.documents)
         except RagNodesError as error:
             raise gr.Error(

@@ -1,0 +1,184 @@
+"""Labelled questions made on the page: what becomes of selections, citations and decisions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hostile_views import PAYLOADS, inert
+from llama_index.core.schema import Document
+from visits import DIARY, VISITOR, Click, Request, visiting
+
+from rag_nodes.apps.tabs.chunks.events import ChunksEvents
+from rag_nodes.apps.tabs.chunks.labelling import LabelEvents, passages_marked, selected
+from rag_nodes.apps.tabs.compare.labels import GONE, TAKEN_BACK, call_right, called_right
+from rag_nodes.apps.tabs.questions.card import card
+from rag_nodes.apps.tabs.questions.events import QuestionEvents
+from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.text.spans import Span
+from rag_nodes.workspace import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rag_nodes.query import Answer
+    from rag_nodes.settings import Settings
+    from rag_nodes.workspace import Session, Sessions
+    from rag_nodes.workspace.turns import Turn
+
+REQUEST: Any = Request()
+QUOTE = "It rained on day 7."
+
+
+@pytest.fixture
+def sessions(settings: Settings, tmp_path: Path) -> Iterator[Sessions]:
+    with visiting(settings, tmp_path / "diary.md", DIARY, Choice(("fixed", "heading"))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def session(sessions: Sessions) -> Session:
+    return sessions.of(VISITOR)
+
+
+def _selection(session: Session, quote: str = QUOTE, **other: Any) -> Any:
+    document = session.documents[0]
+    start = document.text.index(quote)
+    sent = {"document": document.id_, "start": start, "end": start + len(quote), "text": quote}
+    return Click(**{**sent, **other})
+
+
+def _question(name: str, session: Session, *, draft: bool = True) -> Question:
+    passage = Passage(session.documents[0].id_, Span(0, 5))
+    return Question(name, f"What about {name}?", ((passage,),), draft=draft)
+
+
+def test_what_was_marked_and_asked_is_a_question_with_these_characters(
+    sessions: Sessions, session: Session
+) -> None:
+    events = LabelEvents(sessions, ChunksEvents(sessions))
+    events.mark("fixed", 1, REQUEST, _selection(session))
+    events.add("  When did\n it rain? ", "fixed", "", 1, REQUEST)
+    dataset = session.questions.dataset
+    assert dataset is not None
+    (found,) = dataset.questions
+    assert found.text == "When did it rain?"
+    assert [dataset.quote(one) for one in found.gold[0]] == [QUOTE]
+    assert not found.draft
+    assert session.questions.marked == ()
+
+
+def test_blank_space_around_a_selection_is_not_gold(session: Session) -> None:
+    sent = _selection(session, f"\n\n{QUOTE}")._data
+    passage = selected(session.cuts, sent)
+    assert passage is not None
+    assert passage.span.of(session.documents[0].text) == QUOTE
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"text": "It rained on day 8."},
+        {"text": ""},
+        {"start": 1},
+        {"end": 10**9},
+        {"end": "x"},
+        {"document": "another"},
+    ],
+)
+def test_a_selection_that_is_not_what_stands_there_is_refused(
+    session: Session, other: dict[str, Any]
+) -> None:
+    assert selected(session.cuts, _selection(session, **other)._data) is None
+
+
+def test_passages_that_overlap_become_one_and_can_be_taken_back(
+    sessions: Sessions, session: Session
+) -> None:
+    events = LabelEvents(sessions, ChunksEvents(sessions))
+    for text in ("rained on day 7.", "day 7. Nobody", "It rained on day 20."):
+        events.mark("fixed", 1, REQUEST, _selection(session, text))
+    text = session.documents[0].text
+    marked = [one.span.of(text) for one in session.questions.marked]
+    assert marked == ["rained on day 7. Nobody", "It rained on day 20."]
+    events.unmark("fixed", "", 1, REQUEST, Click(act="unmark", passage=0))
+    assert len(session.questions.marked) == 1
+
+
+def test_accepting_keeps_the_words_and_goes_to_the_next_draft(
+    sessions: Sessions, session: Session
+) -> None:
+    events = QuestionEvents(sessions, ChunksEvents(sessions))
+    asked = [_question("a", session), _question("b", session, draft=False), _question("c", session)]
+    session.questions.add(asked, session.documents)
+    drawn = events.accept("a", "Which day?", "fact", REQUEST)
+    dataset = session.questions.dataset
+    assert dataset is not None
+    assert (dataset.questions[0].text, dataset.questions[0].kind) == ("Which day?", "fact")
+    assert not dataset.questions[0].draft
+    assert drawn[1] == "c"
+    removed, _, *drawn_after = events.reject("c", REQUEST)
+    assert removed.id == "c"
+    assert len(session.questions) == 2
+    assert drawn_after[1] == "a"
+    assert events.bring_back(removed, REQUEST)[3] == "c"
+
+
+def test_what_changed_elsewhere_is_drawn_when_the_tab_opens_and_nothing_else(
+    sessions: Sessions, session: Session
+) -> None:
+    events = QuestionEvents(sessions, ChunksEvents(sessions))
+    shown, *_ = events.refresh("", "", REQUEST)
+    assert not isinstance(events.refresh(shown, "", REQUEST)[0], str)
+    session.questions.add([_question("a", session)], session.documents)
+    assert events.refresh(shown, "", REQUEST)[1] == "a"
+
+
+def test_drafts_are_added_once(sessions: Sessions, session: Session) -> None:
+    events = QuestionEvents(sessions, ChunksEvents(sessions))
+    events.draft(3, REQUEST)
+    drafted = len(session.questions)
+    events.draft(3, REQUEST)
+    dataset = session.questions.dataset
+    assert dataset is not None
+    assert len(dataset.questions) == drafted > 0
+    assert all(one.draft for one in dataset.questions)
+
+
+def _asked(session: Session) -> tuple[Turn, Answer]:
+    turn = session.ask("When did it rain on day 7?")
+    answers = [one.answer for one in turn.columns if one.answer and one.answer.citations]
+    return turn, answers[0]
+
+
+def test_a_citation_called_right_is_gold_until_it_is_taken_back(session: Session) -> None:
+    turn, answer = _asked(session)
+    call_right(session, turn, answer, 1)
+    dataset = session.questions.dataset
+    assert dataset is not None
+    (found,) = dataset.questions
+    assert found.text == turn.question
+    assert dataset.quote(found.gold[0][0]) == answer.citations[0].quote.strip()
+    assert 1 in called_right(turn, answer, session.questions)
+    assert call_right(session, turn, answer, 1) == TAKEN_BACK
+    assert len(session.questions) == 0
+    assert not called_right(turn, answer, session.questions)
+
+
+def test_a_place_that_nobody_cited_is_no_answer(session: Session) -> None:
+    turn, answer = _asked(session)
+    for position in (0, 99):
+        assert call_right(session, turn, answer, position) == GONE
+    assert len(session.questions) == 0
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_hostile_questions_and_documents_are_drawn_as_text(payload: str) -> None:
+    text = f"{payload} and {payload}"
+    document = Document(id_="d", text=text, metadata={"file_name": payload})
+    gold = Passage("d", Span(0, len(payload)))
+    question = Question("q", payload, ((gold,),), kind=payload)
+    inert(card(Dataset("x", (document,), (question,)), 0))
+    inert(passages_marked((gold,), {"d": text}))
