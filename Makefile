@@ -62,7 +62,7 @@ demo: .venv/installed-demo ## compare four parsers; make demo DOC=your.pdf ASK="
 		$(BIN)/rag-nodes evaluate "$$DOC" --questions "$$QUESTIONS" --sizes 100,400 --equal-size 200; \
 	else \
 		printf '\nOne question says little. Have some drafted and checked by you, then see the verdict:\n'; \
-		printf '  rag-nodes questions draft "%s" --output questions.json\n' "$$DOC"; \
+		printf '  $(BIN)/rag-nodes questions draft "%s" --output questions.json\n' "$$DOC"; \
 		printf '  make demo DOC="%s" ASK="%s" QUESTIONS=questions.json\n' "$$DOC" "$$ASK"; \
 	fi
 
