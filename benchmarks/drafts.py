@@ -1,0 +1,115 @@
+"""Whether drafted questions rank ways of cutting as people's questions do.
+
+The same columns and sizes, documents, budget and search; only the questions differ. Kendall's tau
+over all rows, the share of pairs that both put in the same order, and what choosing the row that
+drafts put first costs with people's questions. A second draw of drafts tells how much is chance.
+
+    python benchmarks/drafts.py docs/ questions.json --budget 1000 --own-document
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag_nodes.evaluation.checks import mean_leakage
+from rag_nodes.evaluation.drafts import draft_questions
+from rag_nodes.evaluation.importers import load_dataset
+from rag_nodes.evaluation.plan import Plan
+from rag_nodes.evaluation.run import evaluate
+from rag_nodes.parsers import get_parser
+from rag_nodes.query import QueryOptions
+from rag_nodes.readers import read_all
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.dataset import Dataset
+
+COLUMNS = ("fixed", "recursive", "heading", "semantic")
+SIZES = (100, 200, 400, 800)
+SEEDS = (0, 1)
+SHOWN = 0.03
+"""A gap of people's questions that is no chance of a few of them."""
+
+
+def datasets(given: argparse.Namespace) -> list[Dataset]:
+    """People's questions, a fair sample where there are many, and drafts about the same texts."""
+    read = [one.document for one in read_all([given.documents]) if one.document is not None]
+    human = load_dataset(given.questions, read)
+    about = {one.document for one in human.questions}
+    texts = tuple(one for one in human.documents if one.id_ in about)
+    sample = sorted(human.questions, key=lambda one: hashlib.sha256(one.id.encode()).digest())
+    human = replace(human, questions=tuple(sample[: given.most]))
+    if given.own_document:
+        human = replace(human, documents=texts)
+    drafts = [draft_questions(human.documents, count=given.drafts, seed=seed) for seed in SEEDS]
+    return [one.narrowed() if given.own_document else one for one in (human, *drafts)]
+
+
+def recalls(dataset: Dataset, budget: int, mode: str) -> dict[str, float]:
+    """Mean recall of every column at every size."""
+    plan = Plan(
+        budgets=(budget,), ks=(), sizes=SIZES, target=None, draws=100,
+        options=QueryOptions(mode=mode),  # type: ignore[arg-type] # checked there
+    )  # fmt: skip
+    report = evaluate(dataset, {name: get_parser(name) for name in COLUMNS}, plan=plan)
+    return {row.name: row.means[plan.main] for row in report.of_role("size") if not row.error}
+
+
+def tau(left: list[float], right: list[float]) -> float:
+    """Kendall's tau-b: 1 for the same order, 0 for none, -1 for the opposite."""
+    one, other = (
+        np.array([np.sign(a - b) for a, b in combinations(values, 2)]) for values in (left, right)
+    )
+    ties = np.sqrt(float((one != 0).sum()) * float((other != 0).sum()))
+    return float((one * other).sum() / ties) if ties else 0.0
+
+
+def agreement(human: list[float], drafts: list[float]) -> tuple[int, int]:
+    """Pairs that people's questions tell apart, and how many of them drafts order alike."""
+    pairs = [
+        (a - b, c - d)
+        for (a, c), (b, d) in combinations(zip(human, drafts, strict=True), 2)
+        if abs(a - b) >= SHOWN
+    ]
+    return sum(one * other > 0 for one, other in pairs), len(pairs)
+
+
+def main() -> None:
+    """Measure one set and print its row."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("documents", type=Path)
+    parser.add_argument("questions", type=Path)
+    parser.add_argument("--name", default="")
+    parser.add_argument("--budget", type=int, default=1000)
+    parser.add_argument("--mode", default="sparse")
+    parser.add_argument("--own-document", action="store_true")
+    parser.add_argument("--most", type=int, default=150, help="of people's questions")
+    parser.add_argument("--drafts", type=int, default=100)
+    given = parser.parse_args()
+    human, *drafts = datasets(given)
+    rows = recalls(human, given.budget, given.mode)
+    drafted = [recalls(one, given.budget, given.mode) for one in drafts]
+    names = [name for name in rows if all(name in one for one in drafted)]
+    truth = [rows[name] for name in names]
+    values = [[one[name] for name in names] for one in drafted]
+    alike, pairs = agreement(truth, values[0])
+    chosen = max(names, key=lambda name: drafted[0][name])
+    print(
+        f"| {given.name or given.questions.stem} | {len(human.questions)} | "
+        f"{len(drafts[0].questions)} | {mean_leakage(human):.2f} | {mean_leakage(drafts[0]):.2f} | "
+        f"{tau(truth, values[0]):+.2f} | {tau(values[0], values[1]):+.2f} | {alike} of {pairs} | "
+        f"{chosen}: {100 * rows[chosen]:.1f} of {100 * max(truth):.1f} |",
+        flush=True,
+    )
+    for name in names:
+        print(f"  {name}: {100 * rows[name]:.1f}", *(f"{100 * one[name]:.1f}" for one in drafted))
+
+
+if __name__ == "__main__":
+    main()
