@@ -107,7 +107,7 @@ def _pictures(report: EvaluationReport) -> Iterable[Html]:
             drawn(curve),
             [one.words for one in report.sizes],
         )
-    for role, title in (("matched", "At an equal mean size"), ("own", "As they are loaded")):
+    for role, title in (("matched", "At an equal mean size"), ("own", "At their own options")):
         plot = interval_plot(report, role)
         if plot:
             words = [one.words for one in report.contrasts if one.role == role]
