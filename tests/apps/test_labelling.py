@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,7 @@ from visits import DIARY, VISITOR, Click, Request, visiting
 
 from rag_nodes.apps.tabs.chunks.events import ChunksEvents
 from rag_nodes.apps.tabs.chunks.labelling import LabelEvents, passages_marked, selected
-from rag_nodes.apps.tabs.compare.labels import GONE, TAKEN_BACK, call_right, called_right
+from rag_nodes.apps.tabs.compare.labels import GONE, TAKEN_BACK, TORN, call_right, called_right
 from rag_nodes.apps.tabs.questions.card import card
 from rag_nodes.apps.tabs.questions.events import QuestionEvents
 from rag_nodes.evaluation.dataset import Dataset, Question
@@ -165,6 +166,18 @@ def test_a_citation_called_right_is_gold_until_it_is_taken_back(session: Session
     assert call_right(session, turn, answer, 1) == TAKEN_BACK
     assert len(session.questions) == 0
     assert not called_right(turn, answer, session.questions)
+
+
+def test_a_citation_that_ends_inside_a_word_is_a_draft(session: Session) -> None:
+    turn, answer = _asked(session)
+    first = answer.citations[0]
+    assert first.start is not None
+    inside = next(at for at in range(2, 40) if first.quote[at - 1 : at + 1].isalpha())
+    torn = replace(first, end=first.start + inside, quote=first.quote[:inside])
+    assert call_right(session, turn, replace(answer, citations=(torn,)), 1) == TORN
+    dataset = session.questions.dataset
+    assert dataset is not None
+    assert dataset.questions[0].draft
 
 
 def test_a_place_that_nobody_cited_is_no_answer(session: Session) -> None:
