@@ -19,7 +19,7 @@ from rag_nodes.metadata import display_name
 from rag_nodes.text.spans import trimmed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from llama_index.core.schema import Document
 
@@ -123,8 +123,11 @@ class Dataset:
         return digest.hexdigest()[:16]
 
     def narrowed(self) -> Dataset:
-        """The same questions, each asked of the document with its gold alone."""
-        own = tuple(replace(one, within=(one.document,)) for one in self.questions)
+        """The same questions, each asked of the documents with its first answer alone."""
+        own = tuple(
+            replace(one, within=tuple(dict.fromkeys(part.document for part in one.gold[0])))
+            for one in self.questions
+        )
         return replace(self, questions=own)
 
     def quote(self, passage: Passage) -> str:
@@ -135,6 +138,13 @@ class Dataset:
 def trimmed_passage(passage: Passage, text: str) -> Passage:
     """The passage without blank space at its ends, which is not worth finding."""
     return Passage(passage.document, trimmed(text, *passage.span))
+
+
+def reachable(gold: Iterable[Answer], within: Collection[str] | None) -> bool:
+    """Whether one of the answers is all in documents that are searched."""
+    return within is None or any(
+        all(passage.document in within for passage in answer) for answer in gold
+    )
 
 
 def _plain(question: Question, order: Mapping[str, int]) -> list[object]:
@@ -171,3 +181,8 @@ def _check(question: Question, texts: Mapping[str, str], name: str) -> None:
                 f"{name}: question {question.id!r} is to search the document {document!r}, "
                 "which is not among the documents; add it"
             )
+    if not reachable(question.gold, question.within):
+        raise DatasetError(
+            f"{name}: question {question.id!r} searches documents without its answer; "
+            "let it search the document of its gold, too"
+        )

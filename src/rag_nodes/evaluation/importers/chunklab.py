@@ -42,9 +42,10 @@ def read_chunklab(text: str, path: Path) -> Labels:
 
 
 def _labelled(row: Mapping[str, Any], number: int) -> Labelled:
+    snippets = row.get("gold_snippets") or []
     slots = [
         [text_of(one) for one in (slot if isinstance(slot, list) else [slot])]
-        for slot in row.get("gold_snippets") or ()
+        for slot in (snippets if isinstance(snippets, list) else [snippets])
     ]
     tags = row.get("tags") or [""]
     return Labelled(

@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import DatasetError
+from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+_HALF = "\\ud"
+"""How the escape of half a surrogate pair begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +94,7 @@ def read_json(path: Path) -> Any:
     text = read_text(path)
     if path.suffix.lower() == ".jsonl":
         return list(read_lines(path, text))
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DatasetError(f"{path} is not valid JSON: {error}") from error
+    return _parsed(text, str(path))
 
 
 def read_lines(path: Path, text: str) -> Iterable[Any]:
@@ -102,12 +103,23 @@ def read_lines(path: Path, text: str) -> Iterable[Any]:
     Raises:
         DatasetError: a line is no JSON.
     """
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Other characters that end a line may stand in a JSON text as they are.
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DatasetError(f"{path}, line {number} is not valid JSON: {error}") from error
+            yield _parsed(line, f"{path}, line {number}")
+
+
+def _parsed(text: str, where: str) -> Any:
+    """JSON as plain data; halves of surrogate pairs, which no file can hold, become U+FFFD."""
+    try:
+        plain = json.loads(text)
+        if _HALF in text.lower():
+            plain = json.loads(encodable(json.dumps(plain, ensure_ascii=False)))
+    except RecursionError:
+        raise DatasetError(f"{where} is nested too deeply; a list of questions is flat") from None
+    except ValueError as error:
+        raise DatasetError(f"{where} is not valid JSON: {error}") from error
+    return plain
 
 
 def file_inside(folder: Path, name: str) -> Path | None:
@@ -127,7 +139,7 @@ def file_inside(folder: Path, name: str) -> Path | None:
 
 def text_of(value: object) -> str:
     """A value that should be a text, without blank space around it; "" where it is none."""
-    return value.strip() if isinstance(value, str) else ""
+    return encodable(value.strip()) if isinstance(value, str) else ""
 
 
 def number_of(value: object) -> int | None:

@@ -29,7 +29,7 @@ def read_legalbench(plain: Mapping[str, Any], path: Path) -> Labels:
         questions = tuple(
             Labelled(
                 id=f"{path.stem}-{number}",
-                text=str(one["query"]).strip(),
+                text=text_of(one["query"]),
                 gold=(tuple(_quote(snippet) for snippet in one["snippets"]),),
                 kind=text_of((one.get("tags") or [""])[0]),
             )

@@ -86,14 +86,19 @@ def _rows(plain: Any) -> Iterator[Any]:
 
 def _labelled(row: Mapping[str, Any], number: int) -> Labelled:
     document = _document(row)
-    answers = [row.get("gold") or row.get("references") or [], *(row.get("alternatives") or [])]
-    within = row.get("within")
+    others = row.get("alternatives") or []
+    answers = [
+        row.get("gold") or row.get("references") or [],
+        *(others if isinstance(others, list) else [others]),
+    ]
+    within = row.get("within") or None
+    searched = within if isinstance(within, list | None) else [within]
     return Labelled(
         id=str(row.get("id") or f"q{number}"),
         text=text_of(row.get("question")),
         gold=tuple(_answer(answer, document) for answer in answers if answer),
         kind=text_of(row.get("kind")),
-        within=tuple(map(str, within)) if isinstance(within, list) else None,
+        within=searched and tuple(map(str, searched)),
         draft=row.get("draft") is True,
     )
 

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import MissingExtraError
-from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, trimmed_passage
+from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, reachable, trimmed_passage
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name
 from rag_nodes.parsers.foreign.placing import Visible
@@ -94,6 +94,8 @@ def _placed(one: Labelled, library: _Library) -> Question:
     if not answers:
         raise Unknown(reasons[0])
     gold = [tuple(found.passage for found in answer) for answer in answers]
+    if not reachable(gold, within):
+        raise Unknown("its answer is in none of the documents that it searches; name that one too")
     surest = max(min(found.confidence for found in answer) for answer in answers)
     return Question(
         id=one.id,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote
+from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,9 +59,7 @@ def _questions(name: str, paper: Mapping[str, Any]) -> Iterator[Labelled]:
         answers = [_evidence(one["answer"], name) for one in qa["answers"]]
         gold = tuple(dict.fromkeys(answer for answer in answers if answer))
         if gold:
-            yield Labelled(
-                str(qa["question_id"]), str(qa["question"]).strip(), gold, within=(name,)
-            )
+            yield Labelled(str(qa["question_id"]), text_of(qa["question"]), gold, within=(name,))
 
 
 def _evidence(answer: Mapping[str, Any], name: str) -> tuple[Quote, ...]:

@@ -8,6 +8,8 @@ that follow each other, are passages that are wanted together.
 from __future__ import annotations
 
 import csv
+import io
+import re
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
@@ -25,6 +27,8 @@ _COLUMNS = {
     "id": ("id", "number", "nr"),
 }
 """What a column may be called, case and blanks apart."""
+_MARK = re.compile("sep=.?", re.IGNORECASE)
+"""A first line by which some programs name the delimiter."""
 _LONGEST = 10_000_000
 """Characters of one cell: a quoted section may be long."""
 
@@ -36,10 +40,12 @@ def read_rows(text: str, path: Path) -> list[dict[str, str]]:
         DatasetError: there is no header, or a row is damaged.
     """
     csv.field_size_limit(_LONGEST)
-    first = text.partition("\n")[0]
+    first, _, rest = text.partition("\n")
+    if _MARK.fullmatch(first.strip()):
+        first, text = rest.partition("\n")[0], rest
     delimiter = max("\t;,", key=first.count)
     try:
-        rows = csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter)
+        rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
         return [
             {
                 name.strip().lower(): value or ""
@@ -58,6 +64,8 @@ def read_sheet(rows: Sequence[Mapping[str, str]], path: Path) -> Labels:
     Raises:
         DatasetError: there is no column of questions or of quotes.
     """
+    if not rows:
+        raise DatasetError(f"{path} has no row under its header; write a question in each")
     columns = {what: _column(what, rows, path) for what in _COLUMNS}
     groups: list[tuple[str, list[Mapping[str, str]]]] = []
     for row in rows:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote
+from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,7 +70,7 @@ def _questions(paragraph: Mapping[str, Any], name: str, offset: int) -> Iterator
         quotes = dict.fromkeys(_quote(answer, context, name, offset) for answer in answers)
         if quotes:
             gold = tuple((one,) for one in quotes)
-            yield Labelled(str(qa["id"]), str(qa["question"]).strip(), gold)
+            yield Labelled(str(qa["id"]), text_of(qa["question"]), gold)
 
 
 def _quote(answer: Mapping[str, Any], context: str, name: str, offset: int) -> Quote:
