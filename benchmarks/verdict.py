@@ -98,7 +98,7 @@ def winners(sample: Sample, sets: int, *, draws: int, seed: int) -> tuple[float,
         one = drawn(sample, generator)
         bootstrap = Bootstrap(one.documents.tolist(), draws=draws, seed=number)
         gaps = (shuffled(one, generator), planted(one, generator))
-        named += [bootstrap.interval(gap).shows_a_gap for gap in gaps]
+        named += [bootstrap.gap(one).shows_a_gap for one in gaps]
     alarms, found = named / sets
     return float(alarms), float(found)
 

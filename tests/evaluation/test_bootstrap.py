@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import numpy as np
 import pytest
 
-from rag_nodes.evaluation.bootstrap import Bootstrap, chances, questions_for
+from rag_nodes.evaluation.bootstrap import Bootstrap, Interval, chances, questions_for
 
 DOCUMENTS = 40
 PER_DOCUMENT = 10
@@ -36,7 +38,7 @@ def winners(gap: float, sets: int) -> int:
     for number in range(sets):
         values = recalls(generator, gap=gap)
         bootstrap = Bootstrap(documents(), draws=1000, seed=number)
-        named += bootstrap.interval(values[:, 0] - values[:, 1]).shows_a_gap
+        named += bootstrap.gap(values[:, 0] - values[:, 1]).shows_a_gap
     return named
 
 
@@ -94,7 +96,41 @@ def test_shuffled_names_raise_an_alarm_in_about_one_of_twenty_tries() -> None:
 
 
 def test_more_questions_are_needed_for_a_smaller_gap_and_for_noisier_columns() -> None:
-    calm, noisy = np.tile([0.0, 0.1], 100), np.tile([-1.0, 1.0], 100)
-    assert questions_for(0.03, noisy) > questions_for(0.03, calm)
-    assert questions_for(0.03, noisy) == pytest.approx(4 * questions_for(0.06, noisy), abs=4)
-    assert questions_for(0.03, noisy[:1]) == 0
+    assert questions_for(0.03, 0.05, 200) > questions_for(0.03, 0.02, 200)
+    assert questions_for(0.03, 0.05, 200) == pytest.approx(
+        4 * questions_for(0.06, 0.05, 200), abs=4
+    )
+    assert questions_for(0.03, 0.05, 200) == ceil((2.8 * 0.05 / 0.03) ** 2 * 200)
+
+
+def test_a_gap_has_to_be_more_than_a_handful_of_answers_to_be_seen() -> None:
+    assert questions_for(0.03, 0.0, 10) == 200
+    few = np.zeros(100)
+    few[:5] = 1.0
+    drawn = Bootstrap([str(number) for number in range(100)], draws=500)
+    assert drawn.gap(few).low == 0
+    assert drawn.gap(np.ones(5).repeat(20)).shows_a_gap
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8])
+def test_few_documents_name_no_winner_more_often_than_many(count: int) -> None:
+    generator = np.random.default_rng(count)
+    named = 0
+    for seed in range(200):
+        leaning = np.repeat(generator.normal(0, 0.2, count), 20)
+        gaps = np.clip(leaning + generator.normal(0, 0.1, leaning.size), -1, 1)
+        bootstrap = Bootstrap(documents(count, 20), draws=400, seed=seed)
+        named += bootstrap.gap(gaps).shows_a_gap
+    assert named <= 16
+
+
+def test_one_question_says_nothing() -> None:
+    single = Bootstrap(["only"], draws=50)
+    assert single.gap(np.array([1.0])) == Interval(1.0, -1.0, 1.0)
+    assert single.interval(np.array([1.0])) == Interval(1.0, 0.0, 1.0)
+
+
+def test_an_interval_stays_within_what_a_share_can_be() -> None:
+    values = np.array([0.9, 1.0, 1.0, 0.2])
+    found = Bootstrap(["a", "a", "b", "c"], draws=300).interval(values)
+    assert (found.low, found.high) == (0.0, 1.0)

@@ -4,14 +4,18 @@ Questions about one document succeed and fail together, so drawing questions alo
 too narrow. Documents are drawn with replacement, and then the questions of each; all columns of a
 draw see the same questions, which is what makes a comparison paired.
 
-Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 8 and 13.
+Few documents vary less among the draws than they would if others were found, so intervals are as
+much wider as Student's t is than the normal distribution.
+
+Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 8 and 13; Hesterberg,
+"What Teachers Should Know About the Bootstrap" (2015), section 3.3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +29,13 @@ DRAWS = 10_000
 """Sets of documents that are drawn."""
 _BLOCK = 1_000
 """Draws at a time: a block of 1,000 over 2,000 questions takes 16 MB."""
+FEWEST = 6
+"""Questions that must tell two columns apart: five that all favour one do so by chance in 6 %."""
 _TAILS = (0.025, 0.975)
+_NORMAL = 1.96
+"""The 97.5 % point of the normal distribution."""
+_STUDENT = (inf, 12.706, 4.303, 3.182)
+"""The same of Student's t with 0 to 3 degrees of freedom."""
 _POWER = 1.96 + 0.84
 """Standard errors that a gap must span to be seen in 80 of 100 tries at 95 % confidence."""
 
@@ -60,6 +70,7 @@ class Bootstrap:
 
     Attributes:
         unit: "documents", or "questions" where all are about one document.
+        stretch: how many times as far from the mean as in the draws an interval ends.
     """
 
     def __init__(self, documents: Sequence[str], *, draws: int = DRAWS, seed: int = 0) -> None:
@@ -68,6 +79,7 @@ class Bootstrap:
         self._draws = draws
         self._seed = seed
         self.unit = "documents" if len(self._groups) > 1 else "questions"
+        self.stretch = _stretch(len(self._groups) if len(self._groups) > 1 else len(documents))
 
     def means(self, values: Floats) -> Floats:
         """The mean of each column in each draw.
@@ -81,13 +93,28 @@ class Bootstrap:
         blocks = [weights @ values / weights.sum(1, keepdims=True) for weights in self._weights()]
         return np.concatenate(blocks)
 
-    def interval(self, values: Floats) -> Interval:
-        """Where the mean of one column, or of the differences of two, may lie.
+    def interval(self, values: Floats, drawn: Floats | None = None) -> Interval:
+        """Where the mean of one column may lie.
 
         Args:
-            values: one per question.
+            values: one per question, from 0 to 1.
+            drawn: its mean in each draw, where that is known.
         """
-        return interval_of(float(values.mean()), self.means(values[:, None])[:, 0])
+        return self._interval(values, drawn, least=0.0)
+
+    def gap(self, differences: Floats, drawn: Floats | None = None) -> Interval:
+        """Where the difference of two columns may lie.
+
+        Includes 0 where fewer than `FEWEST` questions tell them apart, whatever the draws say.
+
+        Args:
+            differences: one per question, from -1 to 1.
+            drawn: their mean in each draw, where that is known.
+        """
+        found = self._interval(differences, drawn, least=-1.0)
+        if np.count_nonzero(differences) >= FEWEST:
+            return found
+        return Interval(found.mean, min(found.low, 0.0), max(found.high, 0.0))
 
     def false_alarms(self, differences: Floats, *, tries: int) -> int:
         """How often these draws name a winner where there is none.
@@ -104,8 +131,22 @@ class Bootstrap:
         groups = self._groups if len(self._groups) > 1 else [*np.arange(self._questions)[:, None]]
         for group in groups:
             flipped[group] *= generator.choice((-1.0, 1.0), size=tries)
-        low, high = np.quantile(self.means(flipped), _TAILS, axis=0)
+        if np.count_nonzero(differences) < FEWEST:
+            return 0
+        low, high = self._ends(flipped.mean(0), self.means(flipped))
         return int(((low > 0) | (high < 0)).sum())
+
+    def _interval(self, values: Floats, drawn: Floats | None, *, least: float) -> Interval:
+        mean = float(values.mean())
+        if self.stretch == inf:
+            return Interval(mean, least, 1.0)
+        low, high = self._ends(mean, self.means(values[:, None])[:, 0] if drawn is None else drawn)
+        return Interval(mean, max(least, float(low)), min(1.0, float(high)))
+
+    def _ends(self, mean: Floats | float, drawn: Floats) -> Floats:
+        """Lower and upper ends of the intervals of means."""
+        ends: Floats = mean + self.stretch * (np.quantile(drawn, _TAILS, axis=0) - mean)
+        return ends
 
     def _weights(self) -> Iterator[Floats]:
         """How often each draw holds each question: draws x questions, a block at a time."""
@@ -122,10 +163,16 @@ class Bootstrap:
             yield weights
 
 
-def interval_of(mean: float, drawn: Floats) -> Interval:
-    """The interval that draws give a mean."""
-    low, high = np.quantile(drawn, _TAILS)
-    return Interval(mean, float(low), float(high))
+def _stretch(count: int) -> float:
+    """How much too narrow the draws of so many documents are; infinite where one says nothing."""
+    free = count - 1
+    if free < 1:
+        return inf
+    z, v = _NORMAL, float(free)
+    student = _STUDENT[free] if free < len(_STUDENT) else (
+        z + (z**3 + z) / (4 * v) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * v**2)
+    )  # fmt: skip
+    return student / z * sqrt(count / free)
 
 
 def chances(drawn: Floats) -> list[float]:
@@ -142,16 +189,18 @@ def chances(drawn: Floats) -> list[float]:
     return [float(share) for share in shares]
 
 
-def questions_for(gap: float, differences: Floats) -> int:
-    """Questions with which a gap would be seen in 80 of 100 tries, from the paired deviation.
+def questions_for(gap: float, error: float, asked: int) -> int:
+    """Questions with which a gap would be seen in 80 of 100 tries.
+
+    From the standard error over documents, since their questions succeed and fail together; at
+    least as many as make `FEWEST` answers of the gap.
 
     Args:
         gap: that is to be seen, above 0.
-        differences: one per question that was asked.
+        error: standard error of the difference of two columns.
+        asked: questions that it comes from.
     """
-    if len(differences) < 2:  # noqa: PLR2004 -- one value has no deviation
-        return 0
-    return ceil((_POWER / gap) ** 2 * float(differences.var(ddof=1)))
+    return max(ceil(FEWEST / gap), ceil((_POWER * error / gap) ** 2 * asked))
 
 
 def _groups(documents: Sequence[str]) -> list[NDArray[np.intp]]:

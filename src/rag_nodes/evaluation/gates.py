@@ -119,7 +119,7 @@ def _drop(
         draws=int(report.settings["draws"]),
         seed=int(report.settings["seed"]),
     )
-    gap = bootstrap.interval(gaps)
+    gap = bootstrap.gap(gaps)
     points = f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
     if gap.high < 0:
         words = f"{row.name} dropped by more than chance: {measure} {points}"

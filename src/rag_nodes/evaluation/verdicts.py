@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import combinations
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.evaluation.bootstrap import Bootstrap, Interval, chances, interval_of, questions_for
+from rag_nodes.evaluation.bootstrap import Bootstrap, Interval, chances, questions_for
 from rag_nodes.evaluation.report import Contrast, Control, Row, SizeShare
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ VISIBLE = 0.03
 """A gap that is worth seeing: three points of a hundred."""
 FEW = 10
 """Documents below which drawing them says little: some draws hold hardly any of them."""
+_SAME = 1e-9
+"""A difference of means that is none."""
 TRIES = 200
 """How often columns change places to count false alarms."""
 
@@ -40,13 +43,12 @@ class Judge:
 
     def interval(self, name: str) -> Interval:
         """Where the mean of a row may lie."""
-        return interval_of(float(self._values[name].mean()), self._column(name))
+        return self._bootstrap.interval(self._values[name], self._column(name))
 
     def gap(self, left: str, right: str) -> Interval:
         """Where the difference of two rows may lie, left minus right."""
-        return interval_of(
-            float(self._differences(left, right).mean()), self._column(left) - self._column(right)
-        )
+        drawn = self._column(left) - self._column(right)
+        return self._bootstrap.gap(self._differences(left, right), drawn)
 
     def chances(self, names: Sequence[str]) -> dict[str, float]:
         """How often each of some rows is the best of them."""
@@ -57,14 +59,15 @@ class Judge:
         """Two rows, the better one first."""
         left, right = sorted((one, other), key=lambda row: -self._values[row.name].mean())
         gap = self.gap(left.name, right.name)
-        needed = questions_for(VISIBLE, self._differences(left.name, right.name))
+        asked = len(self._values[left.name])
+        needed = self._needed(left.name, right.name)
         return Contrast(
             left=left.name,
             right=right.name,
             role=left.role,
             gap=gap,
-            needed=needed,
-            words=_contrast(left, right, gap, needed - len(self._values[left.name])),
+            needed=needed or 0,
+            words=_contrast(left, right, gap, needed - asked if needed is not None else None),
         )
 
     def share(self, one: str, other: str, matched: Mapping[str, str]) -> SizeShare:
@@ -85,6 +88,13 @@ class Judge:
         pair = best or (column, twin)
         alarms = self._bootstrap.false_alarms(self._differences(*pair), tries=TRIES)
         return Control(column, self.gap(column, twin), alarms, TRIES)
+
+    def _needed(self, left: str, right: str) -> int | None:
+        """Questions with which a visible gap would be seen; None where nothing can be said."""
+        if self._bootstrap.stretch == inf:
+            return None
+        error = float((self._column(left) - self._column(right)).std()) * self._bootstrap.stretch
+        return questions_for(VISIBLE, error, len(self._values[left]))
 
     def _column(self, name: str) -> Floats:
         return self._drawn[:, self._names.index(name)]
@@ -125,8 +135,11 @@ def summary(
         among = [one for one in contrasts if rows and one.role == rows[0].role]
         if among:
             sentences.append(f"{where}: {_best(rows, among)}")
-    if not sentences and own:
-        sentences.append(f"{own[0].name} finds {_points(own[0].interval)} of the answers.")
+    left_out = [row.column for row in own if row.column not in {one.column for one in equal}]
+    if equal and left_out:
+        sentences.append(f"Not compared at equal size, which they do not reach: {_all(left_out)}.")
+    if len(own) == 1:
+        sentences.append(f"{own[0].name} finds {_points(own[0].interval)} % of the answers.")
     return [*sentences, _basis(questions, documents)]
 
 
@@ -147,62 +160,88 @@ def of_drafts(drafts: int, overlap: float) -> Iterator[str]:
 
 def _basis(questions: int, documents: int) -> str:
     """What the answer rests on."""
+    asked = f"{questions} questions" if questions > 1 else "1 question"
+    was = "were" if questions > 1 else "was"
     if documents == 1:
         return (
-            f"{questions} questions about one document were asked: this says nothing about others, "
+            f"{asked} about one document {was} asked: this says nothing about others, "
             "as only the questions could be drawn anew."
         )
     few = f" {documents} are few: ask about more of them." if documents < FEW else ""
-    return f"{questions} questions about {documents} documents were asked.{few}"
+    return f"{asked} about {documents} documents {was} asked.{few}"
 
 
 def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     """Which row is best, or which ones cannot be told from the best."""
-    first = max(rows, key=lambda row: row.interval.mean if row.interval else 0.0)
+    first = max(rows, key=_mean)
     own = [one for one in contrasts if first.name in (one.left, one.right)]
-    close = [
-        one.right if one.left == first.name else one.left for one in own if not one.gap.shows_a_gap
-    ]
-    if not close:
-        second = min(own, key=lambda one: one.gap.mean)
-        return second.words if len(own) == 1 else (
-            f"{first.column} is better than every other; next is {second.right}, "
-            f"by {_points(second.gap)}."
-        )  # fmt: skip
     if len(own) == 1:
         return own[0].words
-    names = ", ".join(_column_of(name, rows) for name in close)
-    rest = len(own) - len(close)
-    behind = f" {rest} other{'s are' if rest > 1 else ' is'} behind." if rest else ""
-    return (
-        f"{first.column} is ahead ({_points(first.interval)}), but no difference is shown "
-        f"to {names}.{behind}"
-    )
+    other = {one.right if one.left == first.name else one.left: one for one in own}
+    shown = [name for name, one in other.items() if one.gap.shows_a_gap]
+    if len(shown) == len(own):
+        second = min(shown, key=lambda name: other[name].gap.mean)
+        return (
+            f"{first.column} is better than every other; next is {_column_of(second, rows)}, "
+            f"by {_points(other[second].gap)}."
+        )
+    level = [row.column for row in rows if row is first or _is_level(other[row.name].gap)]
+    close = [
+        row.column
+        for row in rows
+        if row is not first and row.name not in shown and row.column not in level
+    ]
+    behind = f" {len(shown)} other{'s are' if len(shown) > 1 else ' is'} behind." if shown else ""
+    lead = f"{_all(level)} {'are' if len(level) > 1 else 'is'}"
+    points = _points(first.interval)
+    if not close:
+        return f"{lead} level with {points}.{behind}"
+    return f"{lead} ahead with {points}, but no difference to {_all(close)} is shown.{behind}"
+
+
+def _is_level(gap: Interval) -> bool:
+    return abs(gap.mean) < _SAME and not gap.shows_a_gap
+
+
+def _mean(row: Row) -> float:
+    return row.interval.mean if row.interval else 0.0
 
 
 def _column_of(name: str, rows: Sequence[Row]) -> str:
     return next(row.column for row in rows if row.name == name)
 
 
-def _contrast(left: Row, right: Row, gap: Interval, more: int) -> str:
+def _all(names: Sequence[str]) -> str:
+    """Names as they are listed in a sentence."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _contrast(left: Row, right: Row, gap: Interval, more: int | None) -> str:
     if gap.shows_a_gap:
         return f"{left.column} is better than {right.column} by {_points(gap)}."
-    enough = (
-        f"to see a gap of {VISIBLE * 100:.0f} points about {more} more questions are needed"
-        if more > 0
-        else f"a gap of {VISIBLE * 100:.0f} points would have been seen"
-    )
+    size = f"a gap of {VISIBLE * 100:.0f} points"
+    if more is None:
+        enough = "one question says nothing"
+    elif more > 0:
+        are = "question is" if more == 1 else "questions are"
+        enough = f"to see {size} about {more:,} more {are} needed"
+    else:
+        enough = f"{size} would have been seen"
     return f"No difference shown between {left.column} and {right.column}; {enough}."
 
 
 def _share(left: str, right: str, own: Interval, equal: Interval) -> str:
-    points, size = round(own.mean * 100), round((own.mean - equal.mean) * 100)
     if not own.shows_a_gap and not equal.shows_a_gap:
         return f"{left} and {right}: no difference shown, at their own options or at equal size."
-    if points and 0 <= size <= points:
-        split = f"{size} of the {points} points of {left} over {right} are size"
+    points, size = round(own.mean * 100), round((own.mean - equal.mean) * 100)
+    if not own.shows_a_gap:
+        split = f"{left} and {right}: no difference shown at their own options"
+    elif points and 0 <= size <= points:
+        are = "is" if size == 1 else "are"
+        split = f"{size or 'none'} of the {points} points of {left} over {right} {are} size"
     else:
-        split = f"{left} and {right} differ by {_points(own)} at their own options"
+        split = f"{left} is better than {right} by {_points(own)} at its own options"
     if equal.shows_a_gap:
         ahead = left if equal.mean > 0 else right
         return f"{split}; at equal size {ahead} is better by {_points(_turned(equal))}."
