@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
@@ -17,15 +18,17 @@ from tests.evaluation.labelled import corpus
 from rag_nodes.errors import CancelledError, ConfigurationError, DatasetError
 from rag_nodes.evaluation.bootstrap import Interval
 from rag_nodes.evaluation.columns import CONTROL, StoredCollection
-from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.diagnosis import REMEDIES
-from rag_nodes.evaluation.plan import EvaluationPlan, Step
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.evaluation.plan import EvaluationPlan, Plan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.store import Store, open_store
+from rag_nodes.text.spans import Span
 
 PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20, 40), target=30, draws=400, ks=(1, 5))
 
@@ -305,3 +308,74 @@ def test_a_parser_that_was_cancelled_while_it_finds_its_size_ends_the_run(
 
     with pytest.raises(CancelledError):
         evaluate(dataset, columns(), plan=PLAN, embed_model=MockEmbedding(8), parse=parse)
+
+
+class Raising:
+    """A splitter of somebody else that fails."""
+
+    def split_text(self, _: str) -> list[str]:
+        raise ValueError("boom")
+
+
+class Silent:
+    """A splitter of somebody else that finds nothing."""
+
+    def split_text(self, _: str) -> list[str]:
+        return []
+
+
+BARE = replace(PLAN, sizes=(), target=None)
+
+
+def test_a_first_column_that_fails_leaves_the_control_to_the_next(dataset: Dataset) -> None:
+    small = columns()["small"]
+    found = evaluate(dataset, {"bad": Raising(), "small": small}, plan=BARE)
+    assert [row.name for row in found.rows if row.error] == ["bad"]
+    assert found.control is not None
+    assert (found.control.column, found.control.gap) == ("small", Interval(0.0, 0.0, 0.0))
+
+
+def test_a_splitter_that_makes_no_chunk_says_so(dataset: Dataset) -> None:
+    found = evaluate(dataset, {"silent": Silent()}, plan=BARE)
+    assert "cut no chunk" in (found.rows[0].error or "")
+
+
+def test_columns_that_cannot_have_one_size_are_not_compared_at_it(dataset: Dataset) -> None:
+    plan = replace(PLAN, sizes=(), target=100)
+    stuck = SentenceSplitter(chunk_size=30, chunk_overlap=0)
+    found = evaluate(
+        dataset,
+        {"small": columns()["small"], "large": columns()["large"], "none": Raising(),
+         "one": get_parser("sentence-window"), "stock": stuck},
+        plan=plan,
+    )  # fmt: skip
+    sizes = {row.name: row.chunks["mean"] for row in found.of_role("matched") if not row.error}
+    for one in found.contrasts:
+        if one.role == "matched":
+            assert sizes[one.left] == pytest.approx(sizes[one.right], rel=0.13)
+    assert any("Not compared at equal size" in one for one in found.verdict)
+
+
+def test_a_budget_is_filled_where_the_smallest_chunks_come_first() -> None:
+    short = "".join(f"# Ferry {n}\n\nFerry.\n\n" for n in range(200))
+    long = "# Rest\n\n" + "Nothing of note was written about that quiet day at all. " * 4000
+    text = short + long
+    gold = ((Passage("d", Span(text.index("Ferry 3"), text.index("Ferry 3") + 7)),),)
+    dataset = Dataset("d", (Document(text=text, id_="d"),), (Question("q", "Which ferry?", gold),))
+    plan = replace(BARE, budgets=(400,))
+    found = evaluate(dataset, {"h": get_parser("heading", min_chunk_size=0)}, plan=plan)
+    assert found.rows[0].means["tokens@400"] >= 392
+
+
+def test_rows_of_one_name_are_refused(dataset: Dataset) -> None:
+    small = columns()["small"]
+    with pytest.raises(ConfigurationError, match="'a at 20'"):
+        evaluate(dataset, {"a": small, "a at 20": small}, plan=replace(PLAN, sizes=(20,)))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"budgets": ()}, {"budgets": (0,)}, {"ks": (0,)}, {"measure": "full"}]
+)
+def test_a_plan_that_cannot_be_measured_is_refused_at_once(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        Plan(**wrong)

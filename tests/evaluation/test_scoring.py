@@ -91,3 +91,23 @@ def test_a_chunk_that_begins_far_before_the_gold_is_found_on_the_map() -> None:
     chunks = ChunkMap.of([("d", Span(0, 1000)), ("d", Span(900, 910)), ("d", None)])
     assert chunks.holding(Passage("d", Span(990, 995))) == [Span(0, 1000)]
     assert chunks.unplaced == {"d": 1}
+
+
+def test_gains_are_at_most_one_where_more_is_read_than_the_chunks_that_were_found() -> None:
+    around = Ranked("d", Span(0, len(TEXT)), TEXT)
+    chunks = ChunkMap.of(("d", span) for span in SENTENCES)
+    asked = question((SENTENCES[0],))
+    found = score(asked, [around, around], chunks, TEXTS, budgets=(100,), ks=(2,))
+    assert found["ndcg@k2"] == 1.0
+
+
+def test_the_tokens_to_the_whole_answer_are_those_up_to_its_last_chunk() -> None:
+    found = scores_of(question((SENTENCES[1], SENTENCES[2])), 1, 0, 2, 3)
+    assert found["full"] == sum(count_tokens(SENTENCES[n].of(TEXT)) for n in (1, 0, 2))
+    assert "full" not in scores_of(question((SENTENCES[1], SENTENCES[2])), 1, 0, 3)
+
+
+def test_a_long_chunk_that_begins_far_before_an_answer_is_found() -> None:
+    chunks = ChunkMap.of([("d", Span(0, 50)), ("d", Span(1, 3)), ("d", Span(10, 12)), ("e", None)])
+    assert chunks.holding(Passage("d", Span(40, 45))) == [Span(0, 50)]
+    assert chunks.holding(Passage("e", Span(0, 5))) == []

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from rag_nodes.evaluation.bootstrap import Bootstrap
 from rag_nodes.evaluation.checks import mean_leakage
 from rag_nodes.evaluation.report import EvaluationReport, Row
+from rag_nodes.evaluation.sizes import TOLERANCE
 from rag_nodes.evaluation.verdicts import Judge, contrasts_of, of_drafts, shares_of, summary
 
 if TYPE_CHECKING:
@@ -64,9 +66,9 @@ def assemble(
 
 def _judged(rows: Sequence[Row], judge: Judge) -> list[Row]:
     chances: dict[str, float] = {}
-    for role in ("own", "matched"):
-        names = [row.name for row in rows if row.role == role and not row.error]
-        chances |= judge.chances(names) if names else {}
+    good = [row for row in rows if not row.error]
+    for among in ([row for row in good if row.role == "own"], equal_rows(good)):
+        chances |= judge.chances([row.name for row in among]) if among else {}
     return [
         row
         if row.error
@@ -78,7 +80,7 @@ def _judged(rows: Sequence[Row], judge: Judge) -> list[Row]:
 def _facts(rows: Sequence[Row], judge: Judge, documents: int) -> dict[str, Any]:
     good = [row for row in rows if not row.error]
     own = [row for row in good if row.role == "own"]
-    equal = [row for row in good if row.role == "matched"]
+    equal = equal_rows(good)
     contrasts = contrasts_of(judge, own) + contrasts_of(judge, equal)
     questions = len(good[0].outcomes)
     return {
@@ -87,6 +89,19 @@ def _facts(rows: Sequence[Row], judge: Judge, documents: int) -> dict[str, Any]:
         "control": _control(good, own, judge),
         "verdict": tuple(summary(own, equal, contrasts, questions, documents)),
     }
+
+
+def equal_rows(rows: Sequence[Row]) -> list[Row]:
+    """Those of the rows made for an equal mean size that have one, as nearly as can be had.
+
+    Short documents cannot always be cut to the target; what is compared is of one size all the
+    same: that of the middle row, with the tolerance of both.
+    """
+    matched = [row for row in rows if row.role == "matched" and row.chunks.get("mean")]
+    if not matched:
+        return []
+    middle = median(row.chunks["mean"] for row in matched)
+    return [row for row in matched if abs(row.chunks["mean"] / middle - 1) <= 2 * TOLERANCE]
 
 
 def _control(rows: Sequence[Row], own: Sequence[Row], judge: Judge) -> Any:

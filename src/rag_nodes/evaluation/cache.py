@@ -118,14 +118,14 @@ class EvaluationCache:
 
 
 def row_key(
-    variant: Variant, dataset: str, documents: Sequence[str], settings: object
+    variant: Variant, dataset: str, documents: Sequence[object], settings: object
 ) -> bytes | None:
     """What a row depends on, as a key; None for a collection, which others may write to.
 
     Args:
         variant: parser and role.
         dataset: fingerprint of the data.
-        documents: their ids, which the places of chunks name.
+        documents: their ids, which the places of chunks name, and what is embedded with them.
         settings: all else that decides, as plain data.
     """
     if isinstance(variant.parser, StoredCollection):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -105,6 +106,11 @@ def variants_of(
         found += _curve(name, parser, sizes)
         if target:
             found += _matched(name, parser, documents, target, parse)
+    repeated = [name for name, times in Counter(one.name for one in found).items() if times > 1]
+    if repeated:
+        raise ConfigurationError(
+            f"two rows would be called {repeated[0]!r}; choose another name for that column"
+        )
     first = next(iter(parsers))
     return [*found, Variant(CONTROL, "control", parsers[first], note=f"{first} once more")]
 

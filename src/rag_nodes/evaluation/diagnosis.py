@@ -11,7 +11,7 @@ from rag_nodes.text.filling import fill
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rag_nodes.evaluation.dataset import Answer, Question
     from rag_nodes.text.filling import Ranked
@@ -68,6 +68,7 @@ def diagnose(
     texts: Mapping[str, str],
     *,
     budget: int,
+    deeper: Callable[[], Sequence[Ranked]] = tuple,
     is_filtered: bool = False,
 ) -> Miss | None:
     """Why the answer was not read whole; None where it was.
@@ -76,10 +77,11 @@ def diagnose(
 
     Args:
         question: with its gold.
-        ranked: what was retrieved, as deep as it goes: also what was beyond the budget.
+        ranked: what was retrieved, enough to fill the budget.
         chunks: where all chunks are.
         texts: of the documents.
         budget: tokens that were read.
+        deeper: retrieves more, for the rank of an answer that is not among `ranked`.
         is_filtered: something else than the ranking decided what could be retrieved.
     """
     read = read_of(ranked, fill(ranked, budget))
@@ -88,10 +90,14 @@ def diagnose(
     answer = max(question.gold, key=lambda one: recall(read, one))
     holding = [(one, span) for one in answer for span in chunks.holding(one)]
     places = tuple(dict.fromkeys(Passage(one.document, span) for one, span in holding))
-    rank = first_hit((Passage(one.document, one.span) for one in ranked), answer)
+    rank = _rank(ranked, answer) or _rank(deeper(), answer)
     reason = _absent(answer, places, chunks, texts)
     reason = reason or _present(answer, holding, read, rank, texts, budget, is_filtered=is_filtered)
     return Miss(reason, rank, places)
+
+
+def _rank(ranked: Sequence[Ranked], answer: Answer) -> int | None:
+    return first_hit((Passage(one.document, one.span) for one in ranked), answer)
 
 
 def _absent(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from rag_nodes.query.packing import passage_of
 from rag_nodes.query.places import document_of, span_of
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.store import parser_collection
+from rag_nodes.text.filling import fill
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ _FLOAT = 4
 """Bytes of a number in a vector."""
 _SPARE = 1.5
 """Chunks retrieved over what would fill the budget if all had the mean size."""
+_DEEPER = 4
+"""How many times as many are retrieved where those did not fill it."""
 _LEAST = 20
 """Chunks retrieved at least; small parts at the ends of sections are below the mean."""
 
@@ -53,8 +57,9 @@ class Cost:
         tokens: the chunks' own texts, overlap counted twice.
         embedded: tokens the embedding model is given: headings above the text included.
         bytes: of vectors and texts; an index takes more.
-        seconds: cutting, embedding and storing here and now; not to be compared between runs.
-        price: US dollars for the embedding; None where it is not known.
+        seconds: cutting, embedding and storing here and now; not to be compared between runs; 0
+            of a collection.
+        price: US dollars for the embedding; None where it is not known, as of a collection.
         recovery: share of the chunks whose place in their document is known; 1 for our parsers.
     """
 
@@ -104,11 +109,12 @@ class Index:
         self._own = not isinstance(variant.parser, StoredCollection)
         if isinstance(variant.parser, StoredCollection):
             self._store, self.collection = variant.parser.store, variant.parser.name
-            nodes, counts, outcome = _stored_nodes(variant.parser, documents), None, None
+            nodes, counts = _stored_nodes(variant.parser, documents), None
+            outcome, seconds = None, 0.0
         else:
             self._store = store
             self.collection = parser_collection(_CORPUS, variant.parser, models.embedding_name)
-            nodes, outcome = _ingested(variant, documents, store, models, progress, parse)
+            nodes, outcome, seconds = _ingested(variant, documents, store, models, progress, parse)
             counts = variant.parser.tokenizer
         leaves = leaf_nodes(nodes)
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
@@ -119,8 +125,8 @@ class Index:
             tokens=self.statistics.tokens,
             embedded=sum(count_tokens(node.get_content(MetadataMode.EMBED)) for node in leaves),
             bytes=sum(dimension * _FLOAT + len(_encoded(node)) for node in leaves),
-            seconds=sum(outcome.seconds.values()) if outcome else 0.0,
-            price=outcome.embedding_cost if outcome else 0.0,
+            seconds=seconds,
+            price=outcome.embedding_cost if outcome else None,
             recovery=placed / len(leaves) if leaves else 1.0,
         )
 
@@ -139,7 +145,15 @@ class Index:
         """
         mean = max(1.0, self.statistics.mean)
         depth = max(_LEAST, chunks, ceil(_SPARE * budget / mean))
-        return self.search(question, depth)
+        ranked = self.search(question, depth)
+        # Small chunks may come first, and those that overlap share what they hold.
+        while depth < self.cost.chunks and not _fills(ranked, budget):
+            depth *= _DEEPER
+            found = self.search(question, depth)
+            if len(found) <= len(ranked):
+                break
+            ranked = found
+        return ranked
 
     def search(self, question: Question, depth: int) -> list[Ranked]:
         """The best `depth` chunks as what is read of them."""
@@ -162,15 +176,19 @@ def _ingested(
     models: Models,
     progress: Callable[[Progress], None] | None,
     parse: Parse | None,
-) -> tuple[list[BaseNode], ParserOutcome]:
-    """The nodes of all documents, cut once and stored, and what that took."""
+) -> tuple[list[BaseNode], ParserOutcome, float]:
+    """The nodes of all documents, cut once and stored, and what that took, in seconds too."""
     parser = variant.parser
     assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
+    started = time.perf_counter()
     cut = {
         document.id_: parse(parser, document) if parse else parser([document])
         for document in documents
     }
+    seconds = time.perf_counter() - started
     nodes = [node for made in cut.values() for node in made]
+    if not nodes:
+        raise RagNodesError("it cut no chunk out of the documents; check its options")
 
     def made_before(_: SpanNodeParser, document: Document) -> list[BaseNode]:
         return cut.pop(document.id_)
@@ -186,7 +204,13 @@ def _ingested(
     ).columns[0]
     if outcome.error:
         raise RagNodesError(f"{variant.name}: {outcome.error}")
-    return nodes, outcome
+    return nodes, outcome, seconds + sum(outcome.seconds.values())
+
+
+def _fills(ranked: Sequence[Ranked], budget: int) -> bool:
+    """Whether something of a ranking is left when a budget is full."""
+    filled = fill(ranked, budget)
+    return filled.cut or len(filled.parts) < len(ranked)
 
 
 def _stored_nodes(column: StoredCollection, documents: Sequence[Document]) -> list[BaseNode]:

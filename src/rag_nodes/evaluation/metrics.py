@@ -121,11 +121,12 @@ def within_budget(
 
 def _shared(retrieved: list[Passage], gold: list[Passage]) -> int:
     """Gold characters that were retrieved, each counted once."""
+    found = _by_document(retrieved)
     return sum(
         left.overlap(right)
         for document, spans in _by_document(gold).items()
         for left in spans
-        for right in _by_document(retrieved).get(document, [])
+        for right in found.get(document, [])
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.bootstrap import DRAWS
 from rag_nodes.query import QueryOptions
 
@@ -60,6 +61,21 @@ class EvaluationPlan:
     draws: int = DRAWS
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        """Refuse what would only fail when everything was measured.
+
+        Raises:
+            ConfigurationError: no budget, a number that is not above 0, or an unknown measure.
+        """
+        numbers = (*self.budgets, *self.ks, *self.sizes)
+        if not self.budgets or min(numbers) < 1:
+            raise ConfigurationError("budgets, ks and sizes must be above 0, and one budget given")
+        known = _measures(self.budgets, self.ks)
+        if self.main not in known:
+            raise ConfigurationError(
+                f"{self.main!r} cannot be compared; measured are {', '.join(known)}"
+            )
+
     @property
     def budget(self) -> int:
         """The main budget, for which misses are explained."""
@@ -70,3 +86,11 @@ class EvaluationPlan:
     def main(self) -> str:
         """The main measure."""
         return self.measure or f"recall@{self.budget}"
+
+
+def _measures(budgets: tuple[int, ...], ks: tuple[int, ...]) -> list[str]:
+    """Measures from 0 to 1 that every question has."""
+    at = [*map(str, budgets), *(f"k{k}" for k in ks)]
+    shares = [f"{name}@{one}" for one in at for name in ("recall", "precision", "iou")]
+    ranks = [f"{name}@k{k}" for k in ks for name in ("hit", "ndcg")]
+    return [*shares, *ranks, "mrr", "omega"]

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
+    from rag_nodes.text.filling import Ranked
 
 logger = logging.getLogger(__name__)
 
@@ -137,10 +138,13 @@ class _Run:
             self.models, self.dataset.questions[0].text, mode=self._options.mode
         )
         dimension = len(first.vector or ())
-        for variant in variants:
+        good: list[Variant] = []
+        for one in variants:
+            variant = _repeated(one, good) if one.role == "control" else one
             self._tell("index", variant)
             try:
                 yield self._known_row(variant) or self._measured(variant, store, dimension)
+                good.append(variant)
             except CancelledError:
                 raise
             except Exception as error:  # noqa: BLE001 -- one column must never take the others down
@@ -162,13 +166,13 @@ class _Run:
         return row
 
     def _key(self, variant: Variant) -> bytes | None:
-        ids = [document.id_ for document in self.dataset.documents]
+        known = [(document.id_, document.metadata) for document in self.dataset.documents]
         settings = [
             settings_of(self.plan, self.models, ""),
             # A function among them has an address, which makes it one of this process alone.
             repr(self._options),
         ]
-        return row_key(variant, self.dataset.fingerprint, ids, settings)
+        return row_key(variant, self.dataset.fingerprint, known, settings)
 
     def _row(self, variant: Variant, store: Store, dimension: int) -> Row:
         index = Index(
@@ -221,21 +225,21 @@ class _Run:
         )
         if scores[f"recall@{plan.budget}"] >= FOUND:
             return Outcome(question.id, scores)
-        miss = self._miss(index, question)
+        miss = self._miss(index, question, ranked)
         if miss is None:
             return Outcome(question.id, scores)
         chunks = tuple((one.document, *one.span) for one in miss.chunks)
         return Outcome(question.id, scores, miss.reason, miss.rank, chunks)
 
-    def _miss(self, index: Index, question: Question) -> Miss | None:
-        deep = index.search(question, min(_DEEPEST, max(1, index.cost.chunks)))
+    def _miss(self, index: Index, question: Question, ranked: Sequence[Ranked]) -> Miss | None:
         options = self._options
         return diagnose(
             question,
-            deep,
+            ranked,
             index.chunks,
             self.dataset.texts,
             budget=self.plan.budget,
+            deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.cost.chunks))),
             is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
         )
 
@@ -251,6 +255,14 @@ class _Run:
     def _check(self) -> None:
         """Go no further where whoever started the run has left."""
         self._interrupt.check("the evaluation")
+
+
+def _repeated(control: Variant, good: Sequence[Variant]) -> Variant:
+    """The control with the first column that could be measured: it is that one once more."""
+    first = next((one for one in good if one.role == "own"), None)
+    if first is None:
+        return control
+    return replace(control, parser=first.parser, note=f"{first.name} once more")
 
 
 def means_of(outcomes: Sequence[Outcome]) -> dict[str, float]:

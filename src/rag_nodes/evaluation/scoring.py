@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rag_nodes.evaluation.metrics import (
@@ -40,10 +41,12 @@ class ChunkMap:
     Attributes:
         spans: of each document, sorted.
         unplaced: chunks whose place is not known, by document.
+        longest: characters of the longest chunk of each document.
     """
 
     spans: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
     unplaced: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    longest: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, chunks: Iterable[tuple[str, Span | None]]) -> ChunkMap:
@@ -54,20 +57,19 @@ class ChunkMap:
                 found.unplaced[document] += 1
             else:
                 found.spans[document].append(span)
-        for spans in found.spans.values():
+        for document, spans in found.spans.items():
             spans.sort()
+            found.longest[document] = max(span.length for span in spans)
         return found
 
     def holding(self, passage: Passage) -> list[Span]:
         """The chunks with characters of a passage, in order."""
         spans = self.spans.get(passage.document, [])
         # A long chunk may begin far before: look back as far as the longest can reach.
-        first = bisect_left(spans, (passage.span.start - self._longest(passage.document),))
+        reach = self.longest.get(passage.document, 0)
+        first = bisect_left(spans, (passage.span.start - reach,))
         last = bisect_left(spans, (passage.span.end,))
         return [span for span in spans[first:last] if span.overlap(passage.span)]
-
-    def _longest(self, document: str) -> int:
-        return max((span.length for span in self.spans[document]), default=0)
 
 
 def score(
@@ -164,7 +166,9 @@ def _ranks(
     first = ranks[0] if ranks else None
     scores = {f"hit@k{k}": float(first is not None and first <= k) for k in ks}
     scores["mrr"] = 1 / first if first else 0.0
-    relevant = len({(one.document, span) for one in gold for span in chunks.holding(one)})
+    held = len({(one.document, span) for one in gold for span in chunks.holding(one)})
+    # What is read around a chunk may hold gold that the chunk does not.
+    relevant = max(held, len(ranks))
     for k in ks:
         scores[f"ndcg@k{k}"] = discounted_gain(ranks, relevant, k)
     scores["omega"] = max(_omega(answer, chunks) for answer in question.gold)
@@ -178,22 +182,25 @@ def _omega(answer: Answer, chunks: ChunkMap) -> float:
 
 def _whole(question: Question, ranked: Sequence[Ranked], texts: Mapping[str, str]) -> Scores:
     """Tokens read until one answer is read whole; nothing where the ranking never gets there."""
-    filled = fill(ranked, None)
-    read: list[Passage] = []
-    tokens = 0
-    for one, parts in zip(ranked, filled.parts, strict=False):
-        new = [Passage(one.document, part) for part in parts]
-        read += new
-        tokens += sum(count_tokens(text) for text in _texts(one, parts))
-        if any(_touched(new, answer) for answer in question.gold) and (
-            best_recall(read, question.gold, texts) >= FOUND
-        ):
-            return {"full": float(tokens)}
-    return {}
+    parts = fill(ranked, None).parts
+    read = [
+        [Passage(one.document, part) for part in own]
+        for one, own in zip(ranked, parts, strict=False)
+    ]
 
+    def is_whole(count: int) -> bool:
+        return best_recall(chain(*read[:count]), question.gold, texts) >= FOUND
 
-def _touched(read: Iterable[Passage], answer: Answer) -> bool:
-    return first_hit(read, answer) is not None
+    if not is_whole(len(read)):
+        return {}
+    # More is never less: the first count that suffices is found by halving.
+    needed = bisect_left(range(len(read)), x=True, key=is_whole)
+    tokens = (
+        count_tokens(text)
+        for one, own in zip(ranked, parts[:needed], strict=False)
+        for text in _texts(one, own)
+    )
+    return {"full": float(sum(tokens))}
 
 
 def _texts(one: Ranked, parts: Iterable[Span]) -> Iterator[str]:
