@@ -1,0 +1,89 @@
+"""Do our measures give the values that Chroma's report on chunking published?
+
+Precision omega, what a perfect retriever could reach, depends on the cutting alone and can be
+computed anywhere; the recalls of the report need an embedding model of its own.
+
+    python benchmarks/definitions.py --data FOLDER
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from labelled_sets import labelled_set, options_of
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+from measuring import markdown_table
+
+from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.metrics import Passage, precision_omega
+from rag_nodes.parsers import ForeignNodeParser, SpanNodeParser, get_parser
+from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens import count_tokens
+
+SEPARATORS = ["\n\n", "\n", ".", "?", "!", " ", ""]
+"""Where the report's recursive splitter cuts."""
+
+
+def fixed(size: int, overlap: int) -> SpanNodeParser:
+    """Windows of tokens, whatever they cut."""
+    return get_parser("fixed", unit="tokens", chunk_size=size, chunk_overlap=overlap)
+
+
+def recursive(size: int, overlap: int) -> SpanNodeParser:
+    """Ours."""
+    return get_parser("recursive", unit="tokens", chunk_size=size, chunk_overlap=overlap)
+
+
+def langchain(size: int, overlap: int) -> SpanNodeParser:
+    """The splitter of the report, with its separators and its unit."""
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size=size,
+        chunk_overlap=overlap,
+        separators=SEPARATORS,
+        length_function=count_tokens,
+    )
+    return ForeignNodeParser(splitter=splitter)
+
+
+PUBLISHED: Sequence[tuple[str, Callable[[int, int], SpanNodeParser], int, int, float]] = (
+    ("recursive (ours)", recursive, 200, 0, 29.9),
+    ("recursive (LangChain)", langchain, 200, 0, 29.9),
+    ("fixed", fixed, 800, 400, 4.7),
+)
+"""Name, parser, size, overlap, and omega of the report over all of its questions."""
+
+
+def omega(dataset: Dataset, parser: SpanNodeParser) -> tuple[float, float]:
+    """Mean and standard error over the questions, in points."""
+    chunks = [
+        Passage(node.ref_doc_id or "", Span(node.start_char_idx or 0, node.end_char_idx or 0))
+        for node in parser(list(dataset.documents))
+    ]
+    values = [
+        100 * max(precision_omega(_near(chunks, answer), answer) for answer in question.gold)
+        for question in dataset.questions
+    ]
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
+
+
+def _near(chunks: Sequence[Passage], answer: Sequence[Passage]) -> list[Passage]:
+    documents = {one.document for one in answer}
+    return [one for one in chunks if one.document in documents]
+
+
+def main() -> None:
+    """Print published values beside ours."""
+    options = options_of(__doc__, ("chroma",)).parse_args()
+    dataset = labelled_set("chroma", options.data)
+    rows = []
+    for name, make, size, overlap, published in PUBLISHED:
+        mean, error = omega(dataset, make(size, overlap))
+        ours = f"{mean:.1f} ± {1.96 * error:.1f}"
+        rows.append([name, f"{size}/{overlap}", f"{published:.1f}", ours])
+    print(f"{len(dataset.questions)} questions, {len(dataset.unplaced)} left out")
+    print(markdown_table(["parser", "size/overlap", "omega, published", "omega, here"], rows))
+
+
+if __name__ == "__main__":
+    main()

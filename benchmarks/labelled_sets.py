@@ -1,0 +1,60 @@
+"""Public sets of questions with gold spans, read from a folder that is not part of the project.
+
+Expected in the folder: `corpora/` with `questions_dev.json` (Chroma's report on chunking),
+`evidence_inference/` and `qmsum/` and `xquad/` (each `documents/` with `questions.json`), and
+`headed/questions_headed_dev.json` about the pages of a Firecrawl file named `--pages`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.importers import load_dataset
+from rag_nodes.readers import read_all
+
+OWN_DOCUMENT = ("evidence_inference", "qmsum", "de", "zh", "hi")
+"""Sets whose questions are each about one document, which alone is searched."""
+SETS = ("headed", *OWN_DOCUMENT, "chroma")
+LANGUAGES = ("de", "zh", "hi")
+"""Parts of XQuAD."""
+
+
+def labelled_set(name: str, data: Path, pages: Path | None = None) -> Dataset:
+    """One of `SETS`, each question asked where its set wants it.
+
+    Args:
+        name: of the set.
+        data: the folder with all of them.
+        pages: the Firecrawl file of "headed".
+    """
+    questions, documents = _places(name, data, pages)
+    found = [one.document for one in read_all(documents) if one.document is not None]
+    dataset = replace(load_dataset(questions, found), name=name)
+    if name in LANGUAGES:
+        asked = tuple(one for one in dataset.questions if one.id.startswith(f"{name}-"))
+        dataset = replace(dataset, questions=asked, unplaced=())
+    return dataset.narrowed() if name in OWN_DOCUMENT else dataset
+
+
+def _places(name: str, data: Path, pages: Path | None) -> tuple[Path, list[Path]]:
+    if name == "chroma":
+        return data / "questions_dev.json", [data / "corpora"]
+    if name == "headed":
+        if pages is None:
+            raise SystemExit("the set 'headed' is about the pages of a file: name it with --pages")
+        return data / "headed" / "questions_headed_dev.json", [pages]
+    if name in LANGUAGES:
+        return data / "xquad" / "questions.json", [data / "xquad" / "documents" / name]
+    return data / name / "questions.json", [data / name / "documents"]
+
+
+def options_of(description: str, sets: tuple[str, ...] = SETS) -> argparse.ArgumentParser:
+    """The options that scripts over these sets share."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder with the sets")
+    parser.add_argument("--pages", type=Path, help="Firecrawl file of the set 'headed'")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(sets))
+    return parser
