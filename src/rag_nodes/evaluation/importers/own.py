@@ -98,7 +98,7 @@ def _labelled(row: Mapping[str, Any], number: int) -> Labelled:
         text=text_of(row.get("question")),
         gold=tuple(_answer(answer, document) for answer in answers if answer),
         kind=text_of(row.get("kind")),
-        within=searched and tuple(map(str, searched)),
+        within=tuple(map(str, searched)) if searched else None,
         draft=row.get("draft") is True,
     )
 
