@@ -45,7 +45,7 @@ def _labelled(row: Mapping[str, Any], number: int) -> Labelled:
     snippets = row.get("gold_snippets") or []
     slots = [
         [text_of(one) for one in (slot if isinstance(slot, list) else [slot])]
-        for slot in (snippets if isinstance(snippets, list) else [snippets])
+        for slot in ([snippets] if isinstance(snippets, str) else snippets)
     ]
     tags = row.get("tags") or [""]
     return Labelled(

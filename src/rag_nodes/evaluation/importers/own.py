@@ -89,7 +89,7 @@ def _labelled(row: Mapping[str, Any], number: int) -> Labelled:
     others = row.get("alternatives") or []
     answers = [
         row.get("gold") or row.get("references") or [],
-        *(others if isinstance(others, list) else [others]),
+        *([others] if isinstance(others, str | dict) else others),
     ]
     within = row.get("within") or None
     searched = within if isinstance(within, list | None) else [within]
