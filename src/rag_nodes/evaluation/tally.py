@@ -66,6 +66,9 @@ class Finding(NamedTuple):
 class Tally:
     """Counts from which every measure follows; tallies of several documents add up.
 
+    The measures describe chunks. None of them told reliably which parser finds more answers
+    (`benchmarks/predictors.py`).
+
     Attributes:
         chunks: number of chunks.
         tokens: their tokens.
