@@ -21,7 +21,7 @@ import numpy as np
 from rag_nodes.evaluation.checks import mean_leakage
 from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.importers import load_dataset
-from rag_nodes.evaluation.plan import Plan
+from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 from rag_nodes.query import QueryOptions
@@ -53,7 +53,7 @@ def datasets(given: argparse.Namespace) -> list[Dataset]:
 
 def recalls(dataset: Dataset, budget: int, mode: str) -> dict[str, float]:
     """Mean recall of every column at every size."""
-    plan = Plan(
+    plan = EvaluationPlan(
         budgets=(budget,), ks=(), sizes=SIZES, target=None, draws=100,
         options=QueryOptions(mode=mode),  # type: ignore[arg-type] # checked there
     )  # fmt: skip

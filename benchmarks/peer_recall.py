@@ -16,7 +16,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from measuring import markdown_table
 
 from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.evaluation.plan import Plan
+from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
@@ -48,7 +48,9 @@ def columns() -> dict[str, object]:
 def measured(dataset: Dataset, cache: Path | None) -> EvaluationReport:
     """One set, at the columns' own options."""
     budget = SHORT if dataset.name in LANGUAGES else BUDGET
-    plan = Plan(budgets=(budget,), sizes=(), target=None, options=QueryOptions(mode="sparse"))
+    plan = EvaluationPlan(
+        budgets=(budget,), sizes=(), target=None, options=QueryOptions(mode="sparse")
+    )
     return evaluate(dataset, columns(), plan=plan, cache=cache)
 
 

@@ -20,7 +20,7 @@ from measuring import markdown_table, save
 from rag_nodes.evaluation import JudgedChunk, Tally, compare_sentences, judge, limits_of, text_facts
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.label_free import total
-from rag_nodes.evaluation.plan import Plan
+from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.evaluation.sizes import resized
 from rag_nodes.evaluation.text_facts import TextFacts
@@ -87,7 +87,7 @@ def within_sizes(left: Sequence[float], right: Sequence[float], sizes: Sequence[
 
 def of_set(dataset: Dataset, cache: Path | None) -> dict[str, list[float]]:
     """Per measure both correlations, and the raw numbers of all configurations."""
-    plan = Plan(
+    plan = EvaluationPlan(
         budgets=(BUDGET,), sizes=SIZES, target=None, options=QueryOptions(mode="sparse"), draws=100
     )
     parsers = {name: get_parser(name) for name in PRESETS}

@@ -21,7 +21,7 @@ from rag_nodes.evaluation.columns import CONTROL, StoredCollection
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.evaluation.plan import EvaluationPlan, Plan, Step
+from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import SpanNodeParser, get_parser
@@ -378,4 +378,4 @@ def test_rows_of_one_name_are_refused(dataset: Dataset) -> None:
 )
 def test_a_plan_that_cannot_be_measured_is_refused_at_once(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
-        Plan(**wrong)
+        EvaluationPlan(**wrong)

@@ -68,8 +68,10 @@ class EvaluationPlan:
             ConfigurationError: no budget, a number that is not above 0, or an unknown measure.
         """
         numbers = (*self.budgets, *self.ks, *self.sizes)
-        if not self.budgets or min(numbers) < 1:
-            raise ConfigurationError("budgets, ks and sizes must be above 0, and one budget given")
+        if not self.budgets:
+            raise ConfigurationError("no budget: name at least one number of tokens, such as 1000")
+        if min(numbers) < 1:
+            raise ConfigurationError("budgets, ks and sizes are out of range: they must be above 0")
         known = _measures(self.budgets, self.ks)
         if self.main not in known:
             raise ConfigurationError(
