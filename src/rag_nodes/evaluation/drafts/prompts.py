@@ -51,7 +51,7 @@ _MENTIONS = re.compile(
 )
 
 
-class Written(NamedTuple):
+class WrittenDraft(NamedTuple):
     """What a model wrote about a source.
 
     Attributes:
@@ -75,22 +75,22 @@ def trying_prompt(texts: Sequence[str], question: str) -> str:
     return fill(_TRY, _sources(texts), " ".join(question.split()))
 
 
-def written_in(answer: str) -> Written | None:
+def written_in(answer: str) -> WrittenDraft | None:
     """What a model wrote; None where it is no such JSON, or no question that can be asked.
 
     An empty quote says that nothing is worth asking.
     """
     plain = _json_of(answer)
     if plain.get("quote") == "":
-        return Written("", "", "")
-    values = [plain.get(name) for name in Written._fields]
+        return WrittenDraft("", "", "")
+    values = [plain.get(name) for name in WrittenDraft._fields]
     if not all(isinstance(value, str) for value in values):
         return None
     quote, *asked = (str(value).strip() for value in values)
     asked = [" ".join(one.split()) for one in asked]
     if not quote or not all(_can_be_asked(one) for one in asked):
         return None
-    return Written(quote, *asked)
+    return WrittenDraft(quote, *asked)
 
 
 def answering_in(answer: str) -> frozenset[int] | None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Answer
-    from rag_nodes.evaluation.drafts.prompts import Written
+    from rag_nodes.evaluation.drafts.prompts import WrittenDraft
     from rag_nodes.models.prices import Prices
     from rag_nodes.transforms.summaries import SummaryJournal
 
@@ -229,7 +229,9 @@ class _Writer:
             return
         await self._try_both(chunk, written, gold)
 
-    async def _try_both(self, chunk: _Chunk, written: Written, gold: tuple[Answer, ...]) -> None:
+    async def _try_both(
+        self, chunk: _Chunk, written: WrittenDraft, gold: tuple[Answer, ...]
+    ) -> None:
         for text, kind in ((written.question, WRITTEN), (written.paraphrase, PARAPHRASED)):
             reason = _in_its_words(text, written) if kind == PARAPHRASED else ""
             if text.casefold() in self._asked:
@@ -311,7 +313,7 @@ def quoted_span(quote: str, text: str) -> Span | None:
     return None
 
 
-def _in_its_words(text: str, written: Written) -> str:
+def _in_its_words(text: str, written: WrittenDraft) -> str:
     """Why a paraphrase is none; "" where it shares fewer words with the answer."""
     answer = set(content_words(written.quote))
     plain, other = (

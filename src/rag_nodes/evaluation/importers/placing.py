@@ -41,7 +41,7 @@ _SAME = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―\u00a0", '\
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PlacedQuote:
     """A passage, and how surely it is the one that was meant, from 0 to 1."""
 
     passage: Passage
@@ -84,7 +84,7 @@ def _placed(one: Labelled, library: _Library) -> Question:
     if not one.gold or not any(one.gold):
         raise Unknown("no answer is quoted; quote the words that answer it")
     within = one.within and tuple(library.named(name).id_ for name in one.within)
-    answers: list[list[Found]] = []
+    answers: list[list[PlacedQuote]] = []
     reasons: list[str] = []
     for answer in one.gold:
         try:
@@ -108,7 +108,7 @@ def _placed(one: Labelled, library: _Library) -> Question:
     )
 
 
-def _answers(quotes: Sequence[Quote], library: _Library) -> list[list[Found]]:
+def _answers(quotes: Sequence[Quote], library: _Library) -> list[list[PlacedQuote]]:
     """The answers that some quotes stand for: each place of a single quote is one of its own."""
     places = [library.places(quote) for quote in quotes]
     if len(places) == 1:
@@ -138,7 +138,7 @@ class _Library:
             raise Unknown(f"{which} called {name!r}; name the file as it is")
         return self._books[next(iter(found))].document
 
-    def places(self, quote: Quote) -> list[Found]:
+    def places(self, quote: Quote) -> list[PlacedQuote]:
         """Where a quote stands, best first.
 
         Raises:
@@ -165,7 +165,7 @@ class _Library:
             return [min(found, key=lambda one: abs(one.passage.span.start - start))]
         return found
 
-    def _found(self, quote: Quote, books: Sequence[_Book]) -> Iterator[Found]:
+    def _found(self, quote: Quote, books: Sequence[_Book]) -> Iterator[PlacedQuote]:
         """Places word for word, no more than tell that it is a phrase; else the one nearly so."""
         for way in (_Book.exact, _Book.loosely):
             places = (one for book in books for one in way(book, quote.text))
@@ -183,7 +183,7 @@ class _Book:
     def __init__(self, document: Document) -> None:
         self.document = document
 
-    def claimed(self, quote: Quote) -> Found | None:
+    def claimed(self, quote: Quote) -> PlacedQuote | None:
         """The place a quote says it has, if it is there."""
         text = self.document.text
         span = Span(quote.start or 0, quote.end or 0)
@@ -193,7 +193,7 @@ class _Book:
             return None
         return self._at(span, 1.0)
 
-    def exact(self, words: str) -> Iterator[Found]:
+    def exact(self, words: str) -> Iterator[PlacedQuote]:
         """Every place word for word."""
         text, words = self.document.text, words.strip()
         start = text.find(words)
@@ -201,7 +201,7 @@ class _Book:
             yield self._at(Span(start, start + len(words)), 1.0)
             start = text.find(words, start + len(words))
 
-    def loosely(self, words: str) -> Iterator[Found]:
+    def loosely(self, words: str) -> Iterator[PlacedQuote]:
         """Every place with other blank space, quotation marks, dashes or case."""
         wanted = _folded("".join(words.split()))
         if len(wanted) < _FEWEST:
@@ -213,7 +213,7 @@ class _Book:
             yield self._at(span, 1.0)
             start = letters.find(wanted, start + len(wanted))
 
-    def nearly(self, words: str) -> Found | None:
+    def nearly(self, words: str) -> PlacedQuote | None:
         """The place with the most of the characters in order, if there are enough of them."""
         wanted = _folded("".join(words.split()))
         if len(wanted) < _FEWEST:
@@ -229,9 +229,9 @@ class _Book:
         span = self._visible.span(Span(found.dest_start, found.dest_end), words)
         return self._at(_whole_words(self.document.text, span), found.score / 100)
 
-    def _at(self, span: Span, confidence: float) -> Found:
+    def _at(self, span: Span, confidence: float) -> PlacedQuote:
         passage = Passage(self.document.id_, span)
-        return Found(trimmed_passage(passage, self.document.text), confidence)
+        return PlacedQuote(trimmed_passage(passage, self.document.text), confidence)
 
     @cached_property
     def _visible(self) -> Visible:

@@ -60,7 +60,7 @@ class Missed(BaseModel):
     questions: dict[str, int] = Field(description="How many, by parser at its own options.")
 
 
-class Verdict(BaseModel):
+class EvaluationSummary(BaseModel):
     """Which parser finds the answers, by how much, and whether it is the size or the strategy."""
 
     verdict: list[str] = Field(description="The answer, the most important first.")
@@ -71,7 +71,7 @@ class Verdict(BaseModel):
     left_out: dict[str, str] = Field(description="Questions without a place, and why.")
 
     @classmethod
-    def of(cls, report: EvaluationReport) -> Verdict:
+    def of(cls, report: EvaluationReport) -> EvaluationSummary:
         """The short form of a report."""
         own = [row for row in report.of_role("own") if row.reasons]
         return cls(
@@ -117,7 +117,7 @@ class EvaluationTools(Calls):
         equal_size: Annotated[
             int | None, Field(description="Mean tokens of a chunk to compare at; null for none.")
         ] = 200,
-    ) -> Verdict:
+    ) -> EvaluationSummary:
         """Find out which parser's chunks hold the answers to questions about a text.
 
         Send each question with the exact words that answer it. Differences are named only where
@@ -125,7 +125,7 @@ class EvaluationTools(Calls):
         """
         tell = _telling(context)
 
-        def work() -> Verdict:
+        def work() -> EvaluationSummary:
             body = EvaluateBody(
                 parsers=parsers,
                 options=options or {},
@@ -137,7 +137,7 @@ class EvaluationTools(Calls):
             with Client(self._settings, offer=self._offer) as client:
                 client.add_text(text)
                 report = client.evaluation(asked, labels_of(questions), tell)
-            return Verdict.of(public_report(report))
+            return EvaluationSummary.of(public_report(report))
 
         return await self._run(context, work)
 
