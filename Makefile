@@ -11,11 +11,11 @@ endif
 ifeq ($(DOC),examples/corpus/ferry.pdf)
 QUESTIONS ?= examples/corpus/ferry_questions.csv
 endif
-# As typed: a dollar sign in the name of a file or in a question is a dollar sign.
-override DOC := $(value DOC)
-override ASK := $(value ASK)
-override QUESTIONS := $(value QUESTIONS)
-export DOC ASK QUESTIONS
+# As typed: a dollar sign in the name of a file or in a question is a dollar sign. For the recipe of
+# demo alone: what else runs make, as a test does, starts from nothing.
+demo: override export DOC := $(value DOC)
+demo: override export ASK := $(value ASK)
+demo: override export QUESTIONS := $(value QUESTIONS)
 
 # Certificates of this machine, as pip uses them: company networks add their own.
 export UV_SYSTEM_CERTS ?= 1

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from labelled_sets import labelled_set, options_of
-from langchain_text_splitters import RecursiveCharacterTextSplitter
 from measuring import markdown_table
 
 from rag_nodes.evaluation.dataset import Dataset
@@ -37,6 +36,8 @@ def recursive(size: int, overlap: int) -> SpanNodeParser:
 
 def langchain(size: int, overlap: int) -> SpanNodeParser:
     """The splitter of the report, with its separators and its unit."""
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
     splitter = RecursiveCharacterTextSplitter(
         chunk_size=size,
         chunk_overlap=overlap,

@@ -11,7 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from labelled_sets import LANGUAGES, labelled_set, options_of
-from langchain_text_splitters import RecursiveCharacterTextSplitter
 from llama_index.core.node_parser import SentenceSplitter
 from measuring import markdown_table
 
@@ -30,6 +29,8 @@ OURS = "recursive 200"
 
 def columns() -> dict[str, object]:
     """The rows of the table."""
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
     sized = {
         f"LangChain recursive {size}": RecursiveCharacterTextSplitter(
             chunk_size=size, chunk_overlap=0, length_function=count_tokens

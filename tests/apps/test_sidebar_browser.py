@@ -27,6 +27,7 @@ PATIENCE = 60_000
 QUESTION = "What colour is the machine?"
 TABS = {
     "Chunks": "#rn-chunks-drawing .rn-start",
+    "Questions": "#rn-questions-tools",
     "Evaluate": "#rn-measures table",
     "Export": "#rn-export-code .cm-content",
 }

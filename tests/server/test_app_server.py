@@ -6,6 +6,7 @@ import base64
 import json
 import logging
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,8 +96,10 @@ def test_page_rest_and_tools_answer_at_one_address(client: httpx.Client) -> None
     assert client.get("/api/status").json()["parsers"]
     accept = {"Accept": "application/json, text/event-stream"}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    tools = client.post("/mcp", json=body, headers=accept).json()["result"]["tools"]
-    assert {tool["name"] for tool in tools} == {"chunk", "ask", "compare"}
+    events = client.post("/mcp", json=body, headers=accept).text
+    (event,) = re.findall(r"^data: (.+)$", events, re.MULTILINE)
+    names = {tool["name"] for tool in json.loads(event)["result"]["tools"]}
+    assert names == {"chunk", "ask", "compare", "evaluate", "check_questions"}
 
 
 def test_the_pages_own_events_are_no_tools(client: httpx.Client) -> None:
