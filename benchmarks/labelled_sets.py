@@ -8,6 +8,7 @@ Expected in the folder: `corpora/` with `questions_dev.json` (Chroma's report on
 from __future__ import annotations
 
 import argparse
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +38,17 @@ def labelled_set(name: str, data: Path, pages: Path | None = None) -> Dataset:
         asked = tuple(one for one in dataset.questions if one.id.startswith(f"{name}-"))
         dataset = replace(dataset, questions=asked, unplaced=())
     return dataset.narrowed() if name in OWN_DOCUMENT else dataset
+
+
+def half_of(name: str) -> int:
+    """Which half of a set a document belongs to: 0 to tune on, 1 to confirm on.
+
+    All of Chroma's is there to tune on, whatever this says.
+
+    Args:
+        name: of the document, as in `Dataset.names`.
+    """
+    return int(hashlib.blake2b(name.encode()).hexdigest(), 16) % 2
 
 
 def _places(name: str, data: Path, pages: Path | None) -> tuple[Path, list[Path]]:
