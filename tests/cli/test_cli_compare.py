@@ -43,7 +43,7 @@ def broken(error: Exception, parsers: set[str]) -> Callable[..., Generator[objec
 
 def test_mode_and_filter_hold_for_every_column(command: Callable[..., Ended]) -> None:
     options = ("--mode", "sparse", "--filter", "page=3", "--json", "-q")
-    columns = command("compare", HANDBOOK, "-a", SAND, *TWO, *options).json["columns"]
+    columns = command("compare", HANDBOOK, "-a", QUESTION, *TWO, *options).json["columns"]
     for column in columns:
         hits = column["answer"]["hits"]
         assert hits

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
 
 QUESTION = "What starts the generator when the grid is down?"
+BROAD = f"{QUESTION} What moves water?"
 WAYS: list[dict[str, Any]] = [
     {"mode": "dense"},
     {"mode": "sparse"},
@@ -36,11 +37,13 @@ scores = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1, 1), max_size
 words = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0.01, 60), max_size=8)
 
 
-def found(store: Store, collection: str, models: Models, **options: Any) -> list[NodeWithScore]:
+def found(
+    store: Store, collection: str, models: Models, question: str = QUESTION, **options: Any
+) -> list[NodeWithScore]:
     retriever = RagNodesRetriever(
         store=store, collection=collection, models=models, options=QueryOptions(**options)
     )
-    return retriever.retrieve(QUESTION)
+    return retriever.retrieve(question)
 
 
 def falling(nodes: Sequence[NodeWithScore]) -> bool:
@@ -51,7 +54,7 @@ def falling(nodes: Sequence[NodeWithScore]) -> bool:
 def test_scores_lie_between_0_and_1_in_the_order_of_the_ranking(
     store: Store, collection: str, offline: Models, way: dict[str, Any]
 ) -> None:
-    nodes = found(store, collection, offline, top_k=50, **way)
+    nodes = found(store, collection, offline, BROAD, top_k=50, **way)
     assert len(nodes) > 2
     assert all(0 <= node.get_score() <= 1 for node in nodes)
     assert falling(nodes)

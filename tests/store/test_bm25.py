@@ -51,6 +51,12 @@ def test_a_query_asks_with_one_per_different_word() -> None:
     assert values[0] == [1.0, 1.0]
 
 
+def test_a_query_asks_without_the_words_of_grammar_unless_it_has_no_others() -> None:
+    (asked, only), _ = query_vectors(["What is the pump of a reactor?", "What is it?"])
+    assert set(asked) == {term_id("pump"), term_id("reactor")}
+    assert set(only) == {term_id("what"), term_id("is"), term_id("it")}
+
+
 def test_a_text_without_words_has_an_empty_vector() -> None:
     assert document_vectors(["", " … "]) == ([[], []], [[], []])
     assert query_vectors(["?!"]) == ([[]], [[]])

@@ -1,7 +1,8 @@
 """BM25 as sparse vectors: document weights here, the IDF factor inside Qdrant.
 
-A document's weight of a word is the term-frequency half of BM25; a query asks with 1.0 per word;
-Qdrant multiplies in the inverse document frequency of the collection at search time, so it is
+A document's weight of a word is the term-frequency half of BM25; a query asks with 1.0 per word
+that carries meaning: its grammar occurs in every text, and would rank short ones first. Qdrant
+multiplies in the inverse document frequency of the collection at search time, so it is
 always that of what is stored now.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rag_nodes.text.function_words import content_words
 from rag_nodes.text.words import term_id, words
 
 if TYPE_CHECKING:
@@ -33,8 +35,11 @@ def document_vectors(texts: Iterable[str]) -> SparseVectors:
 
 
 def query_vectors(texts: Iterable[str]) -> SparseVectors:
-    """1.0 for each different word of each text, indices ascending."""
-    return _columns(dict.fromkeys(map(term_id, words(text)), 1.0) for text in texts)
+    """1.0 for each different word of each text but its function words, indices ascending.
+
+    All words of a text that has no others.
+    """
+    return _columns(dict.fromkeys(map(term_id, content_words(text)), 1.0) for text in texts)
 
 
 def _document_weights(terms: list[str]) -> dict[int, float]:
