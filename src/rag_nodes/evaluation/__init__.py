@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.evaluation.intervals import wilson
 from rag_nodes.evaluation.label_free import duplicates_of, judge, limits_of, total
 from rag_nodes.evaluation.metrics import (
     Passage,
@@ -58,7 +57,6 @@ __all__ = [
     "recall",
     "text_facts",
     "total",
-    "wilson",
     "within_budget",
 ]
 

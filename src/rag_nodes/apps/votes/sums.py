@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field
-
-from rag_nodes.evaluation import wilson
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -36,7 +35,8 @@ WHERE kind = 'best' AND blind
 GROUP BY one.fingerprint, two.fingerprint ORDER BY min(one.rowid)
 """
 """Columns come in any order; a pair has one."""
-
+_Z = 1.959963984540054
+"""Standard deviations on both sides of a normal distribution's mean that hold 95 % of it."""
 
 Name = Annotated[str, Field(max_length=200)]
 
@@ -156,6 +156,26 @@ def sum_votes(database: Connection) -> Summary:
         for row in database.execute(_PER_PAIR)
     ]
     return Summary(total, tuple(sorted(parsers, key=_rank, reverse=True)), tuple(pairs))
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """The 95 % confidence interval of a share after Wilson, which holds for few trials too.
+
+    Args:
+        successes: trials that went well, at most `trials`.
+        trials: how many there were.
+
+    Returns:
+        Lower and upper end between 0 and 1; (0, 1) without trials, which say nothing.
+    """
+    if trials == 0:
+        return 0.0, 1.0
+    share, square = successes / trials, _Z**2
+    centre = share + square / (2 * trials)
+    reach = _Z * sqrt(share * (1 - share) / trials + square / (4 * trials**2))
+    scale = 1 + square / trials
+    # What rounding leaves beyond the ends is cut off.
+    return max(0.0, (centre - reach) / scale), min(1.0, (centre + reach) / scale)
 
 
 def _rank(sums: ParserVotes) -> tuple[float, float]:

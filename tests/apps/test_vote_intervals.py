@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.evaluation import wilson
+from rag_nodes.apps.votes.sums import wilson
 
 
 @pytest.mark.parametrize(
