@@ -56,6 +56,28 @@ def test_a_stock_splitter_is_a_column_like_any_other(
     assert ended.json["rows"][1]["cost"]["recovery"] == 1.0
 
 
+def test_kinds_have_their_own_numbers_and_sizes_that_cannot_be_had_are_said(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "kinds.csv"
+    sheet.write_text(
+        "question,quote,file,kind\n"
+        "How much fits into the tank?,nine litres of water,manual.md,fact\n"
+        "When is it cleaned?,Rinse the machine with vinegar,manual.md,how-to\n"
+    )
+    sizes = ("--sizes", "50", "--equal-size", "0", "--budget", "20,40", "-q")
+    ended = command("evaluate", manual, "--questions", sheet, "-p", "sentence-window", *sizes)
+    assert ended.code == 0, ended.stderr
+    lines = [line.split() for line in ended.stdout.splitlines()]
+    assert ["Kind", "questions", "sentence-window"] in lines
+    assert [line[:2] for line in lines if line[:1] in (["fact"], ["how-to"])] == [
+        ["fact", "1"], ["how-to", "1"]
+    ]  # fmt: skip
+    words = " ".join(ended.stdout.split())
+    assert "sentence-window was not measured at 50: " in words
+    assert "no size to change" in words
+
+
 def test_the_same_command_twice_prints_the_same_json(
     command: Callable[..., Ended], manual: Path, sheet: Path
 ) -> None:

@@ -335,6 +335,28 @@ def test_a_first_column_that_fails_leaves_the_control_to_the_next(dataset: Datas
     assert (found.control.column, found.control.gap) == ("small", Interval(0.0, 0.0, 0.0))
 
 
+def test_every_size_that_was_asked_for_is_a_row_or_says_why_it_is_none(
+    dataset: Dataset, report: EvaluationReport, store: Store
+) -> None:
+    assert report.left_out == ()
+    parser = get_parser("heading")
+    made = ingest_documents(dataset.documents, {"h": parser}, store, corpus="mine").columns[0]
+    given = {
+        "heading": get_parser("heading", min_chunk_size=20),
+        "stored": StoredCollection(store, made.collection),
+        "bad": Raising(),
+    }
+    found = evaluate(dataset, given, plan=PLAN)
+    said = {(one.column, size): one.reason for one in found.left_out for size in one.sizes}
+    assert said["stored", "other sizes"] == "a collection stays as it was cut"
+    assert "no chunk_size" in said["bad", "20"]
+    rows = {(row.column, str(row.nominal)) for row in found.of_role("size")}
+    rows |= {(row.column, "a mean of 30") for row in found.of_role("matched")}
+    wanted = {(name, size) for name in ("heading", "bad") for size in ("20", "40", "a mean of 30")}
+    assert rows | set(said) == wanted | {("stored", "other sizes")}
+    assert rows.isdisjoint(said)
+
+
 def test_a_splitter_that_makes_no_chunk_says_so(dataset: Dataset) -> None:
     found = evaluate(dataset, {"silent": Silent()}, plan=BARE)
     assert "cut no chunk" in (found.rows[0].error or "")

@@ -124,3 +124,44 @@ def test_a_column_that_failed_is_shown_with_its_error() -> None:
 
     found = evaluate(corpus(1), {"broken": broken}, plan=replace(PLAN, sizes=()))
     assert "cannot split" in html_of(found)
+
+
+def cells_of(page: str) -> list[list[str]]:
+    """The words of every row of every table."""
+    rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
+    return [[re.sub(r"<[^>]+>", "", cell).strip() for cell in
+             re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)] for row in rows]  # fmt: skip
+
+
+def test_kinds_and_documents_have_their_own_numbers(report: EvaluationReport) -> None:
+    rows = cells_of(html_of(report))
+    names = ["small", "small at equal size", "large", "large at equal size"]
+    assert ["kind", "questions", *names] in rows
+    assert ["document", "questions", *names] in rows
+    for by, group, questions in (("kind", "o", "4"), ("document", "2.md", "8")):
+        asked = {one["id"] for one in report.questions
+                 if group in (one["kind"], f"{one['document'][4:]}.md")}  # fmt: skip
+        means = []
+        for name in names:
+            found = [one for one in report.row(name).outcomes if one.question in asked]
+            means.append(sum(one.scores[report.measure] for one in found) / len(found))
+        assert [group, questions, *(f"{100 * one:.1f}" for one in means)] in rows, by
+
+
+def test_one_kind_is_no_breakdown() -> None:
+    dataset = corpus(2)
+    plain = replace(dataset, questions=tuple(replace(one, kind="") for one in dataset.questions))
+    columns = {"small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0)}
+    page = html_of(evaluate(plain, columns, plan=replace(PLAN, sizes=(), target=None)))
+    assert "By document" in page
+    assert "By kind" not in page
+
+
+def test_sizes_that_a_column_cannot_have_are_on_the_page_with_the_reason() -> None:
+    columns = {"single": get_parser("sentence-window")}
+    found = evaluate(corpus(1), columns, plan=PLAN)
+    [one] = found.left_out
+    assert (one.column, one.sizes) == ("single", ("20", "40", "a mean of 30"))
+    assert "no size to change" in one.reason
+    assert one.words in html_of(found)
+    assert EvaluationReport.from_dict(found.as_dict()).left_out == found.left_out

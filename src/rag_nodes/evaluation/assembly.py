@@ -14,13 +14,14 @@ import numpy as np
 
 from rag_nodes.evaluation.bootstrap import Bootstrap
 from rag_nodes.evaluation.checks import mean_leakage
-from rag_nodes.evaluation.report import EvaluationReport, Row
+from rag_nodes.evaluation.report import UNNAMED, EvaluationReport, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
 from rag_nodes.evaluation.verdicts import Judge, contrasts_of, of_drafts, shares_of, summary
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.report import LeftOut
     from rag_nodes.models import Models
 
 _CONTEXT = 300
@@ -32,7 +33,11 @@ _PACKAGES = ("rag-nodes", "llama-index-core", "qdrant-client", "tiktoken", "nump
 
 
 def assemble(
-    dataset: Dataset, plan: EvaluationPlan, models: Models, rows: Sequence[Row]
+    dataset: Dataset,
+    plan: EvaluationPlan,
+    models: Models,
+    rows: Sequence[Row],
+    left_out: Sequence[LeftOut] = (),
 ) -> EvaluationReport:
     """The rows with everything that can be said about them together."""
     values = {
@@ -60,6 +65,7 @@ def assemble(
         questions=tuple(_question(dataset, question) for question in dataset.questions),
         rows=tuple(rows),
         breakdown=_breakdown(dataset, rows, plan.main),
+        left_out=tuple(left_out),
         **facts,
     )
 
@@ -186,7 +192,7 @@ def _breakdown(
     """Means of a measure by kind of question and by document, for each row."""
     names = dataset.names
     groups = {
-        "kind": [question.kind or "unnamed" for question in dataset.questions],
+        "kind": [question.kind or UNNAMED for question in dataset.questions],
         "document": [names[question.document] for question in dataset.questions],
     }
     found: dict[str, dict[str, dict[str, float]]] = {}

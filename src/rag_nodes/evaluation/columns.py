@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import CancelledError, ConfigurationError
+from rag_nodes.evaluation.report import LeftOut
 from rag_nodes.evaluation.sizes import matched, resized
 from rag_nodes.parsers import as_parser
 
@@ -72,8 +74,8 @@ def variants_of(
     target: int | None,
     report: Callable[[str], None] = lambda _: None,
     parse: Parse | None = None,
-) -> list[Variant]:
-    """Everything that is indexed and asked, in the order it is shown.
+) -> tuple[list[Variant], list[LeftOut]]:
+    """Everything that is indexed and asked, in the order it is shown, and what cannot be.
 
     Args:
         columns: parsers by name: ours, and splitters of other packages; or collections.
@@ -97,30 +99,58 @@ def variants_of(
         name: one if isinstance(one, StoredCollection) else as_parser(one)
         for name, one in columns.items()
     }
-    found = []
+    found: list[Variant] = []
+    left_out: list[LeftOut] = []
     for name, parser in parsers.items():
         report(name)
         found.append(Variant(name, "own", parser))
-        if isinstance(parser, StoredCollection):
-            continue
-        found += _curve(name, parser, sizes)
-        if target:
-            found += _matched(name, parser, documents, target, parse)
+        for one in _resized(name, parser, documents, sizes, target, parse):
+            if isinstance(one, Variant):
+                found.append(one)
+            else:
+                left_out.append(one)
     repeated = [name for name, times in Counter(one.name for one in found).items() if times > 1]
     if repeated:
         raise ConfigurationError(
             f"two rows would be called {repeated[0]!r}; choose another name for that column"
         )
     first = next(iter(parsers))
-    return [*found, Variant(CONTROL, "control", parsers[first], note=f"{first} once more")]
+    control = Variant(CONTROL, "control", parsers[first], note=f"{first} once more")
+    return [*found, control], left_out
 
 
-def _curve(name: str, parser: SpanNodeParser, sizes: Sequence[int]) -> Iterator[Variant]:
-    for size in sizes:
+def _resized(
+    name: str,
+    parser: SpanNodeParser | StoredCollection,
+    documents: Sequence[Document],
+    sizes: Sequence[int],
+    target: int | None,
+    parse: Parse | None,
+) -> Iterator[Variant | LeftOut]:
+    """The points of a column's curve, and the column at the common mean size."""
+    if isinstance(parser, StoredCollection):
+        if sizes or target:
+            yield LeftOut(name, ("other sizes",), "a collection stays as it was cut")
+        return
+    wanted: dict[str, Callable[[], Variant]] = {
+        str(size): partial(_at, name, parser, size) for size in sizes
+    }
+    if target:
+        wanted[f"a mean of {target}"] = partial(_matched, name, parser, documents, target, parse)
+    refused = defaultdict[str, list[str]](list)
+    for size, make in wanted.items():
         try:
-            yield Variant(name, "size", resized(parser, size), size)
-        except ConfigurationError:
-            continue  # a size that the parser cannot have is no point of its curve
+            yield make()
+        except CancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- another's splitter may raise anything
+            refused[str(error) or type(error).__name__].append(size)
+    for reason, named in refused.items():
+        yield LeftOut(name, tuple(named), reason)
+
+
+def _at(name: str, parser: SpanNodeParser, size: int) -> Variant:
+    return Variant(name, "size", resized(parser, size), size)
 
 
 def _matched(
@@ -129,13 +159,7 @@ def _matched(
     documents: Sequence[Document],
     target: int,
     parse: Parse | None,
-) -> Iterator[Variant]:
-    """The parser at the common mean size, or nothing where it has no size to change."""
-    try:
-        one = matched(parser, documents, target, cut=parse)
-    except CancelledError:
-        raise
-    except Exception:  # noqa: BLE001 -- another's splitter may raise anything; its own row says what
-        return
+) -> Variant:
+    one = matched(parser, documents, target, cut=parse)
     note = "" if one.reached else f"mean size {one.mean:.0f}: {target} could not be reached"
-    yield Variant(name, "matched", one.parser, note=note)
+    return Variant(name, "matched", one.parser, note=note)

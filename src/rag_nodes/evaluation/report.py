@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.bootstrap import Interval
@@ -15,6 +16,20 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 """Version of the report as JSON; raised when a field changes its meaning or goes."""
+UNNAMED = "unnamed"
+"""What questions are called whose kind nobody said."""
+
+
+class Group(NamedTuple):
+    """Questions that are looked at together.
+
+    Attributes:
+        name: a kind of question, or what a document is called.
+        questions: how many there are.
+    """
+
+    name: str
+    questions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +87,26 @@ class Row:
     reasons: dict[str, int]
     outcomes: tuple[Outcome, ...]
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Sizes at which a column has no row.
+
+    Attributes:
+        column: its name.
+        sizes: which, such as "100" or "a mean of 200", in tokens.
+        reason: why its parser cannot have them.
+    """
+
+    column: str
+    sizes: tuple[str, ...]
+    reason: str
+
+    @property
+    def words(self) -> str:
+        """What this says, for people."""
+        return f"{self.column} was not measured at {', '.join(self.sizes)}: {self.reason}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +184,7 @@ class EvaluationReport:
         control: the A/A control.
         verdict: the answer in a few sentences, the most important first.
         breakdown: means of the main measure by kind of question and by document, per row.
+        left_out: sizes that columns cannot have, and why.
     """
 
     dataset: dict[str, Any]
@@ -161,6 +197,7 @@ class EvaluationReport:
     control: Control | None
     verdict: tuple[str, ...]
     breakdown: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def measure(self) -> str:
@@ -170,6 +207,19 @@ class EvaluationReport:
     def of_role(self, role: str) -> list[Row]:
         """The rows that are there for one thing, in order."""
         return [row for row in self.rows if row.role == role]
+
+    def groups(self, by: str) -> list[Group]:
+        """The groups of `breakdown`, in the order of the questions.
+
+        Args:
+            by: "kind" or "document".
+        """
+        names = {one["id"]: one["name"] for one in self.documents}
+        counted = Counter(
+            names[one["document"]] if by == "document" else one["kind"] or UNNAMED
+            for one in self.questions
+        )
+        return [Group(name, questions) for name, questions in counted.items()]
 
     def row(self, name: str) -> Row:
         """The row with a name.
@@ -215,6 +265,10 @@ class EvaluationReport:
                 control=_control(plain["control"]),
                 verdict=tuple(plain["verdict"]),
                 breakdown=plain["breakdown"],
+                left_out=tuple(
+                    LeftOut(**{**one, "sizes": tuple(one["sizes"])})
+                    for one in plain.get("left_out", ())
+                ),
             )
         except (KeyError, TypeError) as error:
             raise DatasetError(f"the evaluation is damaged ({error}); run it again") from error

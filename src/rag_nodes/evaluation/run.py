@@ -92,7 +92,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         own = store or opened.enter_context(open_store())
         known = kept.embedding(settled(models, embed_model))
         run = _Run(dataset, plan, known, kept, progress or (lambda _: None), parse)
-        variants = variants_of(
+        variants, left_out = variants_of(
             columns,
             dataset.documents,
             sizes=plan.sizes,
@@ -101,7 +101,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
             parse=parse,
         )
         rows = list(run.rows(variants, own))
-    return assemble(dataset, plan, known, rows)
+    return assemble(dataset, plan, known, rows, left_out)
 
 
 class _Run:

@@ -24,11 +24,9 @@ def evaluation_view(
 ) -> Iterator[RenderableType]:
     """The parts of the view, top to bottom."""
     yield _numbers(report)
-    reasons = _reasons(report)
-    if reasons:
-        yield reasons
-    for one in report.sizes:
-        yield plain(one_line(one.words))
+    yield from (one for one in (_kinds(report), _reasons(report)) if one)
+    said = [one.words for one in report.left_out] + [one.words for one in report.sizes]
+    yield from (plain(one_line(words)) for words in said)
     for sentence in report.verdict:
         yield plain(one_line(sentence), "bold")
     yield plain(_procedure(report), "dim")
@@ -66,6 +64,21 @@ def _name(row: Row) -> str:
     if row.role == "matched":
         return f"  at equal size{f' ({one_line(row.note)})' if row.note else ''}"
     return name
+
+
+def _kinds(report: EvaluationReport) -> Table | None:
+    """The main measure by kind of question, at the columns' own options, where there are kinds."""
+    own = [row for row in report.of_role("own") if not row.error]
+    groups = report.groups("kind")
+    if not own or len(groups) < 2:  # noqa: PLR2004 -- of one kind everything is said above
+        return None
+    values = report.breakdown["kind"]
+    names = ["questions", *(one_line(row.column) for row in own)]
+    rows = table("Kind", *names, right=names)
+    for name, questions in groups:
+        shares = (f"{100 * values[row.name][name]:.1f}" for row in own)
+        rows.add_row(one_line(name), str(questions), *shares)
+    return rows
 
 
 def _reasons(report: EvaluationReport) -> Table | None:

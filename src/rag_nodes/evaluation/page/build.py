@@ -69,6 +69,7 @@ def html_of(report: EvaluationReport) -> str:
         colour=lambda column: colour_of(report, column),
         cell=lambda row, question: cell_of(report, outcomes[row.name][question["id"]], question),
         remedies=REMEDIES,
+        groups={by: report.groups(by) for by in report.breakdown},
         reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in shown)],
         names={one["id"]: one["name"] for one in report.documents},
         budgets=[f"recall@{budget}" for budget in report.settings["budgets"]],

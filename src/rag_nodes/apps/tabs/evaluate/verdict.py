@@ -134,6 +134,7 @@ def _numbers(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
         "section",
         tag("h3", "All numbers"),
         _table(names, [_number_row(report, row, budgets, strategies) for row in rows]),
+        *(tag("p", name_of(one.words), cls="rn-quiet") for one in report.left_out),
         tag("p", "Recall is the share of the answers' characters that were read, in percent; best "
             "of all is the chance of being so among its kind; embedded are tokens.",
             cls="rn-quiet"),

@@ -66,7 +66,8 @@ def public_report(report: EvaluationReport) -> EvaluationReport:
     """The report without paths of the server."""
     rows = (replace(row, error=without_paths(row.error)) if row.error else row
             for row in report.rows)  # fmt: skip
-    return replace(report, rows=tuple(rows))
+    left_out = (replace(one, reason=without_paths(one.reason)) for one in report.left_out)
+    return replace(report, rows=tuple(rows), left_out=tuple(left_out))
 
 
 def _model(source: type, **more: Any) -> type[BaseModel]:
