@@ -11,6 +11,7 @@ import asyncio
 import logging
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,7 @@ class Embedded(ClientEngine):
         self.users = 1
         self._noted: set[str] = set()
         self._indexes: dict[str, tuple[int, LocalIndex]] = {}
+        self._passed: tuple[object, frozenset[str]] = (None, frozenset())
 
     @contextmanager
     def step(self, collection: str = "") -> Iterator[None]:
@@ -140,8 +142,21 @@ class Embedded(ClientEngine):
         """Complete rankings, of the chunks that the filter lets pass."""
         index, allowed = self.index(collection, layout), None
         if query.filter != Filter():
-            allowed = {node_id for node_id, _ in self.scan(collection, query.filter, [])}
+            allowed = self._passing(collection, query.filter)
         return index.scores(query, allowed)
+
+    def _passing(self, collection: str, scope: Filter) -> frozenset[str]:
+        """Ids of the chunks that a filter lets pass.
+
+        Those of the last filter are remembered: embedded Qdrant looks at every chunk, and the next
+        question is mostly asked of the same documents.
+        """
+        documents = None if scope.document_ids is None else tuple(scope.document_ids)
+        asked = collection, self.client.writes, replace(scope, document_ids=documents)
+        if self._passed[0] != asked:
+            found = frozenset(node_id for node_id, _ in self.scan(collection, scope, []))
+            self._passed = asked, found
+        return self._passed[1]
 
     def index(self, collection: str, layout: Layout) -> LocalIndex:
         """The vectors of a collection as arrays, read again after anything was written."""
