@@ -1,0 +1,90 @@
+"""What `quality.py` keeps of its runs: recall of every question, small enough to be in the project.
+
+From these files every table, interval and picture is made again without a run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent / "results"
+_DIGITS = 4
+
+
+@dataclass
+class Kept:
+    """One labelled set with all systems that were measured on it.
+
+    Attributes:
+        name: of the set.
+        questions: their ids.
+        documents: the name of the document of each.
+        systems: by step and name: `mean`, tokens of a chunk on average; `chunks`, how many;
+            `recall`, by budget the share of each question's answer that was read.
+    """
+
+    name: str
+    questions: list[str]
+    documents: list[str]
+    systems: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, name: str, folder: Path = FOLDER) -> Kept:
+        """What is kept of a set.
+
+        Raises:
+            SystemExit: nothing is.
+        """
+        path = folder / f"{name}.json"
+        if not path.exists():
+            raise SystemExit(f"{path} is missing: run benchmarks/quality.py with --sets {name}")
+        return cls(**json.loads(path.read_text("utf-8")))
+
+    def put(
+        self,
+        step: str,
+        system: str,
+        recall: Mapping[int, Sequence[float]],
+        *,
+        mean: float,
+        chunks: int,
+    ) -> None:
+        """Keep a system, in place of what was kept of it before."""
+        self.systems.setdefault(step, {})[system] = {
+            "mean": round(mean, 1),
+            "chunks": chunks,
+            "recall": {
+                str(budget): [_short(one) for one in each] for budget, each in recall.items()
+            },
+        }
+
+    def save(self, folder: Path = FOLDER) -> None:
+        """Write it, one line per system."""
+        folder.mkdir(exist_ok=True)
+        lines = [
+            f'  "{step}": {{\n'
+            + ",\n".join(f"   {json.dumps(name)}: {_line(one)}" for name, one in systems.items())
+            + "\n  }"
+            for step, systems in self.systems.items()
+        ]
+        text = (
+            f'{{\n "name": {json.dumps(self.name)},\n "questions": {_line(self.questions)},\n'
+            f' "documents": {_line(self.documents)},\n "systems": {{\n'
+            + ",\n".join(lines)
+            + "\n }\n}\n"
+        )
+        (folder / f"{self.name}.json").write_text(text, "utf-8")
+
+
+def _short(value: float) -> float:
+    """A share with few digits, without any where it is whole."""
+    rounded = round(value, _DIGITS)
+    return int(rounded) if rounded in (0, 1) else rounded
+
+
+def _line(plain: object) -> str:
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,123 @@
+"""The splitters whose retrieval is compared: those of other packages, and ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
+
+from rag_nodes.parsers import get_parser
+from rag_nodes.text.tokens import count_tokens
+
+CURVE = (50, 100, 150, 200, 400, 800, 1600)
+"""Sizes of our `recursive`, for the curves over the size."""
+LADDER_ON = "recursive 200"
+"""The chunks that the ladder of widths takes its candidates from."""
+BEST_PEER = "LangChain recursive 150"
+"""The one setting of another package that is ahead of the others on average."""
+_MARKDOWN = ("headed",)
+
+
+class Semchunk:
+    """semchunk behind the method that splitters have.
+
+    Args:
+        chunk_size: tokens at most.
+    """
+
+    def __init__(self, chunk_size: int) -> None:
+        self.chunk_size = chunk_size
+
+    def split_text(self, text: str) -> list[str]:
+        """The chunks of a text."""
+        import semchunk
+
+        found: list[str] = semchunk.chunkerify(count_tokens, self.chunk_size)(text)  # type: ignore[attr-defined]
+        return found
+
+
+def langchain(size: int) -> object:
+    """LangChain's `RecursiveCharacterTextSplitter` without overlap, in tokens."""
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    return RecursiveCharacterTextSplitter(
+        chunk_size=size, chunk_overlap=0, length_function=count_tokens
+    )
+
+
+def chonkie(size: int) -> object:
+    """Chonkie's `RecursiveChunker`, in tokens."""
+    from chonkie import RecursiveChunker
+
+    return RecursiveChunker(tokenizer=count_tokens, chunk_size=size)
+
+
+def peers(dataset: str) -> dict[str, object]:
+    """Splitters of other packages, at sizes that people use."""
+    found: dict[str, object] = {
+        f"LangChain recursive {size}": langchain(size) for size in (100, 150, 200, 400, 800)
+    }
+    found["LlamaIndex sentence 100"] = SentenceSplitter(chunk_size=100, chunk_overlap=0)
+    found["LlamaIndex sentence 512"] = SentenceSplitter(chunk_size=512)
+    found["semchunk 200"] = Semchunk(200)
+    found["chonkie recursive 200"] = chonkie(200)
+    if dataset in _MARKDOWN:
+        found["LlamaIndex Markdown"] = MarkdownNodeParser()
+    return found
+
+
+def ours(_: str) -> dict[str, object]:
+    """Our parsers, at 200 tokens and as they come."""
+    curve = {
+        f"recursive {size}": get_parser(
+            "recursive", unit="tokens", chunk_size=size, chunk_overlap=0
+        )
+        for size in (200, *(one for one in CURVE if one != 200))  # noqa: PLR2004 -- the one first
+    }
+    presets = ("recursive", "fixed", "token-overlap", "sentence", "heading", "semantic")
+    return {
+        **curve,
+        "heading 200": get_parser("heading", chunk_size=200),
+        **{f"preset {name}": get_parser(name) for name in presets},
+    }
+
+
+def of_equal_size(dataset: str) -> dict[str, object]:
+    """One splitter of each kind, to be compared at one mean size."""
+    found: dict[str, object] = {
+        "recursive": get_parser("recursive", unit="tokens", chunk_size=200, chunk_overlap=0),
+        "heading": get_parser("heading", chunk_size=200),
+        "token-overlap": get_parser("token-overlap", chunk_overlap=0),
+        "sentence": get_parser("sentence", unit="tokens", chunk_size=200, chunk_overlap=0),
+        "fixed": get_parser("fixed", unit="tokens", chunk_size=200, chunk_overlap=0),
+        "LangChain recursive": langchain(200),
+        "LlamaIndex sentence": SentenceSplitter(chunk_size=200, chunk_overlap=0),
+        "semchunk": Semchunk(200),
+        "chonkie recursive": chonkie(200),
+    }
+    if dataset in _MARKDOWN:
+        found["LlamaIndex Markdown, then sentence"] = MarkdownThenSentences(200)
+    return found
+
+
+class MarkdownThenSentences:
+    """LlamaIndex's sections, cut by its `SentenceSplitter`: the stock way to bounded sections.
+
+    Args:
+        chunk_size: tokens at most.
+    """
+
+    def __init__(self, chunk_size: int) -> None:
+        self.chunk_size = chunk_size
+
+    def split_text(self, text: str) -> list[str]:
+        """The chunks of a text."""
+        from llama_index.core import Document
+
+        sections = MarkdownNodeParser()([Document(text=text)])
+        cut = SentenceSplitter(chunk_size=self.chunk_size, chunk_overlap=0)
+        return [node.get_content() for node in cut(sections)]
+
+
+Columns = Callable[[str], dict[str, Any]]

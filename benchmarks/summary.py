@@ -1,0 +1,158 @@
+"""What the kept recalls say: means over sets, regret, and how sure the differences are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from kept import Kept
+from labelled_sets import LANGUAGES, SETS, half_of
+
+from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+
+Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+PARTS = {
+    "headed": ("headed",),
+    "evidence_inference": ("evidence_inference",),
+    "qmsum": ("qmsum",),
+    "xquad": LANGUAGES,
+    "chroma": ("chroma",),
+}
+"""The five sets, and what they are kept as: XQuAD counts once, not once per language."""
+TITLES = {
+    "headed": "headed documentation",
+    "evidence_inference": "trial reports",
+    "qmsum": "meetings",
+    "xquad": "encyclopaedia, three languages",
+    "chroma": "Chroma's five corpora",
+    "de": "German",
+    "zh": "Chinese",
+    "hi": "Hindi",
+}
+"""What people call the sets."""
+LEVELS = (500, 1000, 2000)
+"""Budgets by which tables are named; see `SHORT_LEVELS` for XQuAD."""
+SHORT_LEVELS = (100, 200, 400)
+TUNED, CONFIRMED = 0, 1
+Named = tuple[str, str]
+"""A step and a system in it."""
+
+
+def budget_of(part: str, level: int) -> int:
+    """The tokens read in a part of a set where the table says `level`."""
+    return SHORT_LEVELS[LEVELS.index(level)] if part in LANGUAGES else level
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All sets with all that was measured.
+
+    Attributes:
+        kept: by part, see `PARTS`.
+        half: only questions about documents of this half; None for all. Chroma has but one.
+    """
+
+    kept: Mapping[str, Kept]
+    half: int | None = None
+
+    @classmethod
+    def load(cls, half: int | None = None) -> Summary:
+        """What is kept in the project."""
+        return cls({name: Kept.load(name) for name in SETS}, half)
+
+    @property
+    def sets(self) -> list[str]:
+        """The sets with a question in this half."""
+        return [name for name in PARTS if name != "chroma" or self.half != CONFIRMED]
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """The parts of these sets."""
+        return [part for name in self.sets for part in PARTS[name]]
+
+    def chosen(self, part: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        """The questions of a part that are in this half."""
+        halves = [half_of(name) for name in self.kept[part].documents]
+        wanted = self.half is None or part == "chroma"
+        return np.flatnonzero([wanted or one == self.half for one in halves])
+
+    def recalls(self, system: Named, part: str, level: int) -> Floats:
+        """Of each question of a part the share of its answer that was read."""
+        step, name = system
+        values = self.kept[part].systems[step][name]["recall"][str(budget_of(part, level))]
+        return np.array(values, float)[self.chosen(part)]
+
+    def has(self, system: Named, part: str) -> bool:
+        """Whether a system was measured there."""
+        step, name = system
+        return name in self.kept[part].systems.get(step, {})
+
+    def complete(self, step: str) -> list[Named]:
+        """The systems of a step that were measured on every part, in order."""
+        names = self.kept[self.parts[0]].systems.get(step, {})
+        found = [(step, name) for name in names]
+        return [one for one in found if all(self.has(one, part) for part in self.parts)]
+
+    def of_set(self, system: Named, name: str, level: int) -> float:
+        """Mean recall of a set, in points."""
+        found = [100 * self.recalls(system, part, level).mean() for part in PARTS[name]]
+        return float(np.mean(found))
+
+    def mean(self, system: Named, level: int) -> float:
+        """Mean over the sets, in points."""
+        return float(np.mean([self.of_set(system, name, level) for name in self.sets]))
+
+    def best(self, systems: Iterable[Named], part: str, level: int) -> float:
+        """Recall of the best of some systems in a part, in points, known only in hindsight."""
+        known = [one for one in systems if self.has(one, part)]
+        return max(100 * float(self.recalls(one, part, level).mean()) for one in known)
+
+    def regrets(self, system: Named, systems: Sequence[Named], level: int) -> dict[str, float]:
+        """By part the points behind the best system there."""
+        return {
+            part: self.best(systems, part, level)
+            - 100 * float(self.recalls(system, part, level).mean())
+            for part in self.parts
+        }
+
+    def gap(self, left: Named, right: Named, name: str, level: int) -> Interval:
+        """Left less right in a set, in points."""
+        drawn = self._differences(left, right, name, level)
+        found = drawn.bootstrap.gap(drawn.values)
+        return Interval(100 * found.mean, 100 * found.low, 100 * found.high)
+
+    def mean_gap(self, left: Named, right: Named, level: int) -> Interval:
+        """Left less right on average over the sets, in points; sets are drawn independently."""
+        drawn, means = [], []
+        for number, name in enumerate(self.sets):
+            one = self._differences(left, right, name, level, seed=number)
+            mean = float(one.values.mean())
+            means.append(mean)
+            spread = one.bootstrap.means(one.values[:, None])[:, 0] - mean
+            drawn.append(mean + one.bootstrap.stretch * spread)
+        low, high = np.quantile(np.mean(drawn, axis=0), (0.025, 0.975))
+        return Interval(100 * float(np.mean(means)), 100 * float(low), 100 * float(high))
+
+    def _differences(
+        self, left: Named, right: Named, name: str, level: int, *, seed: int = 0
+    ) -> _Differences:
+        """Question by question; the languages of an article are drawn together."""
+        values, documents = [], []
+        for part in PARTS[name]:
+            values.append(self.recalls(left, part, level) - self.recalls(right, part, level))
+            documents += [self.kept[part].documents[at] for at in self.chosen(part)]
+        return _Differences(np.concatenate(values), Bootstrap(documents, seed=seed))
+
+
+@dataclass(frozen=True)
+class _Differences:
+    values: Floats
+    bootstrap: Bootstrap
+
+
+def words(gap: Interval) -> str:
+    """An interval as it stands in tables."""
+    return f"{gap.mean:+.1f} ({gap.low:+.1f} to {gap.high:+.1f})"
