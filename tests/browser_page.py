@@ -8,7 +8,35 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
+
+WIDE = {"width": 1280, "height": 900}
+
+
+@contextmanager
+def watched(
+    browser: Browser, address: str, patience: int, viewport: dict[str, int] | None = None
+) -> Iterator[Page]:
+    """An open page of the app; whatever leaves this machine or breaks fails the test.
+
+    Args:
+        browser: opens it.
+        address: of the app.
+        patience: milliseconds after which it counts as stuck.
+        viewport: its size; None for that of a laptop.
+    """
+    opened = browser.new_page(viewport=viewport or WIDE)
+    opened.set_default_timeout(patience)
+    foreign: list[str] = []
+    errors: list[str] = []
+    opened.on("request", lambda request: foreign.append(request.url))
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.goto(address)
+    opened.wait_for_selector(".rn-empty", timeout=patience)
+    yield opened
+    opened.close()
+    assert [url for url in foreign if not url.startswith((address, "data:", "blob:"))] == []
+    assert errors == []
 
 
 @contextmanager

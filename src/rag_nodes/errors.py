@@ -6,6 +6,7 @@
     ├── ConfigurationError            an option is unknown, out of range or contradicts another
     │   └── CredentialsError          a key is missing or was refused
     ├── DatasetError                  documents and questions that nothing can be measured with
+    │   └── DatasetTooLargeError      more than one visitor of a server may have measured
     ├── MissingPackageError           a package that was named is not installed
     │   └── MissingExtraError         an optional dependency of ours is not installed
     ├── ReadError                     one file could not be read
@@ -72,6 +73,10 @@ class CredentialsError(ConfigurationError):
 
 class DatasetError(RagNodesError, ValueError):
     """Documents and questions with which nothing can be measured; says which and the remedy."""
+
+
+class DatasetTooLargeError(DatasetError):
+    """More documents and questions than one visitor of a server may have measured."""
 
 
 class MissingPackageError(RagNodesError, ImportError):

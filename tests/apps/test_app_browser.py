@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from browser_page import watched
 
 from rag_nodes.workspace import Sessions
 
@@ -43,19 +44,9 @@ The machine is red <script>window.broken=1</script><img src=x onerror="window.br
 
 @pytest.fixture
 def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
-    """An open page; every request that leaves this machine fails the test."""
-    opened = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    opened.set_default_timeout(PATIENCE)
-    foreign: list[str] = []
-    errors: list[str] = []
-    opened.on("request", lambda request: foreign.append(request.url))
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.goto(str(app.local_url))
-    opened.wait_for_selector(".rn-empty", timeout=PATIENCE)
-    yield opened
-    opened.close()
-    assert [url for url in foreign if not _is_ours(url, str(app.local_url))] == []
-    assert errors == []
+    """An open page; whatever leaves this machine or breaks fails the test."""
+    with watched(browser, str(app.local_url), PATIENCE) as opened:
+        yield opened
 
 
 def test_a_visitor_uploads_a_pdf_and_sees_four_different_cited_answers(page: Page) -> None:
@@ -213,7 +204,3 @@ def _shoot(page: Page, name: str) -> None:
     ARTEFACTS.mkdir(exist_ok=True)
     page.evaluate("document.querySelector('.rn-turn').scrollIntoView()")
     page.screenshot(path=ARTEFACTS / name, animations="disabled")
-
-
-def _is_ours(url: str, address: str) -> bool:
-    return url.startswith((address, "data:", "blob:"))

@@ -27,8 +27,13 @@ from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.workspace import Choice, Sessions
 from rag_nodes.workspace import evaluating as evaluating_module
-from rag_nodes.workspace.evaluating import MOST_ANSWERS, check_plan, check_size
-from rag_nodes.workspace.questions import MOST_BYTES, MOST_YAML
+from rag_nodes.workspace.bounds import (
+    MOST_ANSWERS,
+    MOST_BYTES,
+    MOST_YAML,
+    check_amount,
+    check_plan,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -287,11 +292,11 @@ def test_more_than_one_visitor_may_have_measured_is_refused_with_what_to_do(
     one = dataset.questions[0]
     many = tuple(replace(one, id=str(n)) for n in range(MOST_ANSWERS // 13 + 1))
     with pytest.raises(DatasetError, match="take fewer sizes"):
-        check_size(replace(dataset, questions=many), 2, EvaluationPlan())
+        check_amount(replace(dataset, questions=many), 2, EvaluationPlan())
     long = [document.model_copy() for document in dataset.documents]
     long[0].set_content("x" * 8_000_000)
     with pytest.raises(DatasetError, match="characters in 13 rows"):
-        check_size(Dataset("long", tuple(long), (one,)), 2, EvaluationPlan())
+        check_amount(Dataset("long", tuple(long), (one,)), 2, EvaluationPlan())
     with pytest.raises(ConfigurationError, match="20 to 100,000 tokens"):
         check_plan(EvaluationPlan(sizes=(3,)))
 

@@ -127,6 +127,15 @@ def test_accepting_keeps_the_words_and_goes_to_the_next_draft(
     assert events.bring_back(removed, REQUEST)[3] == "c"
 
 
+def test_all_are_removed_only_by_who_is_sure(sessions: Sessions, session: Session) -> None:
+    events = QuestionEvents(sessions, ChunksEvents(sessions))
+    session.questions.add([_question("a", session), _question("b", session)], session.documents)
+    assert events.clear(False, "b", REQUEST)[1] == "b"
+    assert len(session.questions) == 2
+    assert events.clear(True, "b", REQUEST)[1] == ""
+    assert len(session.questions) == 0
+
+
 def test_what_changed_elsewhere_is_drawn_when_the_tab_opens_and_nothing_else(
     sessions: Sessions, session: Session
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browser_page import watched
 from kept_votes import kept_votes
 from openai_server import Fault
 
@@ -36,22 +37,8 @@ HOSTILE = (
 @pytest.fixture
 def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
     """An open page; every request that leaves this machine fails the test."""
-    yield from _opened(browser, str(app.local_url))
-
-
-def _opened(browser: Browser, address: str) -> Iterator[Page]:
-    opened = browser.new_page(viewport={"width": 1280, "height": 900})
-    opened.set_default_timeout(PATIENCE)
-    foreign: list[str] = []
-    errors: list[str] = []
-    opened.on("request", lambda request: foreign.append(request.url))
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.goto(address)
-    opened.wait_for_selector(".rn-empty", timeout=PATIENCE)
-    yield opened
-    opened.close()
-    assert [url for url in foreign if not url.startswith((address, "data:", "blob:"))] == []
-    assert errors == []
+    with watched(browser, str(app.local_url), PATIENCE) as opened:
+        yield opened
 
 
 def _kept() -> list[KeptVote]:
@@ -129,26 +116,25 @@ def test_one_answer_is_stopped_while_the_others_are_written(
     settings = Settings(
         api_base=openai_server.base, api_key="any", embedding="openai", llm="openai"
     )
-    with serve(settings) as address:
-        for page in _opened(browser, address):
-            _load(page, CORPUS / "manual.md")
-            openai_server.faults.append(Fault())  # the question is embedded
-            openai_server.fail(Fault(body="slow"), times=4)
-            held = len(openai_server.asked("chat/completions")) + 4
-            box = page.locator("#rn-question textarea:enabled")
-            box.fill("How long does manual control last?")
-            box.press("Enter")
-            page.wait_for_selector(".rn-pending .rn-stop-one", timeout=PATIENCE)
-            openai_server.wait_for("chat/completions", held)  # only what runs can be stopped
-            page.get_by_role("button", name="Stop Heading hierarchy").click()
-            page.wait_for_selector(".rn-pending :text-is('stopped')", timeout=PATIENCE)
-            assert page.locator(".rn-stop-one").count() == 3
-            openai_server.reset()  # lets the others go
-            page.wait_for_selector(".rn-turn", timeout=PATIENCE)
-            columns = page.locator(".rn-turn .rn-column")
-            assert "Stopped" in columns.nth(1).inner_text()
-            for number in (0, 2, 3):
-                assert "The documents answer this" in columns.nth(number).inner_text()
+    with serve(settings) as address, watched(browser, address, PATIENCE) as page:
+        _load(page, CORPUS / "manual.md")
+        openai_server.faults.append(Fault())  # the question is embedded
+        openai_server.fail(Fault(body="slow"), times=4)
+        held = len(openai_server.asked("chat/completions")) + 4
+        box = page.locator("#rn-question textarea:enabled")
+        box.fill("How long does manual control last?")
+        box.press("Enter")
+        page.wait_for_selector(".rn-pending .rn-stop-one", timeout=PATIENCE)
+        openai_server.wait_for("chat/completions", held)  # only what runs can be stopped
+        page.get_by_role("button", name="Stop Heading hierarchy").click()
+        page.wait_for_selector(".rn-pending :text-is('stopped')", timeout=PATIENCE)
+        assert page.locator(".rn-stop-one").count() == 3
+        openai_server.reset()  # lets the others go
+        page.wait_for_selector(".rn-turn", timeout=PATIENCE)
+        columns = page.locator(".rn-turn .rn-column")
+        assert "Stopped" in columns.nth(1).inner_text()
+        for number in (0, 2, 3):
+            assert "The documents answer this" in columns.nth(number).inner_text()
 
 
 def test_votes_in_a_hostile_file_and_on_hostile_answers_run_nothing(

@@ -13,9 +13,9 @@ from app_server import PATIENCE, Api, hanging_up
 from hostile_parsers import HangingNodeParser, is_running, wait_for
 
 from rag_nodes.evaluation.report import EvaluationReport
-from rag_nodes.server import evaluating
 from rag_nodes.server.gate import ServerLimits, Workers
 from rag_nodes.server.rest.evaluate.replies import EvaluationReply
+from rag_nodes.workspace import bounds
 from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ def test_answers_without_a_place_are_left_out_and_named(client: httpx.Client) ->
     lost = {"id": "lost", "question": "Who?", "gold": [{"text": "nowhere in this whole document"}]}
     report = client.post("/evaluate", json={**SMALL, "questions": [*QUESTIONS, lost]}).json()
     assert [one["id"] for one in report["dataset"]["unplaced"]] == ["lost"]
-    _refused(client.post("/evaluate", json={**SMALL, "questions": [lost]}), 422, "no answer has")
+    _refused(client.post("/evaluate", json={**SMALL, "questions": [lost]}), 422, "no question has")
 
 
 @pytest.mark.parametrize("headers", [{}, EVENTS])
@@ -244,22 +244,27 @@ def test_what_does_not_fit_is_refused_with_the_remedy_before_anything_is_streame
 def test_more_than_somebody_can_wait_for_is_refused_with_the_numbers(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluating, "MOST_ASKED", 5)
+    monkeypatch.setattr(bounds, "MOST_ANSWERS", 5)
     _refused(client.post("/evaluate", json=SMALL), 413, "2 questions in 3 rows are 6")
-    monkeypatch.setattr(evaluating, "MOST_ASKED", 6)
-    monkeypatch.setattr(evaluating, "MOST_MEASURED", 3 * len(TEXT) - 1)
+    monkeypatch.setattr(bounds, "MOST_ANSWERS", 6)
+    monkeypatch.setattr(bounds, "MOST_CHARACTERS", 3 * len(TEXT) - 1)
     _refused(client.post("/evaluate", json=SMALL), 413, "characters")
-    monkeypatch.setattr(evaluating, "MOST_MEASURED", 3 * len(TEXT))
+    monkeypatch.setattr(bounds, "MOST_CHARACTERS", 3 * len(TEXT))
     assert client.post("/evaluate", json=SMALL).status_code == 200
 
 
 @pytest.mark.parametrize(
     ("name", "content", "status", "words"),
     [
-        ("q.csv", "question,quote\n" + "How often?,Rinse\nWhen?,March\n" * 501, 413, "1,002"),
+        (
+            "q.csv",
+            "question,quote\n" + "How often?,Rinse\nWhen?,March\n" * 501,
+            413,
+            "1,002 questions, over the 1,000",
+        ),
         ("q.csv", "question,quote\nHow often?," + "Rinse " * 1000, 413, "5,999"),
-        ("q.csv", "question,quote\n" + "How often?,Rinse\n" * 5001, 413, "quoted answers"),
-        ("q.yaml", "#" * 500_001, 413, "YAML"),
+        ("q.csv", "question,quote\n" + "How often?,Rinse\n" * 5001, 413, "5,001 quotes"),
+        ("q.yaml", "#" * 500_001, 413, "over 0.5 MB"),
         ("q.json", "{", 422, "q.json"),
         ("q.exe", "MZ", 422, ".csv"),
         ("../../etc/passwd", "root", 422, "passwd"),
@@ -277,8 +282,8 @@ def test_quotes_that_would_take_minutes_to_look_up_are_refused(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quoted = sum(len(one["gold"][0]["text"]) for one in QUESTIONS)  # type: ignore[index]
-    monkeypatch.setattr(evaluating, "_MOST_COMPARED", quoted * len(TEXT) - 1)
-    _refused(client.post("/questions/check", json={"questions": QUESTIONS}), 413, "quoted")
+    monkeypatch.setattr(bounds, "MOST_COMPARED", quoted * len(TEXT) - 1)
+    _refused(client.post("/questions/check", json={"questions": QUESTIONS}), 413, "quotes")
 
 
 def test_without_documents_or_a_session_there_is_nothing_to_evaluate(client: httpx.Client) -> None:

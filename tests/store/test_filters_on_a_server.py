@@ -1,4 +1,4 @@
-"""Filters by file, pages, headings and documents, on every kind of store."""
+"""What filters ask of a Qdrant server: indexes of the right kinds, also where it lacks them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,15 @@ from httpx import Headers
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import UnexpectedResponse
 from qdrant_client.http.models import MatchText
+from stored_nodes import fill, found
 
 from rag_nodes.store import open_store
 from rag_nodes.store.client import conditions
 from rag_nodes.store.filters import INDEXES, Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from llama_index.core.schema import TextNode
     from qdrant_client.http.models import FieldCondition
-
-    from rag_nodes.store import Store
-
-    MakeNode = Callable[..., TextNode]
+    from stored_nodes import MakeNode
 
 
 EVERYTHING: dict[str, Any] = {
@@ -35,41 +30,7 @@ EVERYTHING: dict[str, Any] = {
     "document_ids": ("one",),
     "source": "https://example.org/a",
 }
-
-
 """A value for every field of a filter."""
-
-
-def fill(store: Store, collection: str, make_node: MakeNode) -> None:
-    def node(name: str, pages: tuple[int, int], path: list[str], document: str) -> TextNode:
-        return make_node(
-            f"pump {name}",
-            [1.0, 0.0, 0.5],
-            document=document,
-            file_name=f"{document}.pdf",
-            page_start=pages[0],
-            page_end=pages[1],
-            heading_path=path,
-            source=f"https://example.org/{document}",
-            also_at=[f"https://example.org/old-{document}"],
-            Heading=" > ".join(path),
-        )
-
-    store.vector_store(collection).add(
-        [
-            node("one", (1, 2), ["Setup"], "manual"),
-            node("two", (3, 3), ["Setup", "Install the pump"], "manual"),
-            node("three", (4, 6), ["Use", "Daily care"], "manual"),
-            node("four", (3, 4), ["Setup", "Install the pump"], "annex"),
-        ]
-    )
-
-
-def found(store: Store, collection: str, wanted: Filter, **options: object) -> set[str]:
-    hits = store.search(
-        collection, vector=[1.0, 0.0, 0.5], text="pump", limit=10, filter=wanted, **options
-    )
-    return {hit.node.text.split()[1] for hit in hits}
 
 
 def test_a_filter_without_conditions_is_none() -> None:

@@ -10,11 +10,12 @@ from llama_index.core.schema import Document
 from visits import ignore
 
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 from rag_nodes.workspace import Choice
-from rag_nodes.workspace.questions import MOST_QUESTIONS, Questions
+from rag_nodes.workspace.bounds import MOST_QUESTIONS
+from rag_nodes.workspace.questions import Questions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,9 +51,44 @@ def test_a_question_is_changed_in_its_place_and_one_that_is_gone_is_not() -> Non
 def test_too_many_questions_are_refused_and_the_others_stay() -> None:
     questions = Questions()
     questions.add([_asked("a")], [DOCUMENT])
-    with pytest.raises(DatasetError, match="more than the 1,000 one visitor may keep"):
+    with pytest.raises(DatasetError, match="1,001 questions, over the 1,000 of one visitor"):
         questions.add([_asked(str(one)) for one in range(MOST_QUESTIONS)], [DOCUMENT])
     assert len(questions) == 1
+
+
+def test_files_are_added_to_what_is_there_and_known_questions_replace_themselves() -> None:
+    other = Document(id_="two", text="The bus to town leaves at ten.")
+    first = Dataset("mine", (DOCUMENT, other), (_asked("row-1"), _asked("row-2", "two")))
+    questions = Questions()
+    questions.take(first)
+    edited = replace(_asked("row-1"), text="At what time?")
+    moved = _asked("row-9", "two")
+    questions.take(replace(first, name="again", questions=(edited, moved)))
+    known = questions.dataset
+    assert known is not None
+    assert [(one.id, one.text) for one in known.questions] == [
+        ("row-1", "At what time?"),
+        ("row-2", "When does it leave?"),
+    ]
+    assert known.name == "your questions"
+
+
+def test_a_question_with_only_the_number_of_another_does_not_replace_it() -> None:
+    questions = Questions()
+    questions.take(Dataset("a", (DOCUMENT,), (_asked("row-1"),)))
+    gold = ((Passage("one", Span(4, 9)),),)
+    new = Question("row-1", "What leaves?", gold)
+    for _ in range(2):  # the second time it knows itself again
+        found = questions.take(Dataset("b", (DOCUMENT,), (new,)))
+        assert [one.id for one in found.questions] == ["row-1", "row-1 (2)"]
+
+
+def test_what_could_not_be_placed_is_listed_until_it_is() -> None:
+    lost = Unplaced("row-1", "When does it leave?", "at eleven", "stands nowhere")
+    other = Unplaced("row-2", "Who?", "", "no answer")
+    questions = Questions()
+    questions.take(Dataset("a", (DOCUMENT,), (), (lost, other)))
+    assert questions.take(Dataset("a", (DOCUMENT,), (_asked("row-1"),))).unplaced == (other,)
 
 
 def test_questions_stay_with_their_documents_and_go_with_them(
@@ -60,7 +96,7 @@ def test_questions_stay_with_their_documents_and_go_with_them(
 ) -> None:
     session.load([red], Choice(("fixed",)), ignore)
     of_red = _asked("a", session.documents[0].id_)
-    session.questions.use(Dataset("mine", session.documents, (of_red,)))
+    session.questions.take(Dataset("mine", session.documents, (of_red,)))
     session.load([], Choice(("heading",)), ignore)
     assert len(session.questions) == 1
     session.load([blue], Choice(("heading",)), ignore)

@@ -1,18 +1,16 @@
-"""Evaluations for those who share a server: how much of one there may be, and how it is run."""
+"""Evaluations for those who share a server: questions within bounds, and a few runs at a time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.importers import documents_of, read_labels
 from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers.isolation.parent import cutting
 from rag_nodes.processes import Leases
-from rag_nodes.server.failures import too_large
-from rag_nodes.workspace.questions import MOST_QUESTIONS
+from rag_nodes.workspace.bounds import check_amount, check_file, check_labels, check_plan
 from rag_nodes.workspace.workspace import CUT_SECONDS, parsers_of
 
 if TYPE_CHECKING:
@@ -28,29 +26,9 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import Preset
     from rag_nodes.workspace import Choice, Workspace
 
-__all__ = [
-    "MOST_QUESTIONS",
-    "MOST_QUOTE",
-    "Evaluation",
-    "check_length",
-    "documents_of",
-    "evaluated",
-    "placed",
-    "read_questions",
-]
+__all__ = ["Evaluation", "documents_of", "evaluated", "placed", "read_questions"]
 
-MOST_QUOTE = 5_000
-"""Characters of one quoted answer."""
-MOST_ASKED = 20_000
-"""Questions of all rows of an evaluation together."""
-MOST_MEASURED = 20_000_000
-"""Characters of all documents in all rows together."""
-_MOST_QUOTES = 5_000
-"""Quotes of all questions together."""
-_MOST_COMPARED = 5 * 10**11
-"""Characters of all quotes times those of the documents in which they are looked for."""
-_MOST_YAML = 500_000
-"""Bytes of a file that takes a minute to be read where it has megabytes."""
+_NAME = "questions"
 _AT_ONCE = Leases(2)
 """Evaluations keep a core busy for minutes; more of them wait for their turn."""
 
@@ -74,13 +52,12 @@ def read_questions(path: Path) -> Labels:
     """The questions of a file that somebody sent.
 
     Raises:
-        ApiError: it is too much.
+        DatasetTooLargeError: it is too much.
         DatasetError: it is of no known format, or damaged.
     """
-    if path.suffix.lower() in (".yaml", ".yml") and path.stat().st_size > _MOST_YAML:
-        raise too_large(f"questions in YAML have at most {_MOST_YAML:,} bytes")
+    check_file(path)
     labels = read_labels(path)
-    _check_questions(labels)
+    check_labels(labels, (), path.name)
     return labels
 
 
@@ -88,33 +65,11 @@ def placed(labels: Labels, documents: Sequence[Document]) -> Dataset:
     """Questions with the places of their answers.
 
     Raises:
-        ApiError: it is too much.
         CancelledError: whoever sent them has left; see `interruptible`.
         DatasetError: two questions have one id.
     """
-    _check_questions(labels)
-    quoted = sum(len(quote) for quote in _quotes(labels))
-    if quoted * sum(len(document.text) for document in documents) > _MOST_COMPARED:
-        raise too_large(f"{quoted:,} quoted characters are too many to look up in these documents")
-    return place(labels, documents, "questions")
-
-
-def check_length(documents: Sequence[Document], rows: int = 1) -> None:
-    """Refuse more text than can be worked on while somebody waits.
-
-    Args:
-        documents: all there are.
-        rows: how often they are worked on.
-
-    Raises:
-        ApiError: it is too much.
-    """
-    characters = rows * sum(len(document.text) for document in documents)
-    if characters > MOST_MEASURED:
-        raise too_large(
-            f"the documents, {rows} times, have {characters:,} characters, more than "
-            f"{MOST_MEASURED:,}"
-        )
+    check_labels(labels, documents, _NAME)
+    return place(labels, documents, _NAME)
 
 
 def evaluated(
@@ -134,16 +89,12 @@ def evaluated(
         progress: hears of every step.
 
     Raises:
-        ApiError: it is too much.
         CancelledError: whoever waited for it has left; see `interruptible`.
         DatasetError: no answer has a place in the documents.
         RagNodesError: the parsers contradict themselves, or the models do not answer.
     """
-    if dataset.unplaced and not dataset.questions:
-        raise DatasetError(
-            f"no answer has a place in the documents; the first one: {dataset.unplaced[0].reason}"
-        )
-    _check_amount(dataset, work)
+    check_plan(work.plan)
+    check_amount(dataset, len(work.choice.parsers), work.plan)
     models = workspace.models(work.choice, answers=False)
     columns = parsers_of(work.choice, models, offer)
     with _AT_ONCE.take("the evaluation"):
@@ -155,32 +106,3 @@ def evaluated(
             progress=progress,
             parse=cutting.within(CUT_SECONDS),
         )
-
-
-def _quotes(labels: Labels) -> list[str]:
-    return [quote.text for one in labels.questions for answer in one.gold for quote in answer]
-
-
-def _check_questions(labels: Labels) -> None:
-    """Refuse more questions and longer answers than can be looked up while somebody waits."""
-    if len(labels.questions) > MOST_QUESTIONS:
-        raise too_large(f"{len(labels.questions):,} questions are more than {MOST_QUESTIONS:,}")
-    quotes = _quotes(labels)
-    if len(quotes) > _MOST_QUOTES:
-        raise too_large(f"{len(quotes):,} quoted answers are more than {_MOST_QUOTES:,}")
-    longest = max(map(len, quotes), default=0)
-    if longest > MOST_QUOTE:
-        raise too_large(f"a quoted answer of {longest:,} characters has more than {MOST_QUOTE:,}")
-
-
-def _check_amount(dataset: Dataset, work: Evaluation) -> None:
-    """Refuse more rows of questions and of text than can be measured while somebody waits."""
-    each = 1 + len(work.plan.sizes) + bool(work.plan.target)
-    rows = len(work.choice.parsers) * each + 1  # and the control
-    asked = rows * len(dataset.questions)
-    if asked > MOST_ASKED:
-        raise too_large(
-            f"{len(dataset.questions):,} questions in {rows} rows are {asked:,}, more than "
-            f"{MOST_ASKED:,}"
-        )
-    check_length(dataset.documents, rows)

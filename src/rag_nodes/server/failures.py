@@ -15,6 +15,7 @@ from rag_nodes.errors import (
     BusyError,
     ConfigurationError,
     DatasetError,
+    DatasetTooLargeError,
     MissingPackageError,
     ModelError,
     ParseError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _STATUS: tuple[tuple[type[RagNodesError], int], ...] = (
     (BusyError, 503),
     (ConfigurationError, 422),
+    (DatasetTooLargeError, 413),
     (DatasetError, 422),
     (ReadError, 422),
     (ParseError, 422),

@@ -7,10 +7,11 @@ import zlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import CancelledError, ConfigurationError, DatasetError
+from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers.isolation.parent import cutting
+from rag_nodes.workspace.bounds import check_amount, check_plan
 from rag_nodes.workspace.jobs import Job
 from rag_nodes.workspace.workspace import CUT_SECONDS
 
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-
-MOST_ANSWERS = 12_000
-"""Questions times rows: each answer of a row takes some 4 KB until the run has ended."""
-MOST_CHARACTERS = 20_000_000
-"""Characters of all documents times rows: all of them are cut, embedded and searched."""
-_LEAST_SIZE = 20
-"""Tokens of the smallest chunks: smaller ones are no more than a sentence, and very many."""
-_LARGEST = 100_000
-"""Tokens of the largest size and budget."""
-_ELSEWHERE = "or run `rag-nodes evaluate` on a computer of your own, which has no such limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +99,7 @@ class Evaluator:
             RagNodesError: what `evaluate` raises.
         """
         check_plan(plan)
-        check_size(dataset, len(columns), plan)
+        check_amount(dataset, len(columns), plan)
         job: Job[Step, Verdict] = Job(progress, "press the button again to start anew")
         with self._lock:
             if self._job is not None:
@@ -152,52 +143,3 @@ class Evaluator:
         self.stop()
         with self._lock:
             self._verdict = None
-
-
-def rows_of(columns: int, plan: EvaluationPlan) -> int:
-    """Rows that are measured at most, the control included."""
-    return columns * (1 + len(plan.sizes) + bool(plan.target)) + 1
-
-
-def check_plan(plan: EvaluationPlan) -> None:
-    """Refuse sizes and budgets that cost more than they tell.
-
-    Raises:
-        ConfigurationError: one is out of range, or there is no budget.
-    """
-    if not plan.budgets:
-        raise ConfigurationError("no budget: name at least one number of tokens, such as 1000")
-    for name, least, values in (
-        ("budget", 1, plan.budgets),
-        ("size", _LEAST_SIZE, plan.sizes),
-        ("equal size", _LEAST_SIZE, (plan.target,) if plan.target else ()),
-    ):
-        wrong = [one for one in values if not least <= one <= _LARGEST]
-        if wrong:
-            raise ConfigurationError(
-                f"{name} {wrong[0]:,} is out of range; choose {least:,} to {_LARGEST:,} tokens"
-            )
-
-
-def check_size(dataset: Dataset, columns: int, plan: EvaluationPlan) -> None:
-    """Refuse what one visitor may not have measured beside the others.
-
-    Raises:
-        DatasetError: there are no questions, or too much is to be measured.
-    """
-    if not dataset.questions:
-        raise DatasetError(f"{dataset.name}: no question has a place in the loaded documents")
-    rows, questions = rows_of(columns, plan), len(dataset.questions)
-    if rows * questions > MOST_ANSWERS:
-        raise DatasetError(
-            f"{questions:,} questions in {rows:,} rows are {rows * questions:,} answers to judge, "
-            f"over the {MOST_ANSWERS:,} of one visitor; take fewer sizes, parsers or questions, "
-            f"{_ELSEWHERE}"
-        )
-    characters = sum(len(document.text) for document in dataset.documents)
-    if rows * characters > MOST_CHARACTERS:
-        raise DatasetError(
-            f"{characters:,} characters in {rows:,} rows are {rows * characters:,} to cut and "
-            f"search, over the {MOST_CHARACTERS:,} of one visitor; take fewer sizes, parsers or "
-            f"documents, {_ELSEWHERE}"
-        )

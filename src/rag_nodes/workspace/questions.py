@@ -12,6 +12,7 @@ from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.importers import read_labels
 from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.workspace.bounds import MOST_PASSAGES, check_file, check_labels, check_questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,23 +21,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Answer
-    from rag_nodes.evaluation.importers.labels import Labels
     from rag_nodes.text.spans import Span
 
-MOST_QUESTIONS = 1000
-"""Questions one visitor may keep: the memory is everybody's."""
-MOST_PASSAGES = 20
-"""Passages one may mark for a question; of more there is no telling what answers it."""
-MOST_BYTES = 10_000_000
-"""Bytes of a file of questions: it is read in this process."""
-MOST_YAML = 500_000
-"""The same in YAML, of which a megabyte takes minutes to read."""
-_MOST_QUOTES = 5_000
-"""Quotes of all questions together."""
-_MOST_QUOTE = 5_000
-"""Characters of one quote."""
-_MOST_COMPARED = 5 * 10**11
-"""Characters of all quotes times those of the documents in which they are looked for."""
 _NAME = "your questions"
 
 
@@ -96,14 +82,29 @@ class Questions:
             kept = enumerate(self._marked) if position is not None else ()
             self._marked = tuple(one for number, one in kept if number != position)
 
-    def use(self, dataset: Dataset) -> None:
-        """Take these in place of whatever was there.
+    def take(self, dataset: Dataset) -> Dataset:
+        """Add those of a file, and its list of what could not be placed.
+
+        A question that is known replaces itself: one with the same words and answer, or with the
+        same id and one of both. What only has the id of another, as where two sheets number their
+        rows, gets one of its own.
+
+        Returns:
+            What is there now.
 
         Raises:
-            DatasetError: there are too many.
+            DatasetTooLargeError: there are too many.
         """
         with self._lock:
-            self._keep(dataset)
+            before = self._dataset
+            if before is None or not (before.questions or before.unplaced):
+                return self._keep(dataset)
+            questions = _together(before.questions, dataset.questions)
+            asked = {one.text for one in questions}
+            lost = [one for one in before.unplaced if one.text not in asked]
+            unplaced = tuple(dict.fromkeys([*lost, *dataset.unplaced]))
+            name = before.name if before.name == dataset.name else _NAME
+            return self._keep(Dataset(name, before.documents, questions, unplaced))
 
     def add(self, questions: Iterable[Question], documents: Sequence[Document]) -> Dataset:
         """Take further ones; one with an id that is known takes the place of that one.
@@ -116,7 +117,8 @@ class Questions:
             What is there now.
 
         Raises:
-            DatasetError: there are too many, or gold lies outside its document.
+            DatasetError: gold lies outside its document.
+            DatasetTooLargeError: there are too many.
         """
         with self._lock:
             before = self._dataset or Dataset(_NAME, tuple(documents), ())
@@ -163,7 +165,8 @@ class Questions:
 
     def _keep(self, dataset: Dataset) -> Dataset:
         """Under the lock."""
-        self._dataset = _bounded(dataset)
+        check_questions(len(dataset.questions), dataset.name)
+        self._dataset = dataset
         self._revision += 1
         return dataset
 
@@ -180,12 +183,7 @@ def read_questions(path: Path, documents: Sequence[Document]) -> Dataset:
     """
     if not documents:
         raise DatasetError("load the documents first; answers are looked up in them")
-    most = MOST_YAML if path.suffix.lower() in (".yaml", ".yml") else MOST_BYTES
-    if path.stat().st_size > most:
-        raise DatasetError(
-            f"{path.name} is over {most / 1_000_000:g} MB; upload fewer questions, without the "
-            "texts of their documents"
-        )
+    check_file(path)
     labels = read_labels(path)
     check_labels(labels, documents, path.name)
     return place(labels, documents, path.stem)
@@ -213,45 +211,19 @@ def joined(passages: Iterable[Passage]) -> Answer:
     return tuple(found)
 
 
+def _together(before: Sequence[Question], added: Sequence[Question]) -> tuple[Question, ...]:
+    """Both, each question once and under an id of its own."""
+    known = {one.id: one for one in before}
+    ids = {(one.text, one.gold): one.id for one in before}
+    for one in added:
+        own = replace(one, id=ids.get((one.text, one.gold), one.id))
+        number = 1
+        while (other := known.get(own.id)) and other.text != own.text and other.gold != own.gold:
+            number += 1
+            own = replace(one, id=f"{one.id} ({number})")
+        known[own.id] = own
+    return tuple(known.values())
+
+
 def _touch(one: Span, other: Span) -> bool:
     return one.start <= other.end and other.start <= one.end
-
-
-def check_labels(labels: Labels, documents: Sequence[Document], name: str) -> None:
-    """Refuse more than can be looked up while others wait.
-
-    Args:
-        labels: questions of a file.
-        documents: in which their quotes will be looked for.
-        name: of the file.
-
-    Raises:
-        DatasetError: it is too much; says how much is not.
-    """
-    quotes = [
-        len(quote.text) for one in labels.questions for answer in one.gold for quote in answer
-    ]
-    for number, most, what in (
-        (len(labels.questions), MOST_QUESTIONS, "questions"),
-        (len(quotes), _MOST_QUOTES, "quotes"),
-        (max(quotes, default=0), _MOST_QUOTE, "characters in one quote"),
-    ):
-        if number > most:
-            raise DatasetError(
-                f"{name} has {number:,} {what}, over the {most:,} of one visitor; upload fewer"
-            )
-    if sum(quotes) * sum(len(one.text) for one in documents) > _MOST_COMPARED:
-        raise DatasetError(
-            f"{name} quotes {sum(quotes):,} characters, too many to look up in the loaded "
-            "documents; upload fewer questions, or load fewer documents"
-        )
-
-
-def _bounded(dataset: Dataset) -> Dataset:
-    if len(dataset.questions) > MOST_QUESTIONS:
-        raise DatasetError(
-            f"{dataset.name}: {len(dataset.questions):,} questions are more than the "
-            f"{MOST_QUESTIONS:,} one visitor may keep here; take fewer, or use "
-            "`rag-nodes evaluate`, which has no such limit"
-        )
-    return dataset

@@ -2,73 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from stored_nodes import fill, found
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.store.filters import HEADING_LEVELS, Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from llama_index.core.schema import TextNode
+    from stored_nodes import MakeNode
 
     from rag_nodes.store import Store
-
-    MakeNode = Callable[..., TextNode]
-
-
-EVERYTHING: dict[str, Any] = {
-    "file_name": "a.pdf",
-    "pages": (1, 2),
-    "heading": "pump",
-    "heading_path": tuple("123456"),
-    "document_ids": ("one",),
-    "source": "https://example.org/a",
-}
-
-
-"""A value for every field of a filter."""
 
 
 @pytest.fixture
 def filled(store: Store, collection: str, make_node: MakeNode) -> Store:
     fill(store, collection, make_node)
     return store
-
-
-def fill(store: Store, collection: str, make_node: MakeNode) -> None:
-    def node(name: str, pages: tuple[int, int], path: list[str], document: str) -> TextNode:
-        return make_node(
-            f"pump {name}",
-            [1.0, 0.0, 0.5],
-            document=document,
-            file_name=f"{document}.pdf",
-            page_start=pages[0],
-            page_end=pages[1],
-            heading_path=path,
-            source=f"https://example.org/{document}",
-            also_at=[f"https://example.org/old-{document}"],
-            Heading=" > ".join(path),
-        )
-
-    store.add(
-        collection,
-        [
-            node("one", (1, 2), ["Setup"], "manual"),
-            node("two", (3, 3), ["Setup", "Install the pump"], "manual"),
-            node("three", (4, 6), ["Use", "Daily care"], "manual"),
-            node("four", (3, 4), ["Setup", "Install the pump"], "annex"),
-        ],
-    )
-
-
-def found(store: Store, collection: str, wanted: Filter, **options: object) -> set[str]:
-    hits = store.search(
-        collection, vector=[1.0, 0.0, 0.5], text="pump", limit=10, filter=wanted, **options
-    )
-    return {hit.node.text.split()[1] for hit in hits}
 
 
 @pytest.mark.parametrize(

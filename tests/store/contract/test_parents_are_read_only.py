@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
+from llama_index.core.schema import NodeRelationship
+from stored_nodes import X, family
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.store import is_complete
@@ -16,23 +17,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
     from rag_nodes.store import SearchMode, Store
-
-X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
-
-
-def family(make_node: Callable[..., TextNode], *, embedding: list[float] | None) -> list[TextNode]:
-    """A parent, here first as a pipeline writes it, and its two children."""
-    children = [
-        make_node("zebra grass", X, total_chunks=2, level=1),
-        make_node("lion meat", Y, total_chunks=2, level=1),
-    ]
-    parent = make_node("zebra grass lion meat", X, total_chunks=1, level=0)
-    parent.embedding = embedding
-    infos = [RelatedNodeInfo(node_id=child.node_id) for child in children]
-    for child in children:
-        child.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=parent.node_id)
-    parent.relationships[NodeRelationship.CHILD] = infos
-    return [parent, *children]
 
 
 @pytest.mark.parametrize("embedding", [None, X])

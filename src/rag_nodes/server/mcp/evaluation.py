@@ -23,6 +23,7 @@ from rag_nodes.server.rest.evaluate import (
 from rag_nodes.server.rest.evaluate.progress import Milestones
 from rag_nodes.server.rest.models import MOST_TEXT
 from rag_nodes.server.rest.parser_options import ParserName, ParserOptions
+from rag_nodes.workspace.bounds import MOST_NUMBERS
 from rag_nodes.workspace.options import MOST_COLUMNS
 
 if TYPE_CHECKING:
@@ -109,10 +110,12 @@ class EvaluationTools(Calls):
             Field(description="By parser; options that differ from its preset."),
         ] = None,
         budgets: Annotated[
-            list[int], Field(min_length=1, max_length=4, description="Tokens of context to fill.")
+            list[int],
+            Field(min_length=1, max_length=MOST_NUMBERS, description="Tokens of context to fill."),
         ] = _BUDGETS,
         sizes: Annotated[
-            list[int], Field(max_length=6, description="Sizes at which each parser is tried.")
+            list[int],
+            Field(max_length=MOST_NUMBERS, description="Sizes at which each parser is tried."),
         ] = _SIZES,
         equal_size: Annotated[
             int | None, Field(description="Mean tokens of a chunk to compare at; null for none.")

@@ -11,9 +11,10 @@ from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import LEAST_CHUNK
 from rag_nodes.query import Filter, QueryOptions
 from rag_nodes.query.options import STEP_FACTOR
-from rag_nodes.server.rest.parser_options import LARGEST, Body, ParserName, ParserOptions
+from rag_nodes.server.rest.parser_options import Body, ParserName, ParserOptions
 from rag_nodes.settings.answers import ANSWER_PRESETS, STEP_FACTORS, AnswerPreset
 from rag_nodes.workspace import Choice
+from rag_nodes.workspace.bounds import LARGEST
 from rag_nodes.workspace.options import MOST_COLUMNS, MOST_QUESTION
 
 MOST_TEXT = 500_000

@@ -14,14 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.offer import bounds_of, meanings_of, offered
+from rag_nodes.workspace.bounds import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pydantic.fields import FieldInfo
 
-LARGEST = 100_000
-"""Most that any number may be."""
 _MARK = "parser"
 """Format of a text that is the name of a parser, until `naming` says which there are."""
 ParserName = Annotated[str, Field(max_length=500, json_schema_extra={"format": _MARK})]

@@ -19,7 +19,7 @@ _LONGEST = 300
 """Characters of a question that are listed."""
 NONE = tag(
     "p",
-    "None yet. Upload a file of questions whose answers are quoted from the loaded documents: a "
+    "None yet. Add a file of questions whose answers are quoted from the loaded documents: a "
     "sheet (CSV) with the columns question and quote is enough.",
     cls="rn-quiet",
 )
@@ -43,7 +43,8 @@ def asked(dataset: Dataset | None) -> Html:
                 "p",
                 name_of(dataset.name),
                 f": {count(len(dataset.questions), 'question')} about "
-                f"{count(documents, 'document')}{'; ' + said if said else ''}.",
+                f"{count(documents, 'document')}{'; ' + said if said else ''}. ",
+                tag("span", "Read, correct or remove them in Questions.", cls="rn-quiet"),
             ),
             _unplaced(dataset.unplaced) if dataset.unplaced else None,
         ]

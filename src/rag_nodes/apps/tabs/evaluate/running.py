@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_MOST_NUMBERS = 8
 _TICK = 0.3
 """Seconds between two looks at a run."""
 _FAULT = "stopped by a fault of the app ({}); whoever runs it finds the reason in its log"
@@ -89,7 +88,7 @@ class VerdictEvents:
         )
 
     def upload(self, file: str | None, request: gr.Request) -> tuple[Any, Any]:
-        """Take the questions of a file in place of those there were.
+        """Add the questions of a file to those there are.
 
         Returns:
             Questions, and the button that starts.
@@ -97,7 +96,7 @@ class VerdictEvents:
         return self._take(Path(file) if file else None, request)
 
     def use_example(self, request: gr.Request) -> tuple[Any, Any]:
-        """Take the questions of the example document."""
+        """Add the questions of the example document."""
         return self._take(self._given(session_of(self._sessions, request)), request)
 
     def run(
@@ -190,7 +189,7 @@ class VerdictEvents:
         if path is None:
             return gr.skip(), gr.skip()
         try:
-            session.questions.use(read_questions(path, session.documents))
+            session.questions.take(read_questions(path, session.documents))
         except RagNodesError as error:
             # Not the whole path: it is one of the server.
             said = refused(str(error).replace(str(path), path.name))
@@ -267,16 +266,13 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
     """Different numbers above 0, smallest first.
 
     Raises:
-        ConfigurationError: one is no number, or there are too many.
+        ConfigurationError: one is no number.
     """
     parts = [one for one in _NUMBERS.split(text or "") if one]
     numbers = [number_in(one) for one in parts]
     if None in numbers:
         raise ConfigurationError(f"{name} must be numbers with commas, such as 500, 1000, 2000")
-    known = sorted({one for one in numbers if one})
-    if len(known) > _MOST_NUMBERS:
-        raise ConfigurationError(f"{name}: choose at most {_MOST_NUMBERS}")
-    return tuple(known)
+    return tuple(sorted({one for one in numbers if one}))
 
 
 def _columns(cuts: Cuts) -> dict[str, SpanNodeParser]:

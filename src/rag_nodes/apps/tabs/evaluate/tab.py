@@ -97,15 +97,15 @@ def _build_verdict(events: VerdictEvents, chunks: ChunksTab) -> TabView:
         questions = gr.HTML(NONE, apply_default_css=False, elem_id="rn-asked")
         with gr.Row(elem_classes="rn-run"):
             upload = gr.UploadButton(
-                "Upload questions",
+                "Add questions from a file",
                 file_types=_KINDS,
                 size="sm",
                 scale=0,
-                min_width=160,
+                min_width=210,
                 elem_id="rn-questions-file",
             )
             given = gr.Button(
-                "Use the example's questions",
+                "Add the example's questions",
                 size="sm",
                 scale=0,
                 min_width=220,

@@ -44,7 +44,7 @@ _NONE_YET = empty(
         ),
         tag("li", tag("strong", "Select"), " text in Chunks and type the question it answers."),
         tag("li", tag("strong", "Say"), " in Compare that a citation answers your question."),
-        tag("li", tag("strong", "Upload"), " what you have: JSON, JSON lines, CSV or YAML."),
+        tag("li", tag("strong", "Add"), " a file of what you have: JSON, JSON lines, CSV or YAML."),
         cls="rn-steps",
     ),
     tag("p", "They stay in this session until you download them.", cls="rn-quiet"),
@@ -139,13 +139,13 @@ class QuestionEvents:
         return _drawn(session, new[0].id if new else "")
 
     def upload(self, path: str | None, request: gr.Request) -> tuple[Any, ...]:
-        """Add the questions of a file; those known by the same id are replaced."""
+        """Add the questions of a file to those there are; see `Questions.take`."""
         session = session_of(self._sessions, request)
         if not path:
             raise gr.Error("Choose a file of questions.", print_exception=False)
         try:
             found = read_questions(Path(path), session.documents)
-            session.questions.add(found.questions, session.documents)
+            session.questions.take(found)
         except RagNodesError as error:
             raise gr.Error(
                 str(error).replace(path, Path(path).name), print_exception=False
@@ -154,8 +154,15 @@ class QuestionEvents:
         if found.unplaced:
             said += f"; the answers of {len(found.unplaced):,} stand nowhere in these documents"
         gr.Info(f"{said}.")
-        first = found.questions[0].id if found.questions else ""
-        return _drawn(session, first)
+        first = found.questions[0].text if found.questions else ""
+        return _drawn(session, _called(session.questions.dataset, first))
+
+    def clear(self, sure: bool, current: str, request: gr.Request) -> tuple[Any, ...]:  # noqa: FBT001 -- as Gradio calls it
+        """Remove all questions, where the visitor has said so."""
+        session = session_of(self._sessions, request)
+        if sure:
+            session.questions.clear()
+        return _drawn(session, current)
 
     def download(self, request: gr.Request) -> str:
         """All questions as a file of our own format."""
@@ -202,6 +209,12 @@ def _position(dataset: Dataset | None, current: str) -> int:
     """Where a question stands; that of the first for one that is gone."""
     ids = [one.id for one in dataset.questions] if dataset else []
     return ids.index(current) if current in ids else 0
+
+
+def _called(dataset: Dataset | None, text: str) -> str:
+    """Id of the first question in these words; "" for none."""
+    asked = dataset.questions if dataset else ()
+    return next((one.id for one in asked if one.text == text), "")
 
 
 def _following(session: Session, position: int) -> str:

@@ -34,6 +34,8 @@ const press = (event) => {
 document.addEventListener('keydown', press);"""
 """A passage opens in its document; letters press the buttons, but where text is typed."""
 _SAVE = "() => setTimeout(() => document.querySelector('#rn-save-questions')?.click(), 150)"
+_ASK = """(_, current) =>
+  [confirm('Remove all questions? What was not downloaded is lost.'), current]"""
 _FILES = [".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml"]
 
 
@@ -57,10 +59,12 @@ def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
             )  # fmt: skip
             draft = gr.Button("Draft questions", size="sm", scale=0, min_width=120)
             uploaded = gr.UploadButton(
-                "Upload", file_types=_FILES, size="sm", scale=0, min_width=90,
+                "Add from a file", file_types=_FILES, size="sm", scale=0, min_width=120,
                 elem_id="rn-questions-upload",
             )  # fmt: skip
             download = gr.Button("Download", size="sm", scale=0, min_width=90)
+            clear = gr.Button("Remove all", size="sm", scale=0, min_width=90)
+            sure = gr.Checkbox(visible=False)
             file = gr.DownloadButton("Save questions", elem_id="rn-save-questions")
         note = gr.HTML(EMPTY, apply_default_css=False)
         with gr.Column(visible=False, elem_id="rn-review") as review:
@@ -93,6 +97,7 @@ def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
     back.click(events.back, current, outputs, **common)
     draft.click(events.draft, number, outputs, **{**common, "concurrency_id": "drafts"})
     uploaded.upload(events.upload, uploaded, outputs, **common)
+    clear.click(events.clear, [sure, current], outputs, js=_ASK, **common)
     made = download.click(events.download, outputs=file, **common)
     made.success(None, js=_SAVE, api_visibility="private")
     chunks.open_on(drawn.click, events.open, AT_ONCE, "questions", [current])

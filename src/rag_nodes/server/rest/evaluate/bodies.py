@@ -12,10 +12,17 @@ from rag_nodes.evaluation.plan import BUDGETS, SIZES, TARGET, EvaluationPlan
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import LEAST_CHUNK
 from rag_nodes.query import QueryOptions
-from rag_nodes.server.evaluating import MOST_QUESTIONS, MOST_QUOTE, Evaluation
+from rag_nodes.server.evaluating import Evaluation
 from rag_nodes.server.rest.models import Cutoff, ModelChoice, Name, SearchFilter
-from rag_nodes.server.rest.parser_options import LARGEST, Body, ParserName, ParserOptions
+from rag_nodes.server.rest.parser_options import Body, ParserName, ParserOptions
 from rag_nodes.workspace import Choice
+from rag_nodes.workspace.bounds import (
+    LARGEST,
+    MOST_NUMBERS,
+    MOST_PASSAGES,
+    MOST_QUESTIONS,
+    MOST_QUOTE,
+)
 from rag_nodes.workspace.options import MOST_COLUMNS, MOST_QUESTION
 
 if TYPE_CHECKING:
@@ -23,9 +30,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.importers.labels import Labels
 
-_MOST_PASSAGES = 20
-"""Passages of one answer, and answers to one question."""
-_MOST_SIZES = 6
 _Place = Annotated[int, Field(ge=0, le=2**31)]
 _Chunk = Annotated[int, Field(ge=LEAST_CHUNK, le=LARGEST)]
 _Budget = Annotated[int, Field(ge=1, le=LARGEST)]
@@ -57,7 +61,7 @@ class LabelledPassage(Body):
         return self
 
 
-_Answer = Annotated[list[LabelledPassage], Field(min_length=1, max_length=_MOST_PASSAGES)]
+_Answer = Annotated[list[LabelledPassage], Field(min_length=1, max_length=MOST_PASSAGES)]
 
 
 class LabelledQuestion(Body):
@@ -74,7 +78,7 @@ class LabelledQuestion(Body):
     )
     document: Name | None = Field(default=None, description="Document of its passages.")
     gold: _Answer = Field(description="The passages that answer it together.")
-    alternatives: Annotated[list[_Answer], Field(max_length=_MOST_PASSAGES)] = Field(
+    alternatives: Annotated[list[_Answer], Field(max_length=MOST_PASSAGES)] = Field(
         default=[], description="Other answers, each of which is enough."
     )
     kind: Annotated[str, Field(max_length=100)] = Field(
@@ -128,11 +132,11 @@ class EvaluateBody(CheckBody):
     options: dict[ParserName, ParserOptions] = Field(
         default_factory=dict, description="By parser; those of the presets where missing."
     )
-    budgets: Annotated[list[_Budget], Field(min_length=1, max_length=4)] = Field(
+    budgets: Annotated[list[_Budget], Field(min_length=1, max_length=MOST_NUMBERS)] = Field(
         default=list(BUDGETS),
         description="Tokens of context, filled exactly; misses are explained at the middle one.",
     )
-    sizes: Annotated[list[_Chunk], Field(max_length=_MOST_SIZES)] = Field(
+    sizes: Annotated[list[_Chunk], Field(max_length=MOST_NUMBERS)] = Field(
         default=list(SIZES), description="Sizes at which every parser is tried; empty for none."
     )
     equal_size: _Chunk | None = Field(

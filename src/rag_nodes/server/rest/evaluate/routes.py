@@ -16,7 +16,6 @@ from rag_nodes.evaluation.checks import check_dataset
 from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.importers.own import plain_of
 from rag_nodes.evaluation.page import html_of
-from rag_nodes.server.evaluating import check_length
 from rag_nodes.server.failures import ApiError
 from rag_nodes.server.gate import ended_by_leaving
 from rag_nodes.server.rest.evaluate.bodies import CheckBody, DraftBody, EvaluateBody, labels_of
@@ -30,6 +29,7 @@ from rag_nodes.server.rest.evaluate.replies import (
 )
 from rag_nodes.server.rest.events import MEDIA_TYPE
 from rag_nodes.server.rest.sessions import SessionId, caller_of
+from rag_nodes.workspace.bounds import check_documents
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.importers.labels import Labels
@@ -191,7 +191,7 @@ def _drafted(client: Client, body: DraftBody) -> Drafted:
     documents = client.documents
     if not documents:
         raise ConfigurationError("no document yet; upload one first")
-    check_length(documents)
+    check_documents(documents)
     dataset = draft_questions(documents, count=body.count, kinds=body.kinds, seed=body.seed)
     return Drafted.model_validate(plain_of(dataset))
 

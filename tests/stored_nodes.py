@@ -1,0 +1,70 @@
+"""Chunks with what filters ask for, and parents with their children, for tests of every store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store import Store
+    from rag_nodes.store.filters import Filter
+
+    MakeNode = Callable[..., TextNode]
+
+X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
+
+
+def family(make_node: MakeNode, *, embedding: list[float] | None) -> list[TextNode]:
+    """A parent, here first as a pipeline writes it, and its two children."""
+    children = [
+        make_node("zebra grass", X, total_chunks=2, level=1),
+        make_node("lion meat", Y, total_chunks=2, level=1),
+    ]
+    parent = make_node("zebra grass lion meat", X, total_chunks=1, level=0)
+    parent.embedding = embedding
+    infos = [RelatedNodeInfo(node_id=child.node_id) for child in children]
+    for child in children:
+        child.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=parent.node_id)
+    parent.relationships[NodeRelationship.CHILD] = infos
+    return [parent, *children]
+
+
+def fill(store: Store, collection: str, make_node: MakeNode) -> None:
+    """Add four chunks of two documents, with files, pages, headings and addresses."""
+
+    def node(name: str, pages: tuple[int, int], path: list[str], document: str) -> TextNode:
+        return make_node(
+            f"pump {name}",
+            [1.0, 0.0, 0.5],
+            document=document,
+            file_name=f"{document}.pdf",
+            page_start=pages[0],
+            page_end=pages[1],
+            heading_path=path,
+            source=f"https://example.org/{document}",
+            also_at=[f"https://example.org/old-{document}"],
+            Heading=" > ".join(path),
+        )
+
+    store.add(
+        collection,
+        [
+            node("one", (1, 2), ["Setup"], "manual"),
+            node("two", (3, 3), ["Setup", "Install the pump"], "manual"),
+            node("three", (4, 6), ["Use", "Daily care"], "manual"),
+            node("four", (3, 4), ["Setup", "Install the pump"], "annex"),
+        ],
+    )
+
+
+def found(store: Store, collection: str, wanted: Filter, **options: object) -> set[str]:
+    """Names of the chunks that a search for all of them finds."""
+    hits = store.search(
+        collection, vector=[1.0, 0.0, 0.5], text="pump", limit=10, filter=wanted, **options
+    )
+    return {hit.node.text.split()[1] for hit in hits}
