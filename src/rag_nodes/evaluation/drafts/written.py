@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,19 +14,17 @@ from llama_index.core.llms import MockLLM
 from rag_nodes.errors import ConfigurationError, DatasetError, ModelError
 from rag_nodes.evaluation.checks import LEAKED
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
-from rag_nodes.evaluation.drafts.offline import MOST_PLACES, drafted, places_of
+from rag_nodes.evaluation.drafts.offline import drafted
+from rag_nodes.evaluation.drafts.passages import LEAST_WORDS, OTHERS, DraftPassages
 from rag_nodes.evaluation.drafts.prompts import (
     answering_in,
     trying_prompt,
     writing_prompt,
     written_in,
 )
-from rag_nodes.evaluation.drafts.terms import Rarity, Term
-from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.models.asking import Asker, UnansweredError, awaited
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.prices import cost_of
-from rag_nodes.parsers import get_parser
 from rag_nodes.query.marks import without_marks
 from rag_nodes.text.function_words import content_words
 from rag_nodes.text.spans import Span
@@ -39,20 +37,15 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Answer
+    from rag_nodes.evaluation.drafts.passages import DraftPassage
     from rag_nodes.evaluation.drafts.prompts import WrittenDraft
     from rag_nodes.models.prices import Prices
     from rag_nodes.transforms.summaries import SummaryJournal
 
 WRITTEN, PARAPHRASED = "written", "paraphrased"
 """Kinds of drafts: asked plainly, and in other words than those of the answer."""
-_TOKENS = 250
-"""Of a passage that is asked about."""
-_OTHERS = 4
-"""Passages closest to a question that must not answer it."""
 _ROUNDS = 3
 """How often passages are replaced whose drafts were not believed."""
-_LEAST_WORDS = 4
-"""Words of a passage or quote that can answer."""
 _ANSWERED, _TRIED = 150, 12
 """Tokens of an answer with a draft, and of one that names sources; for prices."""
 
@@ -71,15 +64,6 @@ class WritingCost(NamedTuple):
     read: int
     written: int
     dollars: float | None
-
-
-class _Chunk(NamedTuple):
-    """A passage that may be asked about; `number` among all, `document` as a number too."""
-
-    number: int
-    document: int
-    span: Span
-    text: str
 
 
 def write_questions(
@@ -125,7 +109,9 @@ def write_questions(
     asked = _Asked(Asker(llm, window), llm.metadata.model_name, journal)
     writer = _Writer(documents, asked, seed, on_done or (lambda _: None))
     awaited(writer.write(count, concurrency), threads=concurrency)
-    questions = sorted(writer.questions, key=lambda one: (*writer.order(one), one.kind, one.text))
+    questions = sorted(
+        writer.questions, key=lambda one: (*writer.passages.order(one), one.kind, one.text)
+    )
     if not questions and writer.failure:
         raise ModelError(f"no question was drafted: {writer.failure}")
     if not questions:
@@ -141,14 +127,14 @@ def writing_cost(
     documents: Sequence[Document], model: str, *, count: int, seed: int, prices: Prices
 ) -> WritingCost:
     """What `write_questions` will ask for, before anything is asked."""
-    chunks = _chosen(_chunks(documents), documents, seed)[: _needed(count)]
-    typical = [count_tokens(chunk.text) for chunk in chunks]
+    passages = DraftPassages(documents).chosen(seed)[: _needed(count)]
+    typical = [count_tokens(passage.text) for passage in passages]
     mean = sum(typical) // max(1, len(typical))
-    trying = count_tokens(trying_prompt([""], "")) + 30 + (_OTHERS + 1) * mean
-    read = sum(count_tokens(writing_prompt(one.text)) for one in chunks)
-    read += 4 * trying * len(chunks)
-    written = (_ANSWERED + 4 * _TRIED) * len(chunks)
-    return WritingCost(5 * len(chunks), read, written, cost_of(read, written, model, prices))
+    trying = count_tokens(trying_prompt([""], "")) + 30 + (OTHERS + 1) * mean
+    read = sum(count_tokens(writing_prompt(one.text)) for one in passages)
+    read += 4 * trying * len(passages)
+    written = (_ANSWERED + 4 * _TRIED) * len(passages)
+    return WritingCost(5 * len(passages), read, written, cost_of(read, written, model, prices))
 
 
 class _Asked(NamedTuple):
@@ -183,118 +169,81 @@ class _Writer:
         self.questions: list[Question] = []
         self.refused: list[Unplaced] = []
         self.failure = ""
-        self._documents, self._llm, self._seed, self._on_done = documents, asked, seed, on_done
-        self._texts = [document.text for document in documents]
-        self._chunks = _chunks(documents)
-        self._rarity = Rarity(words(chunk.text) for chunk in self._chunks)
+        self.passages = DraftPassages(documents)
+        self._llm, self._seed, self._on_done = asked, seed, on_done
         self._asked: set[str] = set()
-
-    def order(self, question: Question) -> tuple[int, int]:
-        """Where a question's answer stands."""
-        ids = [document.id_ for document in self._documents]
-        return ids.index(question.document), question.gold[0][0].span.start
 
     async def write(self, count: int, concurrency: int) -> None:
         """Ask about as many passages as are needed, and about others where drafts were refused."""
-        waiting = iter(_chosen(self._chunks, self._documents, self._seed))
+        waiting = iter(self.passages.chosen(self._seed))
         for _ in range(_ROUNDS):
             missing = _needed(count - len(self.questions))
-            batch = [chunk for chunk, _ in zip(waiting, range(missing), strict=False)]
+            batch = [passage for passage, _ in zip(waiting, range(missing), strict=False)]
             shared = iter(batch)
             await asyncio.gather(*(self._work(shared) for _ in range(concurrency)))
 
-    async def _work(self, chunks: Iterator[_Chunk]) -> None:
-        for chunk in chunks:
+    async def _work(self, passages: Iterator[DraftPassage]) -> None:
+        for passage in passages:
             try:
-                await self._about(chunk)
+                await self._about(passage)
             except UnansweredError as error:
                 self.failure = str(error)
             self._on_done(len(self.questions))
 
-    async def _about(self, chunk: _Chunk) -> None:
-        written = written_in(await self._llm.answer(writing_prompt(chunk.text)))
+    async def _about(self, passage: DraftPassage) -> None:
+        written = written_in(await self._llm.answer(writing_prompt(passage.text)))
         if written is None:
-            self._refuse(chunk, "", "", "the model wrote no question in the form asked for")
+            self._refuse(passage, "", "", "the model wrote no question in the form asked for")
             return
         if not written.quote:
             return
-        span = quoted_span(written.quote, chunk.text)
+        span = quoted_span(written.quote, passage.text)
         if span is None:
-            self._refuse(chunk, written.question, written.quote, "the quote is not in the passage")
+            self._refuse(
+                passage, written.question, written.quote, "the quote is not in the passage"
+            )
             return
-        start = chunk.span.start
-        gold = self._gold(chunk, Span(start + span.start, start + span.end))
+        gold = self.passages.gold(passage, span)
         if not gold:
-            self._refuse(chunk, written.question, written.quote, "the quote stands all over")
+            self._refuse(passage, written.question, written.quote, "the quote stands all over")
             return
-        await self._try_both(chunk, written, gold)
+        await self._try_both(passage, written, gold)
 
     async def _try_both(
-        self, chunk: _Chunk, written: WrittenDraft, gold: tuple[Answer, ...]
+        self, passage: DraftPassage, written: WrittenDraft, gold: tuple[Answer, ...]
     ) -> None:
         for text, kind in ((written.question, WRITTEN), (written.paraphrase, PARAPHRASED)):
             reason = _in_its_words(text, written) if kind == PARAPHRASED else ""
             if text.casefold() in self._asked:
                 reason = "asked already"
             self._asked.add(text.casefold())
-            reason = reason or await self._tried(chunk, text, gold)
+            reason = reason or await self._tried(passage, text, gold)
             if reason:
-                self._refuse(chunk, text, written.quote, reason)
+                self._refuse(passage, text, written.quote, reason)
             else:
-                quote = gold[0][0].span.of(self._texts[chunk.document])
+                quote = self.passages.quote(gold)
                 self.questions.append(drafted(text, quote, gold, kind))
 
-    async def _tried(self, chunk: _Chunk, question: str, gold: tuple[Answer, ...]) -> str:
+    async def _tried(self, passage: DraftPassage, question: str, gold: tuple[Answer, ...]) -> str:
         """Why the passage, and nothing else, does not answer; "" where it does."""
-        others = self._closest(question, chunk, gold)
-        mixed = [*others, chunk]
+        others = self.passages.closest(question, passage, gold)
+        mixed = [*others, passage]
         random.Random(f"{self._seed} {question}").shuffle(mixed)  # noqa: S311 -- the same again
         found = answering_in(
             await self._llm.answer(trying_prompt([one.text for one in mixed], question))
         )
-        own = mixed.index(chunk) + 1
+        own = mixed.index(passage) + 1
         if found is None or own not in found:
             return "the model does not find the answer in the passage"
         if found != {own}:
             return "answered elsewhere, too"
-        texts = [one.text for one in mixed if one is not chunk]
+        texts = [one.text for one in mixed if one is not passage]
         found = answering_in(await self._llm.answer(trying_prompt(texts or [""], question)))
         return "" if found == frozenset() else "answered without the passage"
 
-    def _closest(self, question: str, chunk: _Chunk, gold: tuple[Answer, ...]) -> list[_Chunk]:
-        """The other passages that share most with a question, but for copies of the answer."""
-        scores: dict[int, float] = defaultdict(float)
-        for word in set(content_words(question)):
-            weight = self._rarity.weight(Term(word, (word,)))
-            for number in self._rarity.holders([word]):
-                scores[number] += weight
-        copies = [one for answer in gold for one in answer]
-        ranked = (self._chunks[one] for one in sorted(scores, key=lambda one: (-scores[one], one)))
-        free = (
-            one
-            for one in ranked
-            if one is not chunk
-            and not any(
-                copy.document == self._documents[one.document].id_ and copy.span.overlap(one.span)
-                for copy in copies
-            )
-        )
-        return [one for one, _ in zip(free, range(_OTHERS), strict=False)]
-
-    def _gold(self, chunk: _Chunk, span: Span) -> tuple[Answer, ...]:
-        """The quote and its copies; () where there are too many."""
-        first = (chunk.document, span)
-        found = set(places_of(span.of(self._texts[chunk.document]), self._texts)) | {first}
-        if len(found) > MOST_PLACES:
-            return ()
-        return tuple(
-            (Passage(self._documents[number].id_, one),)
-            for number, one in [first, *sorted(found - {first})]
-        )
-
-    def _refuse(self, chunk: _Chunk, text: str, quote: str, reason: str) -> None:
+    def _refuse(self, passage: DraftPassage, text: str, quote: str, reason: str) -> None:
         number = len(self.refused) + 1
-        self.refused.append(Unplaced(f"refused-{number}", text, quote or chunk.text[:80], reason))
+        self.refused.append(Unplaced(f"refused-{number}", text, quote or passage.text[:80], reason))
 
 
 def quoted_span(quote: str, text: str) -> Span | None:
@@ -303,7 +252,7 @@ def quoted_span(quote: str, text: str) -> Span | None:
     Marks such as `[5]` may be written `(5)`, as the model was shown them.
     """
     parts = quote.split()
-    if len(words(quote)) < _LEAST_WORDS:
+    if len(words(quote)) < LEAST_WORDS:
         return None
     pattern = re.compile(r"\s+".join(map(re.escape, parts)))
     shown = without_marks(text)
@@ -327,39 +276,3 @@ def _in_its_words(text: str, written: WrittenDraft) -> str:
 def _needed(count: int) -> int:
     """Passages for so many questions, two of each."""
     return max(0, -(-count // 2))
-
-
-def _chunks(documents: Sequence[Document]) -> list[_Chunk]:
-    """Everything that may be asked about, in order."""
-    parser = get_parser("recursive", chunk_size=_TOKENS, chunk_overlap=0)
-    found: list[_Chunk] = []
-    for number, document in enumerate(documents):
-        for node in parser.get_nodes_from_documents([document]):
-            start = getattr(node, "start_char_idx", 0) or 0
-            span = Span(start, start + len(node.get_content()))
-            text = span.of(document.text)
-            if len(words(text)) >= _LEAST_WORDS:
-                found.append(_Chunk(len(found), number, span, text))
-    return found
-
-
-def _chosen(chunks: Sequence[_Chunk], documents: Sequence[Document], seed: int) -> list[_Chunk]:
-    """All passages, in an order of which every beginning is spread over documents and places."""
-    chance = random.Random(seed)  # noqa: S311 -- the same again is the point
-    queues = []
-    for number in range(len(documents)):
-        own = [chunk for chunk in chunks if chunk.document == number]
-        queues.append([own[at] for at in _spread(len(own), chance)])
-    order = sorted(
-        ((at + chance.random()) / len(queue), chunk.number)
-        for queue in queues
-        for at, chunk in enumerate(queue)
-    )
-    return [chunks[number] for _, number in order]
-
-
-def _spread(count: int, chance: random.Random) -> list[int]:
-    """Numbers below `count`, such that any beginning of them is spread over all."""
-    step = 0.6180339887498949
-    offset = chance.random()
-    return sorted(range(count), key=lambda one: (one * step + offset) % 1.0)
