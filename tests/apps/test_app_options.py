@@ -8,7 +8,8 @@ import gradio as gr
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.sidebar.controls import _PRESETS, BY_COUNT, _like_preset, build_controls, number
+from rag_nodes.apps.sidebar.answering import _PRESETS, BY_COUNT, _like_preset, number
+from rag_nodes.apps.sidebar.controls import build_controls
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.errors import ConfigurationError

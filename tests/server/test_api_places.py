@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from rag_nodes.readers import ReadResult
     from rag_nodes.settings import Settings
 
 QUESTION = {"question": "What colour is the machine?", "parser": "fixed"}
@@ -107,16 +108,16 @@ def test_a_session_that_is_cleared_while_it_is_filled_is_said_to_have_ended(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading, cleared = threading.Event(), threading.Event()
-    read = clients.Client._read_upload
+    read = clients.Client._read
 
-    def slow(self: clients.Client, path: Path) -> Iterator[clients.Received]:
+    def slow(self: clients.Client, path: Path) -> Iterator[ReadResult]:
         reading.set()
         assert cleared.wait(PATIENCE)
         yield from read(self, path)
 
     with _served(settings, ServerLimits()) as server:
         session = server.upload()
-        monkeypatch.setattr(clients.Client, "_read_upload", slow)
+        monkeypatch.setattr(clients.Client, "_read", slow)
         with ThreadPoolExecutor(1) as threads:
             upload = threads.submit(server.post, "/upload", files=[FILE], headers=session)
             assert reading.wait(PATIENCE)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import tempfile
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
-from uuid import NAMESPACE_OID, uuid5
 
-from rag_nodes.errors import CancelledError, ConfigurationError, ReadError
-from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
+from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.processes import current_interrupt, interruptible
 from rag_nodes.server.evaluating import documents_of, evaluated, placed, read_questions
-from rag_nodes.server.failures import ApiError, too_large, without_paths
-from rag_nodes.server.rest.uploads import check_content, save
+from rag_nodes.server.failures import ApiError, too_large
+from rag_nodes.server.rest.uploads import received_of, save, text_document
 from rag_nodes.workspace import Visitors, Workspace
 from rag_nodes.workspace.workspace import parsers_of
 
@@ -33,27 +30,8 @@ if TYPE_CHECKING:
     from rag_nodes.query import QueryOptions
     from rag_nodes.query.events import Event
     from rag_nodes.server.evaluating import Evaluation
+    from rag_nodes.server.rest.uploads import Received
     from rag_nodes.workspace import Choice
-
-TEXT_NAME = "text"
-"""File name of a text that is in no file."""
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """What became of one file.
-
-    Attributes:
-        name: its safe name.
-        document: what was read; None where it failed.
-        error: why it failed.
-        remedy: what helps.
-    """
-
-    name: str
-    document: Document | None = None
-    error: str | None = None
-    remedy: str | None = None
 
 
 class Client(Workspace):
@@ -81,7 +59,8 @@ class Client(Workspace):
         received: list[Received] = []
         with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
             for position, (name, stream) in enumerate(files):
-                received += self._read_upload(save(stream, name, Path(folder, str(position))))
+                path = save(stream, name, Path(folder, str(position)))
+                received += received_of(path, self._read)
         self._take([one.document for one in received if one.document is not None], most)
         return received
 
@@ -226,19 +205,6 @@ class Client(Workspace):
         if self._over:
             raise ended()
 
-    def _read_upload(self, path: Path) -> Iterator[Received]:
-        """The documents of one file; a crawl has many."""
-        try:
-            check_content(path)
-        except ReadError as error:
-            yield _failed(path.name, error)
-            return
-        for result in self._read(path):
-            if result.error is not None:
-                yield _failed(path.name, result.error)
-            elif result.document is not None:
-                yield Received(path.name, result.document)
-
     def _take(self, documents: list[Document], most: int) -> None:
         with self._lock:
             self._check_open()
@@ -338,20 +304,3 @@ class Clients(Visitors[Client]):
 def ended() -> ApiError:
     """There is no such session."""
     return ApiError(404, "no such session, or it has ended", "POST documents to /api/upload first")
-
-
-def text_document(text: str) -> Document:
-    """A text as a document; the same text has the same id, and so have its chunks."""
-    from llama_index.core.schema import Document
-
-    return Document(text=text, id_=str(uuid5(NAMESPACE_OID, text)), metadata={FILE_NAME: TEXT_NAME})
-
-
-def _failed(name: str, error: ReadError) -> Received:
-    return Received(name, None, without_paths(error.reason), error.remedy)
-
-
-def facts_of(document: Document) -> tuple[int | None, list[str]]:
-    """Pages and warnings of a document."""
-    metadata = document.metadata
-    return metadata.get(TOTAL_PAGES), [str(one) for one in metadata.get(READ_WARNINGS) or ()]

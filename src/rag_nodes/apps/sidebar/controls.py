@@ -1,4 +1,4 @@
-"""The sidebar's controls: built once, their values read back as one `Choice`."""
+"""The sidebar's controls: which parsers at which sizes, and all values read back as a `Choice`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
-from pydantic import SecretStr
 
+from rag_nodes.apps.sidebar.answering import AnsweringControls, build_answering, number
 from rag_nodes.apps.sidebar.status import parsers_explained
 from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, notice, title_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import offered, ranges_of
-from rag_nodes.settings.answers import ANSWER_PRESETS
 from rag_nodes.workspace import Choice
 from rag_nodes.workspace.options import MOST_COLUMNS, SECOND, default_of
 
@@ -25,17 +24,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.parsers import OptionRange, Preset
     from rag_nodes.settings import Settings
-
-BY_BUDGET = "Same token budget"
-BY_COUNT = "Same number of chunks"
-_PRESETS = {
-    "workbench": "workbench: gpt-4o, top 5",
-    "crawl": "crawl: top 3",
-    "pdf-qa": "pdf-qa: gpt-3.5-turbo, top 10",
-}
-"""Presets of answers and what they are called; a test compares them with `ANSWER_PRESETS`."""
-_LONGEST = 4096
-"""Tokens of the longest answer that can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +37,8 @@ class Controls:
         count: how many columns that makes.
         groups: per name of a column, what holds its sliders.
         sliders: name of the column and field of each slider.
-        retrieval: budget or number of chunks.
-        budget: context tokens per answer.
-        top_k: chunks per answer.
-        retrieval_only: whether answers are left out.
-        models: key, address, embedding model, answer model.
-        writing: similarity below which chunks are left out, temperature, longest answer.
-        preset: sets what a source document says about answers.
         equal_size: mean tokens of a chunk in every column; 0 for the parsers' own options.
+        answering: what is read and who answers.
     """
 
     offer: Mapping[str, Preset] = field(repr=False)
@@ -65,14 +47,8 @@ class Controls:
     count: gr.HTML
     groups: dict[str, gr.Group]
     sliders: dict[tuple[str, str], gr.Slider]
-    retrieval: gr.Radio
-    budget: gr.Slider
-    top_k: gr.Slider
-    retrieval_only: gr.Checkbox
-    models: tuple[gr.Textbox, ...] = field(repr=False)
-    writing: tuple[gr.Slider, ...]
-    preset: gr.Dropdown
     equal_size: gr.Slider
+    answering: AnsweringControls
 
     @property
     def inputs(self) -> list[Component]:
@@ -80,44 +56,26 @@ class Controls:
         return [
             self.parsers,
             *self.sliders.values(),
-            self.retrieval,
-            self.budget,
-            self.top_k,
-            self.retrieval_only,
-            *self.models,
             self.seconds,
-            *self.writing,
             self.equal_size,
+            *self.answering.inputs,
         ]
 
     def choice(self, values: Sequence[Any]) -> Choice:
         """The values of `inputs` as a choice."""
         parsers, *rest = values
         numbers, rest = rest[: len(self.sliders)], rest[len(self.sliders) :]
-        retrieval, budget, top_k, retrieval_only, *typed = rest
-        key, api_base, embedding_model, llm_model, seconds, *typed = typed
-        cutoff, temperature, longest, equal_size = typed
+        seconds, equal_size, *rest = rest
         columns = _columns(self.offer, parsers, seconds)
         options: dict[str, dict[str, float]] = {}
         for (column, name), value in zip(self.sliders, numbers, strict=True):
             if column in columns:
                 options.setdefault(column, {})[name] = number(value)
-        by_budget = retrieval == BY_BUDGET
-        key = (key or "").strip()
         return Choice(
             parsers=columns,
             options=options,
-            budget=int(budget) if by_budget else None,
-            top_k=None if by_budget else int(top_k),
-            retrieval_only=bool(retrieval_only),
-            api_key=SecretStr(key) if key else None,
-            api_base=api_base or "",
-            embedding_model=embedding_model or "",
-            llm_model=llm_model or "",
-            similarity_cutoff=number(cutoff) or None,
-            temperature=number(temperature),
-            max_output_tokens=int(longest),
             equal_size=int(equal_size) or None,
+            **self.answering.chosen(rest),
         )
 
     def shown(self, parsers: list[str] | None, seconds: list[str] | None) -> list[Any]:
@@ -136,22 +94,7 @@ class Controls:
             queue=False,
             api_visibility="private",
         )
-        self.preset.input(
-            _like_preset,
-            self.preset,
-            [self.retrieval, self.budget, self.top_k, *self.writing, self.models[-1]],
-            show_progress="hidden",
-            queue=False,
-            api_visibility="private",
-        )
-        self.retrieval.change(
-            lambda way: (gr.Slider(visible=way == BY_BUDGET), gr.Slider(visible=way == BY_COUNT)),
-            self.retrieval,
-            [self.budget, self.top_k],
-            show_progress="hidden",
-            queue=False,
-            api_visibility="private",
-        )
+        self.answering.wire()
 
 
 def build_controls(settings: Settings, offer: Mapping[str, Preset] | None = None) -> Controls:
@@ -192,39 +135,7 @@ def build_controls(settings: Settings, offer: Mapping[str, Preset] | None = None
             elem_id="rn-seconds",
         )
         groups, sliders = _groups(offer, first)
-    with gr.Accordion("Retrieval", open=False):
-        preset = gr.Dropdown(
-            [("choose", ""), *((title, name) for name, title in _PRESETS.items())],
-            value=settings.answer_preset or "",
-            label="As a source document says",
-            info="Sets the controls of retrieval and of the answer model.",
-            elem_id="rn-answer-preset",
-        )
-        retrieval, budget, top_k = _retrieval(settings)
-        cutoff = gr.Slider(
-            0,
-            1,
-            value=max(0, settings.similarity_cutoff or 0),
-            step=0.01,
-            label="Least similarity of a chunk",
-            info="Chunks of a lower cosine similarity are left out; 0 keeps all.",
-            elem_id="rn-cutoff",
-        )
-        retrieval_only = gr.Checkbox(
-            label="Show the chunks only", info="Nothing is answered, and no LLM is asked."
-        )
-    with gr.Accordion("Models and key", open=False):
-        models = _models(settings)
-        temperature = gr.Slider(
-            0, 2, value=settings.temperature, step=0.1, label="Temperature of the answer model"
-        )
-        longest = gr.Slider(
-            1,
-            max(_LONGEST, settings.max_output_tokens),
-            value=settings.max_output_tokens,
-            step=1,
-            label="Longest answer, tokens",
-        )
+    answering = build_answering(settings)
     return Controls(
         offer=offer,
         parsers=parsers,
@@ -232,34 +143,9 @@ def build_controls(settings: Settings, offer: Mapping[str, Preset] | None = None
         count=count,
         groups=groups,
         sliders=sliders,
-        retrieval=retrieval,
-        budget=budget,
-        top_k=top_k,
-        retrieval_only=retrieval_only,
-        models=models,
-        writing=(cutoff, temperature, longest),
-        preset=preset,
         equal_size=equal_size,
+        answering=answering,
     )
-
-
-def _like_preset(name: str | None) -> list[Any]:
-    """The controls of retrieval and answer model as a preset says; unchanged for no preset."""
-    preset = ANSWER_PRESETS.get(name or "")
-    if preset is None:
-        return [gr.skip() for _ in range(7)]
-    given = (
-        gr.Slider(value=preset[field]) if field in preset else gr.skip()
-        for field in ("temperature", "max_output_tokens")
-    )
-    return [
-        gr.Radio(value=BY_COUNT),
-        gr.Slider(visible=False),
-        gr.Slider(value=preset["top_k"], visible=True),
-        gr.Slider(value=preset.get("similarity_cutoff", 0)),
-        *given,
-        gr.Textbox(value=preset["llm_model"]) if "llm_model" in preset else gr.skip(),
-    ]
 
 
 def _columns(
@@ -300,57 +186,3 @@ def _slider(name: str, preset: Preset, option: OptionRange) -> gr.Slider:
         step=option.step,
         label=f"{title_of(name)}: {option.label[:1].lower()}{option.label[1:]}",
     )
-
-
-def _retrieval(settings: Settings) -> tuple[gr.Radio, gr.Slider, gr.Slider]:
-    by_budget = settings.top_k is None
-    return (
-        gr.Radio(
-            [BY_BUDGET, BY_COUNT],
-            value=BY_BUDGET if by_budget else BY_COUNT,
-            label="What every parser gets",
-            info="With the same number of chunks, larger chunks win by size.",
-        ),
-        gr.Slider(
-            200,
-            8000,
-            value=settings.budget or 1500,
-            step=100,
-            label="Context tokens per answer",
-            visible=by_budget,
-        ),
-        gr.Slider(
-            1,
-            20,
-            value=settings.top_k or 5,
-            step=1,
-            label="Chunks per answer",
-            visible=not by_budget,
-        ),
-    )
-
-
-def _models(settings: Settings) -> tuple[gr.Textbox, ...]:
-    return (
-        gr.Textbox(
-            value="",
-            type="password",
-            label="API key",
-            placeholder="sk-…",
-            info="Kept in this session's memory only. Without one, everything runs offline.",
-            html_attributes=gr.InputHTMLAttributes(autocomplete="off"),
-        ),
-        gr.Textbox(
-            value="",
-            label="Address of a compatible server (api_base)",
-            placeholder="https://host/v1",
-            info="Empty for OpenAI itself.",
-        ),
-        gr.Textbox(value="", label="Embedding model", placeholder=settings.embedding_model),
-        gr.Textbox(value="", label="Answer model", placeholder=settings.llm_model),
-    )
-
-
-def number(value: float) -> float:
-    """Sliders send 750.0 for 750, which parsers refuse to take for a whole number of tokens."""
-    return int(value) if float(value).is_integer() else value

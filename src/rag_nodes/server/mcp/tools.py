@@ -10,7 +10,7 @@ from rag_nodes.errors import CollectionMissingError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import COMPARED
 from rag_nodes.processes import current_interrupt
-from rag_nodes.server.clients import Client, text_document
+from rag_nodes.server.clients import Client
 from rag_nodes.server.mcp.calls import CallContext, Calls
 from rag_nodes.server.rest.models import (
     BUDGET,
@@ -24,6 +24,7 @@ from rag_nodes.server.rest.models import (
 )
 from rag_nodes.server.rest.parser_options import ParserName, ParserOptions
 from rag_nodes.server.rest.replies import AnswerReply, Chunks, Compared
+from rag_nodes.server.rest.uploads import text_document
 from rag_nodes.workspace import Workspace
 from rag_nodes.workspace.options import MOST_QUESTION
 from rag_nodes.workspace.workspace import cut, is_stored, parsers_of

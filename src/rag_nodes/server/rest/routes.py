@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from rag_nodes.metadata import display_name
 from rag_nodes.models import choose_models
-from rag_nodes.server.clients import Clients, Received, facts_of, text_document
+from rag_nodes.server.clients import Clients
 from rag_nodes.server.failures import ApiError, halves, too_large
 from rag_nodes.server.gate import ended_by_leaving
 from rag_nodes.server.rest.evaluate import Evaluations
@@ -33,6 +33,7 @@ from rag_nodes.server.rest.replies import (
     UploadedFile,
 )
 from rag_nodes.server.rest.sessions import SessionId, caller_of
+from rag_nodes.server.rest.uploads import Received, facts_of, text_document
 from rag_nodes.workspace.workspace import cut
 
 if TYPE_CHECKING:

@@ -1,18 +1,27 @@
-"""Files of an upload onto the disk: harmless names, and only what the reader can be given."""
+"""What somebody sends: files with harmless names, read where they are what they say, and texts."""
 
 from __future__ import annotations
 
 import shutil
 import unicodedata
+from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
+from uuid import NAMESPACE_OID, uuid5
 
 from rag_nodes.errors import EmptyFileError, MisnamedFileError, ReadError, UnsupportedFileError
+from rag_nodes.metadata import FILE_NAME, READ_WARNINGS, TOTAL_PAGES
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 from rag_nodes.readers.sniff import HEAD, is_pdf, kind_of
+from rag_nodes.server.failures import without_paths
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
+
+    from llama_index.core.schema import Document
+
+    from rag_nodes.readers import ReadResult
 
 NAME_BYTES = 120
 """Bytes of a name that are kept, suffix included; file systems take 255."""
@@ -56,6 +65,27 @@ def save(stream: BinaryIO, name: str | None, folder: Path) -> Path:
     return path
 
 
+TEXT_NAME = "text"
+"""File name of a text that is in no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What became of one file.
+
+    Attributes:
+        name: its safe name.
+        document: what was read; None where it failed.
+        error: why it failed.
+        remedy: what helps.
+    """
+
+    name: str
+    document: Document | None = None
+    error: str | None = None
+    remedy: str | None = None
+
+
 def check_content(path: Path) -> None:
     """Compare the first bytes of a file with what its name promises.
 
@@ -80,3 +110,39 @@ def _mismatch(suffix: str, head: bytes) -> type[ReadError] | None:
     if suffix == ".docx":
         return None if head.startswith(b"PK\x03\x04") else MisnamedFileError
     return MisnamedFileError if kind_of(head) else None
+
+
+def received_of(path: Path, read: Callable[[Path], Iterator[ReadResult]]) -> Iterator[Received]:
+    """The documents of one file, or why there are none; a crawl has many.
+
+    Args:
+        path: the file, as `save` left it.
+        read: reads it.
+    """
+    try:
+        check_content(path)
+    except ReadError as error:
+        yield _failed(path.name, error)
+        return
+    for result in read(path):
+        if result.error is not None:
+            yield _failed(path.name, result.error)
+        elif result.document is not None:
+            yield Received(path.name, result.document)
+
+
+def text_document(text: str) -> Document:
+    """A text as a document; the same text has the same id, and so have its chunks."""
+    from llama_index.core.schema import Document
+
+    return Document(text=text, id_=str(uuid5(NAMESPACE_OID, text)), metadata={FILE_NAME: TEXT_NAME})
+
+
+def _failed(name: str, error: ReadError) -> Received:
+    return Received(name, None, without_paths(error.reason), error.remedy)
+
+
+def facts_of(document: Document) -> tuple[int | None, list[str]]:
+    """Pages and warnings of a document."""
+    metadata = document.metadata
+    return metadata.get(TOTAL_PAGES), [str(one) for one in metadata.get(READ_WARNINGS) or ()]

@@ -1,0 +1,227 @@
+"""The sidebar's controls of what is read and who answers: retrieval, models, key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import gradio as gr
+from pydantic import SecretStr
+
+from rag_nodes.settings.answers import ANSWER_PRESETS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gradio.components import Component
+
+    from rag_nodes.settings import Settings
+
+BY_BUDGET = "Same token budget"
+BY_COUNT = "Same number of chunks"
+_PRESETS = {
+    "workbench": "workbench: gpt-4o, top 5",
+    "crawl": "crawl: top 3",
+    "pdf-qa": "pdf-qa: gpt-3.5-turbo, top 10",
+}
+"""Presets of answers and what they are called; a test compares them with `ANSWER_PRESETS`."""
+_LONGEST = 4096
+"""Tokens of the longest answer that can be chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweringControls:
+    """The components, the same for every column.
+
+    Attributes:
+        retrieval: budget or number of chunks.
+        budget: context tokens per answer.
+        top_k: chunks per answer.
+        retrieval_only: whether answers are left out.
+        models: key, address, embedding model, answer model.
+        writing: similarity below which chunks are left out, temperature, longest answer.
+        preset: sets what a source document says about answers.
+    """
+
+    retrieval: gr.Radio
+    budget: gr.Slider
+    top_k: gr.Slider
+    retrieval_only: gr.Checkbox
+    models: tuple[gr.Textbox, ...] = field(repr=False)
+    writing: tuple[gr.Slider, ...]
+    preset: gr.Dropdown
+
+    @property
+    def inputs(self) -> list[Component]:
+        """What an event takes to get the values that `chosen` reads."""
+        return [
+            self.retrieval,
+            self.budget,
+            self.top_k,
+            self.retrieval_only,
+            *self.models,
+            *self.writing,
+        ]
+
+    @staticmethod
+    def chosen(values: Sequence[Any]) -> dict[str, Any]:
+        """The values of `inputs` as fields of a `Choice`."""
+        retrieval, budget, top_k, retrieval_only, *typed = values
+        key, api_base, embedding_model, llm_model, cutoff, temperature, longest = typed
+        by_budget = retrieval == BY_BUDGET
+        key = (key or "").strip()
+        return {
+            "budget": int(budget) if by_budget else None,
+            "top_k": None if by_budget else int(top_k),
+            "retrieval_only": bool(retrieval_only),
+            "api_key": SecretStr(key) if key else None,
+            "api_base": api_base or "",
+            "embedding_model": embedding_model or "",
+            "llm_model": llm_model or "",
+            "similarity_cutoff": number(cutoff) or None,
+            "temperature": number(temperature),
+            "max_output_tokens": int(longest),
+        }
+
+    def wire(self) -> None:
+        """Show only what has a meaning for what is chosen, and let a preset set the others."""
+        quiet: dict[str, Any] = {
+            "show_progress": "hidden",
+            "queue": False,
+            "api_visibility": "private",
+        }
+        self.preset.input(
+            _like_preset,
+            self.preset,
+            [self.retrieval, self.budget, self.top_k, *self.writing, self.models[-1]],
+            **quiet,
+        )
+        self.retrieval.change(
+            lambda way: (gr.Slider(visible=way == BY_BUDGET), gr.Slider(visible=way == BY_COUNT)),
+            self.retrieval,
+            [self.budget, self.top_k],
+            **quiet,
+        )
+
+
+def build_answering(settings: Settings) -> AnsweringControls:
+    """Build the controls inside the blocks that are open.
+
+    Args:
+        settings: where they stand at first.
+    """
+    with gr.Accordion("Retrieval", open=False):
+        preset = gr.Dropdown(
+            [("choose", ""), *((title, name) for name, title in _PRESETS.items())],
+            value=settings.answer_preset or "",
+            label="As a source document says",
+            info="Sets the controls of retrieval and of the answer model.",
+            elem_id="rn-answer-preset",
+        )
+        retrieval, budget, top_k = _retrieval(settings)
+        cutoff = gr.Slider(
+            0,
+            1,
+            value=max(0, settings.similarity_cutoff or 0),
+            step=0.01,
+            label="Least similarity of a chunk",
+            info="Chunks of a lower cosine similarity are left out; 0 keeps all.",
+            elem_id="rn-cutoff",
+        )
+        retrieval_only = gr.Checkbox(
+            label="Show the chunks only", info="Nothing is answered, and no LLM is asked."
+        )
+    with gr.Accordion("Models and key", open=False):
+        models = _models(settings)
+        temperature = gr.Slider(
+            0, 2, value=settings.temperature, step=0.1, label="Temperature of the answer model"
+        )
+        longest = gr.Slider(
+            1,
+            max(_LONGEST, settings.max_output_tokens),
+            value=settings.max_output_tokens,
+            step=1,
+            label="Longest answer, tokens",
+        )
+    return AnsweringControls(
+        retrieval=retrieval,
+        budget=budget,
+        top_k=top_k,
+        retrieval_only=retrieval_only,
+        models=models,
+        writing=(cutoff, temperature, longest),
+        preset=preset,
+    )
+
+
+def _like_preset(name: str | None) -> list[Any]:
+    """The controls of retrieval and answer model as a preset says; unchanged for no preset."""
+    preset = ANSWER_PRESETS.get(name or "")
+    if preset is None:
+        return [gr.skip() for _ in range(7)]
+    given = (
+        gr.Slider(value=preset[field]) if field in preset else gr.skip()
+        for field in ("temperature", "max_output_tokens")
+    )
+    return [
+        gr.Radio(value=BY_COUNT),
+        gr.Slider(visible=False),
+        gr.Slider(value=preset["top_k"], visible=True),
+        gr.Slider(value=preset.get("similarity_cutoff", 0)),
+        *given,
+        gr.Textbox(value=preset["llm_model"]) if "llm_model" in preset else gr.skip(),
+    ]
+
+
+def _retrieval(settings: Settings) -> tuple[gr.Radio, gr.Slider, gr.Slider]:
+    by_budget = settings.top_k is None
+    return (
+        gr.Radio(
+            [BY_BUDGET, BY_COUNT],
+            value=BY_BUDGET if by_budget else BY_COUNT,
+            label="What every parser gets",
+            info="With the same number of chunks, larger chunks win by size.",
+        ),
+        gr.Slider(
+            200,
+            8000,
+            value=settings.budget or 1500,
+            step=100,
+            label="Context tokens per answer",
+            visible=by_budget,
+        ),
+        gr.Slider(
+            1,
+            20,
+            value=settings.top_k or 5,
+            step=1,
+            label="Chunks per answer",
+            visible=not by_budget,
+        ),
+    )
+
+
+def _models(settings: Settings) -> tuple[gr.Textbox, ...]:
+    return (
+        gr.Textbox(
+            value="",
+            type="password",
+            label="API key",
+            placeholder="sk-…",
+            info="Kept in this session's memory only. Without one, everything runs offline.",
+            html_attributes=gr.InputHTMLAttributes(autocomplete="off"),
+        ),
+        gr.Textbox(
+            value="",
+            label="Address of a compatible server (api_base)",
+            placeholder="https://host/v1",
+            info="Empty for OpenAI itself.",
+        ),
+        gr.Textbox(value="", label="Embedding model", placeholder=settings.embedding_model),
+        gr.Textbox(value="", label="Answer model", placeholder=settings.llm_model),
+    )
+
+
+def number(value: float) -> float:
+    """Sliders send 750.0 for 750, which parsers refuse to take for a whole number of tokens."""
+    return int(value) if float(value).is_integer() else value
