@@ -28,6 +28,7 @@ SMALL = {
     "semantic-optimal": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},
     "recursive": {"chunk_size": 40, "chunk_overlap": 12},
     "recursive-tokens": {"chunk_size": 16, "chunk_overlap": 5, "unit": "tokens"},
+    "retrieval": {"chunk_size": 16},
     "sentence": {"chunk_size": 24, "chunk_overlap": 9, "unit": "tokens"},
     "pdf-qa": {"chunk_size": 40},
     "sentence-window": {"chunk_size": 24, "unit": "tokens", "max_tokens": 24},

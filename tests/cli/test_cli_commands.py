@@ -394,18 +394,47 @@ def test_s0_45_a_cap_on_sentences_is_an_option_and_its_effect_is_printed(
 # --- where no parser is named ---------------------------------------------------------------------
 
 
-def test_r7_a_crawl_that_is_ingested_without_a_parser_is_cut_by_web(
+def test_a_folder_that_is_ingested_without_a_parser_is_cut_and_asked_by_retrieval(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    crawl, kept = write_crawl(tmp_path / "crawl.json"), ("--store", tmp_path / "kept")
+    (column,) = command("ingest", crawl, *kept, "--json").json["columns"]
+    assert column["parser"] == "retrieval"
+    answer = command("ask", "What does the machine draw from the tank?", *kept, "--json").json
+    assert answer["parser"] == "retrieval"
+    assert answer["hits"]
+
+
+def test_a_corpus_of_one_other_preset_is_asked_by_that_where_no_parser_is_named(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    kept = ("--store", tmp_path / "kept")
+    ask = ("ask", SAND, *kept, "--json")
+    command("ingest", HANDBOOK, "-p", "auto", *kept)
+    assert command(*ask).json["parser"] == "auto"
+    command("ingest", HANDBOOK, "-p", "fixed", *kept)
+    several = command(*ask)
+    assert several.code == ExitCode.FAILURE
+    assert "AutoNodeParser" in several.stderr
+    assert "FixedSizeNodeParser" in several.stderr
+    assert "--parser" in several.stderr
+    command("ingest", HANDBOOK, *kept)
+    assert command(*ask).json["parser"] == "retrieval"
+
+
+def test_r7_a_crawl_that_is_ingested_by_auto_is_cut_by_web(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
     crawl, notes = write_crawl(tmp_path / "crawl.json"), tmp_path / "notes.md"
     notes.write_text("# Notes\n\n" + "\n\n".join(SECTIONS), encoding="utf-8")
     kept = ("--store", tmp_path / "kept")
-    own = command("ingest", crawl, notes, *kept, "--json").json["files"]
+    own = command("ingest", crawl, notes, "-p", "auto", *kept, "--json").json["files"]
     web = command("ingest", crawl, "--parser", "web", *kept, "--json").json["files"]
     (*pages, note) = [file["columns"]["auto"] for file in own]
     assert {page["choice"].partition(":")[0] for page in pages} == {"web"}
     assert note["choice"].startswith("heading: ")
     assert [page["chunks"] for page in pages] == [file["columns"]["web"]["chunks"] for file in web]
-    answer = command("ask", "What does the machine draw from the tank?", *kept, "--json").json
+    ask = ("ask", "What does the machine draw from the tank?", "-p", "auto")
+    answer = command(*ask, *kept, "--json").json
     assert answer["parser"] == "auto"
     assert answer["hits"]

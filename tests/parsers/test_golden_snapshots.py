@@ -26,6 +26,7 @@ WRITTEN_DOWN = (
     "web",
     "semantic",
     "recursive",
+    "retrieval",
     "sentence",
     "pdf-qa",
     "sentence-window",

@@ -121,7 +121,8 @@ def test_neighbours_share_no_more_than_the_overlap(name: str, text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["heading", "semantic", "semantic-optimal", "page", "pdf-qa", "sentence-window"]
+    "name",
+    ["heading", "retrieval", "semantic", "semantic-optimal", "page", "pdf-qa", "sentence-window"],
 )
 @given(text=TEXTS)
 def test_parsers_without_overlap_give_disjoint_nodes(name: str, text: str) -> None:

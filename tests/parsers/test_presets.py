@@ -51,15 +51,47 @@ TEXT = "\n\n".join(
             },
         ),
         ("sentence", {"chunk_size": 10, "chunk_overlap": 2, "unit": "sentences"}),  # S3-04
+        ("retrieval", {"chunk_size": 200, "chunk_overlap": 0, "unit": "tokens"}),
         ("pdf-qa", {"chunk_size": 500, "chunk_overlap": 0, "unit": "characters"}),  # S4-08
         ("sentence-window", {"chunk_size": 1, "window": 3}),  # S2-24
     ],
 )
-def test_presets_hold_the_values_of_the_source_documents(
+def test_presets_hold_the_values_of_the_source_documents_and_of_our_measurements(
     name: str, expected: dict[str, object]
 ) -> None:
     data = get_parser(name).to_dict()
     assert {key: data[key] for key in expected} == expected
+
+
+PAGE = f"""\
+{"The tank holds nine litres of water. " * 40}
+
+## Install [#](#install)
+
+{"Put the pump below the tank. " * 40}
+
+### Valves
+
+{"Close the valve in winter. " * 40}
+"""
+
+
+@EVERY
+def test_every_preset_keeps_the_title_the_headings_and_the_links_of_a_page(name: str) -> None:
+    metadata = {
+        keys.SOURCE: "https://a.test/pump",
+        keys.TITLE: "Pump",
+        keys.TEXT_FORMAT: "markdown",
+    }
+    nodes = get_parser(name)([Document(text=PAGE, id_="d", metadata=metadata)])
+    known = {tuple(node.metadata[keys.HEADING_PATH]) for node in nodes}
+    known |= {tuple(path) for node in nodes for _, path in node.metadata.get("headings_inside", ())}
+    assert known == {("Pump",), ("Pump", "Install"), ("Pump", "Install", "Valves")}
+    if name == "parent-child":
+        return  # a child knows the links of its parent, not of the sections inside that
+    for node in nodes:
+        section = "#install" if node.metadata[keys.HEADING] == "Install" else ""
+        assert node.metadata.get(keys.LINK, "").removeprefix("https://a.test/pump") == section
 
 
 def test_an_unknown_preset_names_the_known_ones() -> None:
@@ -246,8 +278,12 @@ INDENTED = (
 ) * 4 + "\nText.\n\n    def first(one):\n        return one\n"
 
 
+UNINDENTED = {"fixed", "recursive", "retrieval", "parent-child"}
+"""Presets that fill a size with what fits: blanks before a line stay out where they do not."""
+
+
 @pytest.mark.parametrize("text", [INDENTED, "    x = 1\n    y = 2\n\nText."])
-@pytest.mark.parametrize("name", sorted(set(PRESETS) - {"fixed", "recursive", "parent-child"}))
+@pytest.mark.parametrize("name", sorted(set(PRESETS) - UNINDENTED))
 def test_p12_the_first_line_of_a_node_keeps_its_indentation(name: str, text: str) -> None:
     options = {} if name in {"sentence", "sentence-window"} else SMALL[name]
     document = Document(text=text, metadata={keys.TEXT_FORMAT: "markdown"})

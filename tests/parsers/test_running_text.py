@@ -106,6 +106,7 @@ def test_neighbours_share_text_wherever_a_word_fits_into_the_overlap(name: str, 
         "pdf-qa",
         "page",
         "recursive",
+        "retrieval",
         "auto",
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from llama_index.core import Document
 from llama_index.core.schema import TextNode
 
-from rag_nodes.metadata import PAGE_STARTS, SOURCE_HASH, TITLE, TOTAL_PAGES
+from rag_nodes.metadata import DESCRIPTION, PAGE_STARTS, SOURCE_HASH, TITLE, TOTAL_PAGES
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 
@@ -58,10 +58,10 @@ def test_reused_vectors_still_find_what_they_found(
         return [(hit.node.text, pytest.approx(hit.similarity, abs=1e-6)) for hit in hits]
 
     parsers = {"fixed": get_parser("fixed", chunk_size=20, chunk_overlap=0)}
-    made = Document(text=TEXT, id_="one", metadata={TITLE: "Old"})
+    made = Document(text=TEXT, id_="one", metadata={DESCRIPTION: "Old"})
     report = ingest_documents([made], parsers, store, models=models)
     before = found()
-    made.metadata[TITLE] = "New"
+    made.metadata[DESCRIPTION] = "New"
     report = ingest_documents([made], parsers, store, models=models)
     assert found() == before
 

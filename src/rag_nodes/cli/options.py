@@ -8,10 +8,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.presets import COMPARED, parser_names
+from rag_nodes.parsers.presets import COMPARED, DEFAULT_PARSER, parser_names
 
-DEFAULT_PARSER = "auto"
-"""Cuts each document by its kind where no parser is named; a comparison takes four presets."""
 MODEL_SETTINGS = (
     "embedding",
     "embedding_model",
@@ -177,8 +175,7 @@ IngestedParsers = Annotated[
         "--parser",
         "-p",
         metavar=_PARSER,
-        help=f"Parser to use, repeatable: {_NAMES}; {DEFAULT_PARSER} by default, "
-        f"which cuts each document by its kind. {_FOREIGN}",
+        help=f"Parser to use, repeatable: {_NAMES}; {DEFAULT_PARSER} by default. {_FOREIGN}",
         show_default=False,
     ),
 ]
@@ -189,6 +186,17 @@ OneParser = Annotated[
         "-p",
         metavar=_PARSER,
         help=f"Parser to use: {_NAMES}. {_FOREIGN}",
+    ),
+]
+AskedParser = Annotated[
+    str | None,
+    typer.Option(
+        "--parser",
+        "-p",
+        metavar=_PARSER,
+        help=f"Parser of the ingest: {_NAMES}; by default {DEFAULT_PARSER}, or the one preset that "
+        f"the corpus was cut by. {_FOREIGN}",
+        show_default=False,
     ),
 ]
 Changes = Annotated[

@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from rag_nodes.parsers.overlap import TokenOverlapNodeParser
     from rag_nodes.parsers.page import PageNodeParser
     from rag_nodes.parsers.parent_child import ParentChildNodeParser, leaf_nodes
-    from rag_nodes.parsers.presets import COMPARED, PRESETS, OptionRange, Preset, get_parser
+    from rag_nodes.parsers.presets import (
+        COMPARED,
+        DEFAULT_PARSER,
+        PRESETS,
+        OptionRange,
+        Preset,
+        get_parser,
+    )
     from rag_nodes.parsers.recursive import RecursiveNodeParser
     from rag_nodes.parsers.semantic import SemanticNodeParser
     from rag_nodes.parsers.sentence import SentenceNodeParser
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPARED",
+    "DEFAULT_PARSER",
     "PRESETS",
     "AutoNodeParser",
     "Cut",
@@ -66,7 +74,7 @@ _HOMES = {
     "overlap": ("TokenOverlapNodeParser",),
     "page": ("PageNodeParser",),
     "parent_child": ("ParentChildNodeParser", "leaf_nodes"),
-    "presets": ("COMPARED", "PRESETS", "OptionRange", "Preset", "get_parser"),
+    "presets": ("COMPARED", "DEFAULT_PARSER", "PRESETS", "OptionRange", "Preset", "get_parser"),
     "recursive": ("RecursiveNodeParser",),
     "semantic": ("SemanticNodeParser",),
     "sentence": ("SentenceNodeParser",),

@@ -121,13 +121,22 @@ class _NodeMaker:
         inherited = self.shared.get(keys.HEADING_PATH)
         if self.origin.base is None:  # what stands above it is as unknown as its place
             return _named(list(inherited or ()), [])
-        tree = self.source.packer.headings
         stated = cut.facts.get(keys.HEADING_PATH)  # empty where the strategy knows of none
-        if not (tree.headings or inherited or stated):
+        if stated is None and not inherited:
+            return self._found(cut)
+        path = list(stated or inherited or ())
+        return _named(path, [] if inherited else self._inside(cut, path))
+
+    def _found(self, cut: Cut) -> Mapping[str, Any]:
+        """The headings in the text of a document whose strategy and metadata say nothing of any."""
+        tree, title = self.source.packer.headings, self.source.title
+        if not (tree.headings or title):
             return NO_FACTS
-        above = tree.path_at(cut.start) if stated is None else ()
-        path = list(stated or inherited or above)
-        return _named(path, [] if inherited else self._inside(cut, path if stated else None))
+        root, above = tree.root(title), tree.above(cut.start)
+        inside = [(h.block.start, h.path) for h in tree.inside(cut.start, cut.end)]
+        named = _named(_below(root, above.path if above else ()), self._under(root, inside))
+        link = above.anchor if above else ""
+        return {**named, keys.LINK: self.address + link} if link else named
 
     def _inside(self, cut: Cut, stated: list[str] | None) -> list[list[Any]]:
         """`[offset, path]` of the headings in a node.
@@ -142,6 +151,12 @@ class _NodeMaker:
             elsewhere = any(root + list(path) == stated for _, path in found)
             if opening or elsewhere:
                 found.insert(0, (cut.start, opening))
+        return self._under(root, found)
+
+    def _under(
+        self, root: list[str], found: Iterable[tuple[int, Sequence[str]]]
+    ) -> list[list[Any]]:
+        """Headings by their place in the document, each under its title."""
         base = self.origin.base or 0
         return [[base + offset, _below(root, path)] for offset, path in found]
 

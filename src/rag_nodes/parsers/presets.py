@@ -113,6 +113,12 @@ WEB_PAGES: Mapping[str, int] = MappingProxyType(
 )
 """Sizes for pages of a website (S3-06 to S3-08)."""
 
+DEFAULT_PARSER = "retrieval"
+"""Preset that is taken where one parser is asked for and none is named.
+
+The evidence is in `docs/parsers.md`. A comparison takes those of `COMPARED`.
+"""
+
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
@@ -188,6 +194,18 @@ PRESETS: dict[str, Preset] = {
             {"scale_by_script": True},
             headline=_SIZED,
             ranges=_CHARACTERS,
+        ),
+        Preset(
+            DEFAULT_PARSER,
+            f"{_OURS}recursive:RecursiveNodeParser",
+            "Retrieval",
+            "paragraphs, lines, sentences, words: 200 tokens, none shared; the default",
+            options={"unit": "tokens", "chunk_size": 200, "chunk_overlap": 0},
+            headline=_SIZED,
+            ranges=(
+                OptionRange("chunk_size", "Chunk size, tokens", 50, 1000, 10),
+                OptionRange("chunk_overlap", "Overlap, tokens", 0, 500, 10),
+            ),
         ),
         Preset(
             "sentence",

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Self
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import StoreError
 from rag_nodes.models import check_models, choose_models
+from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
 from rag_nodes.parsers.isolation.parent import cutting
 from rag_nodes.readers import Limits, read_all
-from rag_nodes.store import open_store
+from rag_nodes.store import open_store, parser_collection
 from rag_nodes.workspace.addresses import must_be_public
 from rag_nodes.workspace.cuts import Cuts
 from rag_nodes.workspace.options import effective_settings, make_parsers
@@ -239,6 +240,25 @@ def parsers_of(
         ConfigurationError: see `make_parsers`.
     """
     return make_parsers(choice, models.sentence_model, offer)
+
+
+def asked_preset(store: Store, corpus: str, embedding_name: str) -> str:
+    """The preset that answers from a corpus where none is named.
+
+    The default one, unless the corpus was cut by exactly one other and not by it: with several,
+    only the user knows which is meant.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+
+    def cut_by(name: str) -> bool:
+        return store.count(parser_collection(corpus, get_parser(name), embedding_name)) > 0
+
+    if cut_by(DEFAULT_PARSER):
+        return DEFAULT_PARSER
+    stored = [name for name in PRESETS if cut_by(name)]
+    return stored[0] if len(stored) == 1 else DEFAULT_PARSER
 
 
 def is_stored(location: str) -> bool:

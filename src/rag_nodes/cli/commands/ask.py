@@ -10,17 +10,17 @@ import typer
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
-    DEFAULT_PARSER,
     MODEL_SETTINGS,
     SEARCH,
+    AskedParser,
     Changes,
-    OneParser,
     ShownChunks,
 )
 from rag_nodes.cli.render.answer import answer_view, evidence_view, header_of
 from rag_nodes.cli.render.text import counted
 from rag_nodes.cli.selection import query_options, select
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
+from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
     from rag_nodes.query import RagNodesQueryEngine
@@ -33,15 +33,16 @@ _IN_MEMORY = ":memory:"
 def ask(
     cli: Invocation,
     question: Annotated[str, typer.Argument(help="In your own words.")],
-    parser: OneParser = DEFAULT_PARSER,
+    parser: AskedParser = None,
     changes: Changes = None,
     chunks: ShownChunks = 3,
 ) -> None:
     """Answer a question from stored documents, with citations.
 
-    The parser, its options, the corpus and the embedding model must be those of the ingest.
+    The parser, its options, the corpus and the embedding model must be those of the ingest. Where
+    no parser is named, a corpus that one preset alone has cut is asked by that one.
     """
-    selection = select([parser], changes or ())
+    selection = select([parser or DEFAULT_PARSER], changes or ())
     settings = cli.settings()
     if settings.store == _IN_MEMORY:
         raise ConfigurationError(
@@ -55,10 +56,14 @@ def ask(
     with cli.activity("Loading parsers and models"):
         from rag_nodes.query import RagNodesQueryEngine
         from rag_nodes.store import parser_collection
+        from rag_nodes.workspace.workspace import asked_preset
 
         options = query_options(cli)
         workspace = cli.workspace(settings)
         models = workspace.models()
+        if parser is None and not changes:
+            found = asked_preset(workspace.store, settings.corpus, models.embedding_name)
+            selection = select([found])
         ((label, made),) = selection.build(models).items()
     collection = parser_collection(settings.corpus, made, models.embedding_name)
     with workspace, _contents_named(cli, workspace.store):
@@ -97,9 +102,12 @@ def _contents_named(cli: Invocation, store: "Store") -> Iterator[None]:
     try:
         yield
     except CollectionMissingError:
-        for found in store.collections():
+        stored = store.collections()
+        for found in stored:
             cli.complain(
                 f"stored: corpus {found.corpus}, {found.parser}, embedded by {found.embedding}, "
                 f"{counted(found.points, 'node')}"
             )
+        if stored:
+            cli.complain("to ask one of these, name its --parser, --corpus and --embedding")
         raise

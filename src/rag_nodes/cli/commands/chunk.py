@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag_nodes.cli.invocation import Invocation, takes, to_json
-from rag_nodes.cli.options import DEFAULT_PARSER, MODEL_SETTINGS, Changes, OneParser
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, OneParser
 from rag_nodes.cli.render.chunks import (
     chunk_data,
     chunk_table,
@@ -18,6 +18,7 @@ from rag_nodes.cli.render.chunks import (
 from rag_nodes.cli.render.text import configuration
 from rag_nodes.cli.selection import built, plain_options, select
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode

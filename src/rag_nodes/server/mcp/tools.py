@@ -8,7 +8,7 @@ from pydantic import Field
 
 from rag_nodes.errors import CollectionMissingError, RagNodesError
 from rag_nodes.models import choose_models
-from rag_nodes.parsers import COMPARED
+from rag_nodes.parsers import COMPARED, DEFAULT_PARSER
 from rag_nodes.processes import current_interrupt
 from rag_nodes.server.clients import Client
 from rag_nodes.server.mcp.calls import CallContext, Calls
@@ -27,7 +27,7 @@ from rag_nodes.server.rest.replies import AnswerReply, Chunks, Compared
 from rag_nodes.server.rest.uploads import text_document
 from rag_nodes.workspace import Workspace
 from rag_nodes.workspace.options import MOST_QUESTION
-from rag_nodes.workspace.workspace import cut, is_stored, parsers_of
+from rag_nodes.workspace.workspace import asked_preset, cut, is_stored, parsers_of
 
 if TYPE_CHECKING:
     from rag_nodes.compare import ComparisonReport
@@ -43,6 +43,13 @@ _Text = Annotated[
     ),
 ]
 _Parser = Annotated[ParserName, Field(description="How the text is cut.")]
+_Asked = Annotated[
+    ParserName | None,
+    Field(
+        description=f"How the text is cut: {DEFAULT_PARSER} by default, of stored documents the "
+        "one preset that cut them."
+    ),
+]
 _COMPARED: list[str] = list(COMPARED)
 _Options = Annotated[
     ParserOptions | None, Field(description="Options that differ from the parser's preset.")
@@ -62,7 +69,7 @@ class Tools(Calls):
         self,
         context: CallContext,
         text: Annotated[str, Field(max_length=MOST_TEXT, description="Text or Markdown.")],
-        parser: _Parser = "auto",
+        parser: _Parser = DEFAULT_PARSER,
         options: _Options = None,
         limit: Annotated[int, Field(ge=1, le=1000, description="Chunks to show.")] = 100,
     ) -> Chunks:
@@ -79,7 +86,7 @@ class Tools(Calls):
         context: CallContext,
         question: _Question,
         text: _Text = None,
-        parser: _Parser = "auto",
+        parser: _Asked = None,
         options: _Options = None,
         budget: _Budget = BUDGET,
         filter: _Filter = None,  # noqa: A002 - what REST calls it
@@ -88,12 +95,12 @@ class Tools(Calls):
         """Answer a question, citing the passages it rests on."""
 
         def work() -> AnswerReply:
+            named = {} if parser is None else {"parser": parser}
             body = AskBody(
                 question=question,
-                parser=parser,
                 options=options,
                 filter=filter,
-                **_given(budget, similarity_cutoff),
+                **(named | _given(budget, similarity_cutoff)),
             )
             (column,) = self._answers(body, text).columns
             if column.answer is None:
@@ -140,8 +147,13 @@ class Tools(Calls):
                 "no documents are stored on this server; send a text, or have them ingested"
             )
         models = choose_models(settings)
-        parsers = parsers_of(body.choice(), models, self._offer)
         with Workspace(settings, store=settings.store) as workspace:
+            if isinstance(body, AskBody) and not (
+                "parser" in body.model_fields_set or body.options
+            ):
+                found = asked_preset(workspace.store, settings.corpus, models.embedding_name)
+                body = body.model_copy(update={"parser": found})
+            parsers = parsers_of(body.choice(), models, self._offer)
             stream = workspace.compared(parsers, models, options).stream(body.question)
             with stream, current_interrupt().killing(stream.close):
                 for _ in stream:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, SecretStr, model_validator
 
-from rag_nodes.parsers import COMPARED
+from rag_nodes.parsers import COMPARED, DEFAULT_PARSER
 from rag_nodes.parsers.offer import LEAST_CHUNK
 from rag_nodes.query import Filter, QueryOptions
 from rag_nodes.query.options import STEP_FACTOR
@@ -157,7 +157,7 @@ class AskBody(QuestionBody):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"question": "Who approves a change?"}]}
     )
-    parser: ParserName = Field(default="auto", description="How the documents are cut.")
+    parser: ParserName = Field(default=DEFAULT_PARSER, description="How the documents are cut.")
     options: ParserOptions | None = Field(default=None, description="Null for those of the preset.")
 
     def choice(self) -> Choice:
@@ -219,7 +219,7 @@ class ChunkBody(Body):
     document: str | None = Field(
         default=None, max_length=100, description="Id of an uploaded document; needs X-Session."
     )
-    parser: ParserName = Field(default="auto", description="How it is cut.")
+    parser: ParserName = Field(default=DEFAULT_PARSER, description="How it is cut.")
     options: ParserOptions | None = Field(default=None, description="Null for those of the preset.")
     first: Annotated[int, Field(ge=0, le=10_000_000)] = Field(
         default=0, description="Index of the first chunk to show."

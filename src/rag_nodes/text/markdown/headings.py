@@ -41,8 +41,13 @@ class HeadingTree:
 
     def path_at(self, offset: int) -> tuple[str, ...]:
         """Headings the character at `offset` stands under; its own if it is part of one."""
+        above = self.above(offset)
+        return above.path if above else ()
+
+    def above(self, offset: int) -> Heading | None:
+        """The last heading that starts at `offset` or before it; None where there is none."""
         position = bisect_right(self._starts, offset)
-        return self.headings[position - 1].path if position else ()
+        return self.headings[position - 1] if position else None
 
     def root(self, title: str) -> list[str]:
         """The title, where everything stands under it because no heading is of level 1."""
