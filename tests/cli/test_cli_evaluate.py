@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.evaluation.judging.scripted import good, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -259,3 +260,84 @@ def test_a_model_that_only_chats_drafts_nothing_and_its_answers_are_kept_for_ano
     paid = len(openai_server.requests)
     assert command(*asked, "--resume").code == 1
     assert len(openai_server.requests) == paid > 0
+
+
+@pytest.fixture
+def judging_server(monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer) -> OpenAIServer:
+    monkeypatch.setenv("RAG_NODES_API_KEY", "sk-canary")
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    openai_server.answer = good
+    return openai_server
+
+
+JUDGED = (*QUICK, "-p", "heading", "-p", "fixed:chunk_size=60,chunk_overlap=0", "--embedding", "lexical")
+
+
+def test_answers_are_judged_by_a_served_model_and_paid_for_once(
+    command: Callable[..., Ended],
+    manual: Path,
+    sheet: Path,
+    tmp_path: Path,
+    judging_server: OpenAIServer,
+) -> None:
+    page, cache = tmp_path / "report.html", tmp_path / "cache"
+    asked = ("evaluate", manual, "--questions", sheet, *JUDGED, "--cache", cache)
+    judging = ("--judge", "2", "--llm", "openai", "--judge-model", "careful-1")
+    ended = command(*asked, *judging, "--html", page)
+    assert ended.code == 0, ended.stderr
+    shown = " ".join(ended.stdout.split())
+    assert "Answers from" in shown
+    assert "and careful-1 judged" in shown
+    assert "price unknown" in shown
+    assert "Whether the answers are good" in page.read_text("utf-8")
+    models = {body["model"] for body in judging_server.asked("chat/completions")}
+    assert models == {"gpt-4o-mini", "careful-1"}
+    paid = len(judging_server.requests)
+    again = command(*asked, *judging, "--json")
+    assert len(judging_server.requests) == paid + 1  # whether the model is there
+    assert again.json["judgement"]["spending"]["answers"]["requests"] == 4
+    assert b"sk-canary" not in b"".join(one.read_bytes() for one in cache.iterdir())
+    assert "sk-canary" not in again.stdout
+
+
+def test_a_judge_that_is_not_there_fails_the_judging_and_exits_with_3(
+    command: Callable[..., Ended], manual: Path, sheet: Path, judging_server: OpenAIServer
+) -> None:
+    def answer(prompt: str) -> str:
+        return good(prompt) if kind_of(prompt) == "answer" else "as you like"
+
+    judging_server.answer = answer
+    asked = ("evaluate", manual, "--questions", sheet, *JUDGED, "--judge", "2", "--llm", "openai")
+    ended = command(*asked, "--json")
+    assert ended.code == 3
+    assert "errs about answers that are known" in ended.json["judgement"]["error"]
+    assert "errs about answers that are known" in " ".join(ended.stderr.split())
+    assert ended.json["rows"][0]["interval"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--judge", "2"), "no LLM answers"),
+        (("--judge", "2", "--llm", "llama_index.core.llms:MockLLM"), "is a mock"),
+        (("--judge", "2", "--llm", "openai", "--judge-model", "llama_index.core.llms:MockLLM"),
+         "is a mock"),
+        (("--judge-model", "careful-1"), "add --judge 20"),
+        (("--judge", "2", "--judge-option", "model=x"), "needs the --judge-model"),
+        (("--judge", "2", "--judge-model", "llama_index.core.llms:MockLLM",
+          "--judge-option", "api_key=sk-x"), "environment"),
+    ],
+)  # fmt: skip
+def test_what_cannot_judge_is_refused_before_anything_is_measured(
+    command: Callable[..., Ended],
+    manual: Path,
+    sheet: Path,
+    judging_server: OpenAIServer,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    llm = () if "--llm" in arguments else ("--llm", "extractive")
+    ended = command("evaluate", manual, "--questions", sheet, *JUDGED, *llm, *arguments)
+    assert ended.code in (1, 2)
+    assert message in " ".join(ended.stderr.split())
+    assert len(judging_server.requests) <= 1

@@ -218,3 +218,15 @@ def test_whatever_handles_a_request_and_closes_is_a_transport() -> None:
     with httpx.Client(transport=transport) as client:
         assert client.get("http://a.test/").text == "http://a.test/"
     assert transport.closed
+
+
+def test_models_that_stand_in_for_one_are_known_by_where_they_are_defined() -> None:
+    from llama_index.core.llms import MockLLM
+    from llama_index.core.llms.mock import MockFunctionCallingLLM
+
+    class Mine(MockLLM):
+        """A mock of somebody's own."""
+
+    for mock in (MockLLM(), MockFunctionCallingLLM(), Mine()):
+        assert inside.is_mock(mock)
+    assert not inside.is_mock(OpenAI(api_key="sk-canary-8810"))

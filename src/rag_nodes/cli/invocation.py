@@ -80,7 +80,7 @@ class Invocation:
 
         given = {name: value for name, value in self.flags.items() if value is not None}
         for name in given.keys() & set(MODEL_OPTIONS):
-            given[name] = _model_options(name, given[name])
+            given[name] = model_options(name, given[name])
         settings = Settings(**given)
         unset = {k: v for k, v in self.defaults.items() if k not in settings.model_fields_set}
         return Settings(**{**given, **unset}) if unset else settings
@@ -188,7 +188,7 @@ def takes(
     return decorate
 
 
-def _model_options(setting: str, texts: list[str]) -> dict[str, Any]:
+def model_options(setting: str, texts: list[str]) -> dict[str, Any]:
     """The options of a model's class, typed as OPTION=VALUE.
 
     Raises:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.columns import StoredCollection
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.importers import load_dataset
+    from rag_nodes.evaluation.judging.stage import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.evaluation.run import evaluate
@@ -37,6 +38,7 @@ __all__ = [
     "EvaluationReport",
     "Finding",
     "JudgedChunk",
+    "Judging",
     "Passage",
     "Question",
     "SizeLimits",
@@ -64,6 +66,7 @@ _HOMES = {
     "Dataset": "dataset",
     "EvaluationPlan": "plan",
     "EvaluationReport": "report",
+    "Judging": "judging.stage",
     "Question": "dataset",
     "StoredCollection": "columns",
     "evaluate": "run",

@@ -20,6 +20,7 @@ from rag_nodes.evaluation.verdicts import Judge, contrasts_of, of_drafts, shares
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset, Question
+    from rag_nodes.evaluation.judging import Judgement
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import LeftOut
     from rag_nodes.models import Models
@@ -38,6 +39,7 @@ def assemble(
     models: Models,
     rows: Sequence[Row],
     left_out: Sequence[LeftOut] = (),
+    judgement: Judgement | None = None,
 ) -> EvaluationReport:
     """The rows with everything that can be said about them together."""
     values = {
@@ -66,6 +68,7 @@ def assemble(
         rows=tuple(rows),
         breakdown=_breakdown(dataset, rows, plan.main),
         left_out=tuple(left_out),
+        judgement=judgement,
         **facts,
     )
 

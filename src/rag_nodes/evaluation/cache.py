@@ -1,4 +1,4 @@
-"""Vectors that were paid for and rows that were measured: a run that was ended goes on."""
+"""Vectors and replies that were paid for, rows that were measured: a run that was ended goes on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _FILE = "evaluations.sqlite"
 _TABLES = """
 create table if not exists vectors (key blob primary key, vector blob not null) without rowid;
 create table if not exists rows (key blob primary key, row text not null) without rowid;
+create table if not exists replies (key blob primary key, reply text not null) without rowid;
 """
+_COLUMNS = {"vectors": "vector", "rows": "row", "replies": "reply"}
+"""The table of each kind, and its one column beside the key."""
 _BUSY = 30.0
 """Seconds that a run waits for another that writes to the same cache."""
 Vector = dict[str, list[float]]
@@ -38,7 +41,8 @@ Vector = dict[str, list[float]]
 class EvaluationCache:
     """A folder with what evaluations have paid for and found.
 
-    Keys are hashes: no text of a document is kept, only its vectors and the scores.
+    Keys are hashes: no text of a document is kept, only its vectors, the scores, and what a model
+    was paid to write about it.
 
     Args:
         folder: made where it is missing; None for memory, where texts are still embedded once.
@@ -97,19 +101,19 @@ class EvaluationCache:
             self.put("rows", key, json.dumps(asdict(row)))
 
     def get(self, table: str, key: bytes) -> Any:
-        """What is kept under a key of "vectors" or "rows"; None where nothing is."""
-        column = "vector" if table == "vectors" else "row"
+        """What is kept under a key of "vectors", "rows" or "replies"; None where nothing is."""
+        column = _COLUMNS[table]
         with self._lock:
             found = self._database.execute(
-                f"select {column} from {table} where key = ?",  # noqa: S608 -- one of two names
+                f"select {column} from {table} where key = ?",  # noqa: S608 -- names of ours
                 (key,),
             ).fetchone()
         return found[0] if found else None
 
     def put(self, table: str, key: bytes, value: object) -> None:
-        """Keep something under a key of "vectors" or "rows"."""
+        """Keep something under a key of "vectors", "rows" or "replies"."""
         with self._lock, self._database:
-            self._database.execute(f"insert or replace into {table} values (?, ?)", (key, value))  # noqa: S608 -- one of two names
+            self._database.execute(f"insert or replace into {table} values (?, ?)", (key, value))  # noqa: S608 -- names of ours
 
     def remove(self, key: bytes) -> None:
         """Forget a vector."""

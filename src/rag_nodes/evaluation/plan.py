@@ -23,14 +23,14 @@ class Step(NamedTuple):
     """How far a run is.
 
     Attributes:
-        stage: finding a size, indexing a row, or asking it.
-        name: of the column or row.
-        done: questions asked so far, of all rows.
-        total: questions that will have been asked; None while that is not known.
+        stage: finding a size, indexing a row, asking it, or judging answers.
+        name: of the column or row; of the judge.
+        done: questions asked so far, of all rows; answers and pairs judged.
+        total: how many there will be; None while that is not known.
         seconds_left: estimate; None while there is none.
     """
 
-    stage: Literal["size", "index", "ask"]
+    stage: Literal["size", "index", "ask", "judge"]
     name: str
     done: int
     total: int | None

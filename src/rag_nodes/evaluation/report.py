@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.bootstrap import Interval
+from rag_nodes.evaluation.judging.judgement import Judgement, judgement_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -185,6 +186,7 @@ class EvaluationReport:
         verdict: the answer in a few sentences, the most important first.
         breakdown: means of the main measure by kind of question and by document, per row.
         left_out: sizes that columns cannot have, and why.
+        judgement: whether the answers are good; None where nobody asked.
     """
 
     dataset: dict[str, Any]
@@ -198,6 +200,7 @@ class EvaluationReport:
     verdict: tuple[str, ...]
     breakdown: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
+    judgement: Judgement | None = None
 
     @property
     def measure(self) -> str:
@@ -269,6 +272,7 @@ class EvaluationReport:
                     LeftOut(**{**one, "sizes": tuple(one["sizes"])})
                     for one in plain.get("left_out", ())
                 ),
+                judgement=judgement_of(judged) if (judged := plain.get("judgement")) else None,
             )
         except (KeyError, TypeError) as error:
             raise DatasetError(f"the evaluation is damaged ({error}); run it again") from error

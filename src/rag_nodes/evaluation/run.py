@@ -19,7 +19,7 @@ from rag_nodes.evaluation.diagnosis import Miss, diagnose
 from rag_nodes.evaluation.indexing import Index
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport, Outcome, Row
-from rag_nodes.evaluation.scoring import FOUND, score
+from rag_nodes.evaluation.scoring import FOUND, score, texts_of
 from rag_nodes.models import settled
 from rag_nodes.processes import current_interrupt
 from rag_nodes.query import QuestionVectors
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
     from rag_nodes.evaluation.dataset import Dataset, Question
+    from rag_nodes.evaluation.judging.stage import Judging, Stage
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
@@ -54,6 +55,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     cache: Path | None = None,
     progress: Callable[[Step], None] | None = None,
     parse: Parse | None = None,
+    judge: Judging | None = None,
 ) -> EvaluationReport:
     """Find out which way of cutting finds the answers, by how much, and whether it is the size.
 
@@ -74,13 +76,15 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         progress: hears of every step.
         parse: cuts a document, such as in a process that can be ended; None to have the parser
             do it.
+        judge: whether answers from what the columns read are good; None to ask no LLM.
 
     Returns:
-        The report; a column that failed is a row with its error.
+        The report; a column that failed is a row with its error, and so is a judge.
 
     Raises:
         DatasetError: there is nothing to ask.
-        ConfigurationError: there is nothing to compare, or a column is no splitter.
+        ConfigurationError: there is nothing to compare, a column is no splitter, or answers are to
+            be judged without an LLM, or with a mock.
         CancelledError: see `interruptible`.
         ModelError: the questions could not be embedded.
     """
@@ -92,6 +96,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         own = store or opened.enter_context(open_store())
         known = kept.embedding(settled(models, embed_model))
         run = _Run(dataset, plan, known, kept, progress or (lambda _: None), parse)
+        stage = run.judging(judge) if judge else None
         variants, left_out = variants_of(
             columns,
             dataset.documents,
@@ -101,11 +106,16 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
             parse=parse,
         )
         rows = list(run.rows(variants, own))
-    return assemble(dataset, plan, known, rows, left_out)
+        judgement = stage.judgement(run.read) if stage else None
+    return assemble(dataset, plan, known, rows, left_out, judgement)
 
 
 class _Run:
-    """What the rows of one evaluation share."""
+    """What the rows of one evaluation share.
+
+    Attributes:
+        read: of each column what was read at the main budget, for the questions that are judged.
+    """
 
     def __init__(
         self,
@@ -125,6 +135,27 @@ class _Run:
         self._options = replace(plan.options, step_factor=1.0)
         self._vectors = QuestionVectors(size=len(dataset.questions), ttl_hours=1e6)
         self._done = self._total = 0
+        self._drawn: frozenset[str] = frozenset()
+        self.read: dict[str, dict[str, list[str]]] = defaultdict(dict)
+
+    def judging(self, asked: Judging) -> Stage:
+        """What will judge the answers from what is read from now on.
+
+        Raises:
+            ConfigurationError: see `Judging.models`.
+        """
+        from rag_nodes.evaluation.judging.stage import Stage
+
+        stage = Stage(
+            asked,
+            models=self.models,
+            dataset=self.dataset,
+            plan=self.plan,
+            cache=self._cache,
+            told=lambda done, total: self._say(Step("judge", stage.judge, done, total, None)),
+        )
+        self._drawn = frozenset(one.id for one in stage.questions)
+        return stage
 
     def sizing(self, column: str) -> None:
         """A column's sizes are being found."""
@@ -153,7 +184,12 @@ class _Run:
                 yield _failed(variant, error)
 
     def _known_row(self, variant: Variant) -> Row | None:
-        """The row of an earlier run that was the same in everything that decides."""
+        """The row of an earlier run that was the same in everything that decides.
+
+        What a column read is not kept, as it is text: to judge answers it is read again.
+        """
+        if self._drawn and variant.role == "own":
+            return None
         row = self._cache.row(self._key(variant))
         if row:
             self._done += len(self.dataset.questions)
@@ -215,6 +251,8 @@ class _Run:
     def _outcome(self, index: Index, question: Question) -> Outcome:
         plan = self.plan
         ranked = index.ranking(question, budget=max(plan.budgets), chunks=max(plan.ks, default=1))
+        if question.id in self._drawn and index.variant.role == "own":
+            self.read[index.variant.name][question.id] = texts_of(ranked, plan.budget)
         scores = score(
             question,
             ranked,

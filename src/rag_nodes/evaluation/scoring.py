@@ -114,6 +114,15 @@ def read_of(ranked: Sequence[Ranked], filled: Filled) -> list[Passage]:
     ]
 
 
+def texts_of(ranked: Sequence[Ranked], budget: int) -> list[str]:
+    """The texts that are read of a ranking within a budget of tokens, best first."""
+    return [
+        one.text[part.start - one.span.start : part.end - one.span.start]
+        for one, parts in zip(ranked, fill(ranked, budget).parts, strict=False)
+        for part in parts
+    ]
+
+
 def best_recall(
     read: Iterable[Passage], answers: Sequence[Answer], texts: Mapping[str, str]
 ) -> float:

@@ -3,6 +3,7 @@
 Each has a test in `tests/models/test_inside.py`, which says what to look at when it fails.
 
 - llama-index-core: a model of `Settings` that nobody set is None in a private attribute (here).
+- llama-index-core: models that only stand in for one are defined in `llms.mock` (here).
 - llama-index-core: out of a pickle a model is made anew of its fields, or has its state put back
   (`openai`, `local`).
 - llama-index-embeddings-openai: the client comes from `_get_client` (`openai.embedding`).
@@ -30,3 +31,8 @@ def set_in_llama_index(name: str) -> object | None:
     from llama_index.core import Settings
 
     return None if getattr(Settings, f"_{name}", None) is None else getattr(Settings, name)
+
+
+def is_mock(llm: object) -> bool:
+    """Whether a model is one of LlamaIndex's stand-ins for tests, whose words mean nothing."""
+    return any(one.__module__ == "llama_index.core.llms.mock" for one in type(llm).__mro__)

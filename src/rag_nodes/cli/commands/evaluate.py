@@ -7,7 +7,7 @@ import typer
 
 from rag_nodes.cli.commands.questions import dataset_of, drafts_of
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.invocation import Invocation, model_options, takes
 from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers
 from rag_nodes.cli.render.evaluation import evaluation_view
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
@@ -18,12 +18,15 @@ from rag_nodes.errors import ConfigurationError
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.gates import GateResult
+    from rag_nodes.evaluation.judging.stage import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.settings import Settings
     from rag_nodes.workspace.workspace import Workspace
 
 _GATES = "Gates"
 _MEASURED = "What is measured"
+_JUDGED = "Whether the answers are good"
 
 
 @takes("store", "similarity_cutoff", *MODEL_SETTINGS, search=("mode", "expand", "filter"))
@@ -97,6 +100,32 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
             rich_help_panel=_MEASURED,
         ),
     ] = False,
+    judge: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Questions that the LLM answers from what each column read at the middle budget, "
+            "and a judge grades; 0 for none. Costs requests.",
+            rich_help_panel=_JUDGED,
+        ),
+    ] = 0,
+    judge_model: Annotated[
+        str | None,
+        typer.Option(
+            help="Who judges: a chat model's name, as for --llm-model, or the import path of an "
+            "LLM of LlamaIndex, as for --llm. The LLM that answers where none is named.",
+            rich_help_panel=_JUDGED,
+        ),
+    ] = None,
+    judge_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION=VALUE",
+            help="Option of that LLM's class, repeatable: model=llama3.2.",
+            rich_help_panel=_JUDGED,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of the draws.", rich_help_panel=_MEASURED)] = 0,
     html: Annotated[
         Path | None, typer.Option(help="Write the report as one HTML file, with the places.")
@@ -141,11 +170,16 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     selection = select(parser or (), changes or ())
     plan = _plan(cli, budget, sizes, equal_size, seed)
     before = _baseline(baseline)
-    with cli.workspace(cli.settings()) as workspace:
+    settings = cli.settings()
+    judging = _judging(settings, judge, judge_model, judge_option or [])
+    with cli.workspace(settings) as workspace:
         dataset = _dataset(cli, workspace, questions, paths or [], drafts)
-        models = workspace.models(answers=False)
+        models = workspace.models(answers=bool(judging))
         stored = {name: StoredCollection(workspace.store, name) for name in collection or ()}
         columns = {} if stored and not parser else selection.build(models)
+        if judging:
+            requests = judging.requests(len(columns) + len(stored), len(dataset.questions))
+            cli.note(f"Answering and judging takes up to {requests:,} requests.")
         with shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress:
             report = run(
                 dataset.narrowed() if own_document else dataset,
@@ -154,6 +188,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
                 models=models,
                 cache=cache,
                 progress=progress,
+                judge=judging,
             )
     results = _gates(report, before, fail_under or [])
     _write(report, html, output)
@@ -189,11 +224,39 @@ def _code(cli: Invocation, report: "EvaluationReport", results: "list[GateResult
     failed = [row for row in report.rows if row.error]
     for row in failed:
         cli.complain(f"{row.name}: {one_line(row.error or '')}")
+    not_judged = report.judgement.error if report.judgement else None
+    if not_judged:
+        cli.complain(one_line(not_judged))
     if any(not one.passed for one in results):
         return ExitCode.GATE
     if failed:
         return ExitCode.FAILURE if len(failed) == len(report.rows) else ExitCode.PARTIAL
-    return ExitCode.PARTIAL if report.dataset["unplaced"] else ExitCode.DONE
+    return ExitCode.PARTIAL if report.dataset["unplaced"] or not_judged else ExitCode.DONE
+
+
+def _judging(
+    settings: "Settings", count: int, model: str | None, options: list[str]
+) -> "Judging | None":
+    """What is judged and by whom; None where nothing is."""
+    if not count:
+        if model or options:
+            raise ConfigurationError(
+                "--judge-model judges nothing; add --judge 20, or leave it out"
+            )
+        return None
+    from rag_nodes.evaluation.judging.stage import Judging
+    from rag_nodes.import_paths import is_path
+    from rag_nodes.models import choose_models
+
+    prices = settings.answering().get("prices", {})
+    if model is None:
+        if options:
+            raise ConfigurationError("--judge-option needs the --judge-model that it is for")
+        return Judging(count, prices=prices)
+    given = model_options("judge_options", options)
+    own = {"embedding": "lexical", "llm_options": given, "temperature": 0.0}
+    named = {"llm": model} if is_path(model) else {"llm": "openai", "llm_model": model}
+    return Judging(count, choose_models(settings.model_copy(update=own | named)).llm, prices=prices)
 
 
 def _plan(cli: Invocation, budget: str, sizes: str, equal_size: int, seed: int) -> "EvaluationPlan":

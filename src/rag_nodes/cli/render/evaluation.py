@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rag_nodes.evaluation.gates import GateResult
+    from rag_nodes.evaluation.judging import Judgement, Rating
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
 _NOT_SHOWN = ("control",)
@@ -29,6 +30,8 @@ def evaluation_view(
     yield from (plain(one_line(words)) for words in said)
     for sentence in report.verdict:
         yield plain(one_line(sentence), "bold")
+    if report.judgement:
+        yield from _judged(report.judgement)
     yield plain(_procedure(report), "dim")
     for gate in gates:
         yield plain(one_line(gate.words), "green" if gate.passed else "red")
@@ -91,6 +94,35 @@ def _reasons(report: EvaluationReport) -> Table | None:
     for reason in names:
         rows.add_row(reason, *(str(row.reasons.get(reason, "")) for row in own))
     return rows
+
+
+def _judged(judgement: Judgement) -> Iterator[RenderableType]:
+    """What the answers are worth, and what it took to find out."""
+    if not judgement.error:
+        right = ["faithful", "95 %", "correct", "95 %", "judged", "not judged"]
+        rows = table("Answers from", *right, right=right)
+        for one in judgement.columns:
+            faithful, correct = one.faithfulness, one.correctness
+            rows.add_row(
+                one_line(one.name),
+                *_rated(faithful, 100, "{:.0f} %"),
+                *_rated(correct, 1, "{:.1f} of 5"),
+                f"{faithful.judged}, {correct.judged}",
+                f"{faithful.not_judged}, {correct.not_judged}",
+            )
+        yield rows
+    for pair in judgement.pairs:
+        yield plain(one_line(pair.words))
+    yield plain(one_line(judgement.words), "yellow" if judgement.error else "dim")
+
+
+def _rated(rating: Rating, scale: float, words: str) -> tuple[str, str]:
+    found = rating.interval
+    if found is None:
+        return "", ""
+    ends = (words.partition("}")[0] + "}").format
+    low, high = (ends(scale * one) for one in (found.low, found.high))
+    return words.format(scale * found.mean), f"{low}-{high}"
 
 
 def _procedure(report: EvaluationReport) -> str:

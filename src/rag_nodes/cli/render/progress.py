@@ -29,7 +29,7 @@ DOCS_BARS = ("pages", "summaries")
 """The bars of the documentation workflow: its stages (S1-35)."""
 
 _DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
-_MEASURING = {"size": "sizing", "index": "indexing", "ask": "asking"}
+_MEASURING = {"size": "sizing", "index": "indexing", "ask": "asking", "judge": "judging by"}
 _NAME_WIDTH = 36
 _URL_WIDTH = 48
 

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from llama_index.core.llms import MockLLM
-
 from rag_nodes.errors import ConfigurationError, DatasetError, ModelError
 from rag_nodes.evaluation.checks import LEAKED
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
@@ -23,6 +21,7 @@ from rag_nodes.evaluation.drafts.prompts import (
     written_in,
 )
 from rag_nodes.models.asking import Asker, UnansweredError, awaited
+from rag_nodes.models.inside import is_mock
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.prices import cost_of
 from rag_nodes.query.marks import without_marks
@@ -101,8 +100,8 @@ def write_questions(
         DatasetError: no draft was believed, or the documents hold too little.
         ModelError: the model did not answer at all.
     """
-    if isinstance(llm, MockLLM):
-        raise ConfigurationError("MockLLM repeats its prompt; name a model that writes")
+    if is_mock(llm):
+        raise ConfigurationError("a mock repeats its prompt; name a model that writes")
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
     window = RequestWindow(requests_per_minute) if requests_per_minute else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
@@ -16,6 +17,7 @@ from rag_nodes.evaluation.scoring import FOUND
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from rag_nodes.evaluation.judging import JudgedAnswer, Judgement
     from rag_nodes.evaluation.report import EvaluationReport, Outcome
 
 _HALF = 0.5
@@ -72,8 +74,17 @@ def html_of(report: EvaluationReport) -> str:
         groups={by: report.groups(by) for by in report.breakdown},
         reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in shown)],
         names={one["id"]: one["name"] for one in report.documents},
+        judged=_judged(report.judgement),
         budgets=[f"recall@{budget}" for budget in report.settings["budgets"]],
     )
+
+
+def _judged(judgement: Judgement | None) -> dict[str, list[JudgedAnswer]]:
+    """The judged answers by the id of their question."""
+    found: dict[str, list[JudgedAnswer]] = defaultdict(list)
+    for one in judgement.answers if judgement else ():
+        found[one.question].append(one)
+    return found
 
 
 @cache

@@ -1,0 +1,254 @@
+"""What a judge said of the columns' answers, as plain data with intervals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from rag_nodes.models.prices import dollars
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Preference = Literal["left", "right", "tie", "inconsistent"]
+"""Which of two answers is better; inconsistent: whichever was shown first, or last."""
+WORST, BEST = 1.0, 5.0
+"""Ends of LlamaIndex's scale of correctness."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """One measure over the questions it could be judged for.
+
+    Attributes:
+        interval: mean with where 95 % of the draws put it; None where nothing was judged.
+        judged: questions behind it.
+        not_judged: questions whose judgement could not be read, or that have no answer.
+    """
+
+    interval: Interval | None
+    judged: int
+    not_judged: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedAnswer:
+    """One answer from what one column read.
+
+    Attributes:
+        column: whose.
+        question: id.
+        text: the answer; "" where the model gave none.
+        faithful: 1 where all of it is in what was read, 0 where not; None where not judged.
+        correct: from 1 to 5; None where not judged.
+        words: what the judge said of both, or why it said nothing.
+    """
+
+    column: str
+    question: str
+    text: str
+    faithful: float | None
+    correct: float | None
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedColumn:
+    """What the answers of one column are worth.
+
+    Attributes:
+        name: of the column.
+        faithfulness: share of the answers that are in what was read, from 0 to 1.
+        correctness: mean grade, from 1 to 5.
+    """
+
+    name: str
+    faithfulness: Rating
+    correctness: Rating
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """Whose answers are better, each pair judged in both orders.
+
+    Attributes:
+        left: name of a column.
+        right: name of another.
+        wins: questions for which that of `left` is preferred in both orders, or in one beside a
+            tie.
+        losses: the same for `right`.
+        ties: questions for which neither is, or both answers are the same.
+        inconsistent: questions for which the judge contradicted itself when the order changed.
+        not_judged: questions without two answers, or whose judgement could not be read.
+        gap: wins less losses over the questions that were judged; None where none was.
+        words: what this says, for people.
+    """
+
+    left: str
+    right: str
+    wins: int
+    losses: int
+    ties: int
+    inconsistent: int
+    not_judged: int
+    gap: Interval | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All that was judged in a run.
+
+    Attributes:
+        answers_by: name of the model that answered.
+        judge: name of the model that judged.
+        questions: ids of those that were drawn, the same for every column.
+        budget: tokens that were read for each answer.
+        columns: what their answers are worth.
+        pairs: every two of them.
+        answers: one per column and question.
+        spending: requests, tokens and US dollars, of "answers" and of "judging".
+        error: why nothing was judged; None where it was.
+    """
+
+    answers_by: str
+    judge: str
+    questions: tuple[str, ...]
+    budget: int
+    columns: tuple[JudgedColumn, ...] = ()
+    pairs: tuple[JudgedPair, ...] = ()
+    answers: tuple[JudgedAnswer, ...] = ()
+    spending: dict[str, dict[str, Any]] = field(default_factory=dict)
+    error: str | None = None
+
+    @property
+    def words(self) -> str:
+        """Who judged what and what that took, or why nothing was judged."""
+        if self.error:
+            return f"The answers were not judged: {self.error}."
+        parts = [
+            f"{what} {one['requests']:,} requests, {one['tokens_read']:,} tokens read and "
+            f"{one['tokens_written']:,} written, {dollars(one['dollars'])}"
+            for what, one in self.spending.items()
+        ]
+        return (
+            f"{self.answers_by} answered {len(self.questions)} of the questions from what each "
+            f"column read, {self.budget:,} tokens, and {self.judge} judged: {'; '.join(parts)}."
+        )
+
+
+class Draws:
+    """Intervals of what was judged, by the same draws of documents as everything else.
+
+    Args:
+        documents: of each question that was drawn, by its id.
+        draws: how many sets of documents are drawn.
+        seed: of the draws.
+    """
+
+    def __init__(self, documents: Mapping[str, str], *, draws: int, seed: int) -> None:
+        self._documents = dict(documents)
+        self._draws, self._seed = draws, seed
+
+    def column(self, name: str, answers: Sequence[JudgedAnswer]) -> JudgedColumn:
+        """What the answers of a column are worth."""
+        faithful = {one.question: one.faithful for one in answers}
+        span = BEST - WORST
+        grades = {
+            one.question: None if one.correct is None else (one.correct - WORST) / span
+            for one in answers
+        }
+        correct = self._rating(grades)
+        if correct.interval:
+            ends = correct.interval
+            graded = (WORST + span * one for one in (ends.mean, ends.low, ends.high))
+            correct = Rating(Interval(*graded), correct.judged, correct.not_judged)
+        return JudgedColumn(name, self._rating(faithful), correct)
+
+    def pair(self, left: str, right: str, said: Mapping[str, Preference | None]) -> JudgedPair:
+        """Whose answers are better.
+
+        Args:
+            left: name of a column.
+            right: name of another.
+            said: by question.
+        """
+        counts = Counter(said.values())
+        worth = {"left": 1.0, "right": -1.0}
+        values = {name: worth.get(one, 0.0) for name, one in said.items() if one is not None}
+        gap = self._bootstrap(values).gap(np.array([*values.values()])) if values else None
+        return JudgedPair(
+            left,
+            right,
+            wins=counts["left"],
+            losses=counts["right"],
+            ties=counts["tie"],
+            inconsistent=counts["inconsistent"],
+            not_judged=counts[None],
+            gap=gap,
+            words=_words(left, right, gap, counts),
+        )
+
+    def _rating(self, values: Mapping[str, float | None]) -> Rating:
+        known = {name: one for name, one in values.items() if one is not None}
+        left_out = len(values) - len(known)
+        if not known:
+            return Rating(None, 0, left_out)
+        interval = self._bootstrap(known).interval(np.array([*known.values()]))
+        return Rating(interval, len(known), left_out)
+
+    def _bootstrap(self, values: Mapping[str, float]) -> Bootstrap:
+        documents = [self._documents[name] for name in values]
+        return Bootstrap(documents, draws=self._draws, seed=self._seed)
+
+
+def judgement_of(plain: Mapping[str, Any]) -> Judgement:
+    """A judgement out of its own plain data."""
+    return Judgement(
+        **{
+            **plain,
+            "questions": tuple(plain["questions"]),
+            "columns": tuple(
+                JudgedColumn(one["name"], _rating(one["faithfulness"]), _rating(one["correctness"]))
+                for one in plain["columns"]
+            ),
+            "pairs": tuple(
+                JudgedPair(**{**one, "gap": _interval(one["gap"])}) for one in plain["pairs"]
+            ),
+            "answers": tuple(
+                JudgedAnswer(**{**one, "words": tuple(one["words"])}) for one in plain["answers"]
+            ),
+        }
+    )
+
+
+def _rating(plain: Mapping[str, Any]) -> Rating:
+    return Rating(**{**plain, "interval": _interval(plain["interval"])})
+
+
+def _interval(plain: Mapping[str, float] | None) -> Interval | None:
+    return Interval(**plain) if plain else None
+
+
+def _words(left: str, right: str, gap: Interval | None, counts: Counter[Preference | None]) -> str:
+    judged = sum(counts.values()) - counts[None]
+    if gap is None:
+        return f"{left} and {right}: no pair of answers could be judged."
+    count = (
+        f"{counts['left']} to {counts['right']}, {counts['tie']} ties and "
+        f"{counts['inconsistent']} contradictions among {judged}"
+    )
+    if counts[None]:
+        count += f", {counts[None]} not judged"
+    if not gap.shows_a_gap:
+        return f"No preference shown between the answers from {left} and {right}: {count}."
+    first, second, sign = (left, right, 1) if gap.mean > 0 else (right, left, -1)
+    low, high = sorted((sign * gap.low, sign * gap.high))
+    return (
+        f"The answers from {first} are preferred to those from {second} by "
+        f"{100 * abs(gap.mean):.0f} ({100 * low:.0f} to {100 * high:.0f}) points: {count}."
+    )

@@ -1,0 +1,104 @@
+"""A model that answers and judges by counting words: what the tests of judging share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from pydantic import PrivateAttr
+
+_FAITHFUL = re.compile(r"Information: (?P<said>.*?)\nContext: (?P<read>.*)\nAnswer: ?\Z", re.DOTALL)
+_GRADED = re.compile(
+    r"## User Query\n(?P<asked>.*?)\n+## Reference Answer\n(?P<gold>.*?)\n+"
+    r"## Generated Answer\n(?P<said>.*)",
+    re.DOTALL,
+)
+_PAIR = re.compile(
+    r"\[The Start of Reference\]\n(?P<gold>.*?)\n\[The End of Reference\].*?"
+    r"Assistant A’s Answer\]\n(?P<a>.*?)\n\[The End.*?"  # noqa: RUF001 -- as LlamaIndex writes it
+    r"Assistant B’s Answer\]\n(?P<b>.*?)\n\[The End",  # noqa: RUF001
+    re.DOTALL,
+)
+_ANSWERED = re.compile(r"(\[Source 1\]: .*)\n(?:Question|Wanted): (.*)", re.DOTALL)
+_SENTENCE = re.compile(r"[^.\n]+\.")
+
+
+def kind_of(prompt: str) -> str:
+    """What a prompt asks for: "faithful", "correct", "pair" or "answer"."""
+    if "support" in prompt and "Information:" in prompt:
+        return "faithful"
+    if "## Generated Answer" in prompt:
+        return "correct"
+    return "pair" if "[User Question]" in prompt else "answer"
+
+
+def share(said: str, gold: str) -> float:
+    """How many words of a text are in another."""
+    words = re.findall(r"\w+", said.lower())
+    return sum(one in gold.lower() for one in words) / max(1, len(words))
+
+
+def good(prompt: str) -> str:
+    """What a model says that answers and judges well."""
+    kind = kind_of(prompt)
+    if kind == "faithful":
+        examples, _, last = prompt.rpartition("Information: ")
+        found = _FAITHFUL.search(f"Information: {last}")
+        assert examples, "the prompt has no examples before"
+        assert found
+        return "YES" if share(found["said"], found["read"]) == 1 else "NO"
+    if kind == "correct":
+        found = _GRADED.search(prompt)
+        assert found
+        grade = round(1 + 4 * share(found["said"].partition("assistant:")[0], found["gold"]), 1)
+        return f"{grade}\nBecause of its words."
+    if kind == "pair":
+        found = _PAIR.search(prompt)
+        assert found
+        first, second = (share(found[one], found["gold"]) for one in "ab")
+        if first == second:
+            return "Both say it. [[C]]"
+        return "One says it better. " + ("[[A]]" if first > second else "[[B]]")
+    found = _ANSWERED.search(prompt)
+    if not found:
+        return "ready"
+    read, question = found.groups()
+    asked = set(re.findall(r"\w{4,}", question.lower()))
+    sentences = [one.partition("]: ")[2] or one for one in _SENTENCE.findall(read)]
+    best = max(sentences, key=lambda one: len(asked & set(re.findall(r"\w+", one.lower()))))
+    return f"{best.strip()} [Source 1]"
+
+
+class Scripted(CustomLLM):
+    """Says what a function says of the prompt, and remembers the prompts."""
+
+    model: str = "scripted-1"
+    _script: Callable[[str], str] = PrivateAttr()
+    _prompts: list[str] = PrivateAttr(default_factory=list)
+
+    def __init__(self, script: Callable[[str], str] = good, **given: Any) -> None:
+        super().__init__(**given)
+        self._script = script
+
+    @property
+    def prompts(self) -> list[str]:
+        """In the order they came."""
+        return self._prompts
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name=self.model, context_window=16_000)
+
+    def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
+        self._prompts.append(prompt)
+        return CompletionResponse(text=self._script(prompt))
+
+    def stream_complete(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+
+def but(**said: Callable[[str], str]) -> Callable[[str], str]:
+    """The good model, but for some kinds of prompts."""
+    return lambda prompt: said.get(kind_of(prompt), good)(prompt)

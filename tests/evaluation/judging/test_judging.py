@@ -1,0 +1,295 @@
+"""Whether answers are good: what a judge has to say before it counts, and what never counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core.llms import MockLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+from tests.evaluation.judging.scripted import Scripted, but, good, kind_of
+from tests.evaluation.labelled import corpus
+
+from rag_nodes.errors import CancelledError, ConfigurationError
+from rag_nodes.evaluation import Judging, evaluate
+from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.judging import Judgement
+from rag_nodes.evaluation.page import html_of
+from rag_nodes.evaluation.plan import EvaluationPlan, Step
+from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.models import Models
+from rag_nodes.parsers import get_parser
+from rag_nodes.processes import Interrupt, interruptible
+
+PLAN = EvaluationPlan(budgets=(30,), sizes=(), target=None, draws=300, ks=(1,))
+
+
+def columns() -> dict[str, object]:
+    """One that finds sentences, and one whose chunks drown them."""
+    return {
+        "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
+        "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=0),
+    }
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return corpus(2)
+
+
+def judged(dataset: Dataset, llm: Any, count: int = 12, **given: Any) -> Judgement:
+    report = evaluate(dataset, columns(), plan=PLAN, judge=Judging(count, llm=llm), **given)
+    assert not [row.error for row in report.rows if row.error]
+    assert report.judgement
+    return report.judgement
+
+
+def test_answers_from_the_column_that_finds_more_are_more_correct_and_preferred(
+    dataset: Dataset,
+) -> None:
+    found = judged(dataset, Scripted(), 16)
+    small, large = found.columns
+    assert (small.name, large.name) == ("small", "large")
+    assert small.correctness.interval
+    assert large.correctness.interval
+    assert small.correctness.interval.mean > large.correctness.interval.mean + 0.5
+    assert 1 <= large.correctness.interval.low <= small.correctness.interval.high <= 5
+    assert small.faithfulness.interval
+    assert small.faithfulness.interval.mean == 1
+    (pair,) = found.pairs
+    assert pair.wins > 5 * pair.losses
+    assert pair.gap
+    assert pair.gap.low > 0
+    assert "preferred to those from large" in pair.words
+    assert pair.wins + pair.losses + pair.ties + pair.inconsistent == 16
+
+
+def test_every_column_answers_the_same_questions_and_fewer_are_the_first_of_more(
+    dataset: Dataset,
+) -> None:
+    few, more = (judged(dataset, Scripted(), count).questions for count in (4, 9))
+    assert set(few) < set(more)
+    other = replace(PLAN, seed=3)
+    report = evaluate(dataset, columns(), plan=other, judge=Judging(4, llm=Scripted()))
+    assert report.judgement
+    assert report.judgement.questions != few
+    for name in columns():
+        asked = [one.question for one in report.judgement.answers if one.column == name]
+        assert tuple(asked) == report.judgement.questions
+
+
+def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of_the_models(
+    dataset: Dataset,
+) -> None:
+    llm = Scripted()
+    models = replace(Models.of(llm=llm), prompt="SEEN {context}\n\nWanted: {question}")
+    evaluate(dataset, columns(), plan=PLAN, models=models, judge=Judging(2))
+    asked = [one for one in llm.prompts if "SEEN" in one]
+    assert len(asked) == 4
+    assert all("[Source 1]:" in one for one in asked)
+    judging = [one for one in llm.prompts if kind_of(one) == "correct"]
+    assert not any("[Source" in one for one in judging)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("faithful", ["I cannot tell", "YES or NO", "Eyes only", "The answer might be: yes"]),
+        ("correct", ["Great answer!", "9\nwell", "0\nbad", "4 or 5\nboth"]),
+        ("pair", ["both are fine", "[[A]] or [[B]]", "[[D]]"]),
+    ],
+)
+def test_what_cannot_be_read_is_counted_and_is_no_score(
+    dataset: Dataset, kind: str, said: list[str]
+) -> None:
+    controls = {"nine litres", "forty litres"}
+
+    for one in said:
+
+        def script(prompt: str, one: str = one) -> str:
+            is_control = any(words in prompt for words in controls)
+            return good(prompt) if is_control or kind_of(prompt) != kind else one
+
+        found = judged(dataset, Scripted(script), 6)
+        assert found.error is None
+        if kind == "pair":
+            (pair,) = found.pairs
+            assert (pair.wins, pair.losses, pair.inconsistent) == (0, 0, 0)
+            assert pair.not_judged + pair.ties == 6
+            assert pair.not_judged
+        else:
+            for column in found.columns:
+                rating = column.faithfulness if kind == "faithful" else column.correctness
+                assert (rating.interval, rating.judged, rating.not_judged) == (None, 0, 6)
+
+
+def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:
+    short = but(correct=lambda prompt: good(prompt).partition("\n")[0])
+    found = judged(dataset, Scripted(short), 4)
+    assert [one.correctness.judged for one in found.columns] == [4, 4]
+
+
+def test_a_judge_that_prefers_what_stands_first_is_called_inconsistent(dataset: Dataset) -> None:
+    def first(prompt: str) -> str:
+        return good(prompt) if "nine litres" in prompt else "[[A]]"
+
+    (pair,) = judged(dataset, Scripted(but(pair=first)), 12).pairs
+    assert pair.inconsistent > 0
+    assert (pair.wins, pair.losses, pair.not_judged) == (0, 0, 0)
+    assert pair.gap
+    assert pair.gap.mean == 0
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda _: "YES",
+        lambda _: "5\nPerfect. [[A]]",
+        lambda prompt: prompt,
+        lambda _: "",
+        but(faithful=lambda _: "YES"),
+        but(faithful=lambda _: "NO"),
+        but(correct=lambda _: "4\nGood."),
+        but(pair=lambda _: "[[A]]"),
+        but(pair=lambda _: "[[C]]"),
+    ],
+)
+def test_a_judge_that_errs_where_the_truth_is_known_gives_no_number(
+    dataset: Dataset, script: Callable[[str], str]
+) -> None:
+    report = evaluate(
+        dataset,
+        columns(),
+        plan=PLAN,
+        judge=Judging(4, llm=Scripted(), judge=Scripted(script, model="constant-1")),
+    )
+    assert report.judgement
+    assert report.judgement.error
+    assert "constant-1" in report.judgement.error
+    assert (report.judgement.columns, report.judgement.pairs) == ((), ())
+    assert report.row("small").interval
+    page = html_of(report)
+    assert "were not judged" in page
+    assert "of 5</th>" not in page
+
+
+@pytest.mark.parametrize("mock", [MockLLM(), MockLLM(max_tokens=3), MockFunctionCallingLLM()])
+def test_a_mock_is_refused_before_anything_is_measured(dataset: Dataset, mock: Any) -> None:
+    for judging in (Judging(2, llm=mock), Judging(2, llm=Scripted(), judge=mock)):
+        steps = list[Step]()
+        with pytest.raises(ConfigurationError, match="is a mock"):
+            evaluate(dataset, columns(), plan=PLAN, judge=judging, progress=steps.append)
+        assert not steps
+
+
+def test_extracts_are_no_answers_to_judge(dataset: Dataset) -> None:
+    with pytest.raises(ConfigurationError, match=r"no LLM answers.*--llm"):
+        evaluate(dataset, columns(), plan=PLAN, judge=Judging(2, judge=Scripted()))
+    with pytest.raises(ConfigurationError, match="at least 1 question"):
+        Judging(0)
+
+
+def test_a_model_that_answers_nothing_fails_the_judgement_and_not_the_report(
+    dataset: Dataset,
+) -> None:
+    def down(_: str) -> str:
+        raise ValueError("the line is dead")
+
+    answering = Scripted(down, model="dead-1")
+    report = evaluate(
+        dataset, columns(), plan=PLAN, judge=Judging(12, llm=answering, judge=Scripted())
+    )
+    assert report.judgement
+    assert "dead-1 answered nothing" in str(report.judgement.error)
+    assert "the line is dead" in str(report.judgement.error)
+    assert len(answering.prompts) <= 12  # not asked for each of 24 answers when it is down
+    assert report.verdict
+
+
+def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> None:
+    calls = list[str]()
+
+    def flaky(prompt: str) -> str:
+        if kind_of(prompt) == "correct" and "nine litres" not in prompt:
+            calls.append(prompt)
+            if len(calls) == 2:
+                raise ValueError("a hiccup")
+        return good(prompt)
+
+    found = judged(dataset, Scripted(flaky), 6)
+    assert sum(one.correctness.not_judged for one in found.columns) == 1
+    assert any("hiccup" in words for one in found.answers for words in one.words)
+
+
+def test_what_was_paid_for_is_not_asked_again_and_no_text_of_a_document_is_kept(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    first = Scripted()
+    report = judged(dataset, first, 5, cache=tmp_path)
+    again = Scripted()
+    assert judged(dataset, again, 5, cache=tmp_path) == report
+    assert first.prompts
+    assert not again.prompts
+    other = Scripted(model="another-1")
+    judged(dataset, other, 5, cache=tmp_path)
+    assert other.prompts
+
+
+def test_tokens_and_dollars_are_reported_where_the_price_is_known(dataset: Dataset) -> None:
+    judging = Judging(
+        3, llm=Scripted(), judge=Scripted(model="dear-1"), prices={"dear-1": (1000.0, 2000.0)}
+    )
+    found = evaluate(dataset, columns(), plan=PLAN, judge=judging).judgement
+    assert found
+    answers, judging_spent = found.spending["answers"], found.spending["judging"]
+    assert answers["requests"] == 6
+    assert answers["dollars"] is None
+    assert judging_spent["requests"] <= judging.requests(2, 16) - 6
+    assert judging_spent["tokens_estimated"]
+    read, written = judging_spent["tokens_read"], judging_spent["tokens_written"]
+    assert judging_spent["dollars"] == pytest.approx((1000 * read + 2000 * written) / 1e6)
+    assert "price unknown" in found.words
+
+
+def test_equal_runs_give_equal_reports_which_survive_json(dataset: Dataset) -> None:
+    first, again = (
+        evaluate(dataset, columns(), plan=PLAN, judge=Judging(4, llm=Scripted())) for _ in range(2)
+    )
+    assert first.to_json() == again.to_json()
+    plain = json.loads(first.to_json())
+    assert EvaluationReport.from_dict(plain).judgement == first.judgement
+    plain.pop("judgement")
+    assert EvaluationReport.from_dict(plain).judgement is None
+
+
+def test_the_page_shows_the_grades_and_escapes_what_models_write(dataset: Dataset) -> None:
+    def hostile(prompt: str) -> str:
+        return good(prompt) + "<script>alert(1)</script>"
+
+    report = evaluate(
+        dataset, columns(), plan=PLAN,
+        judge=Judging(3, llm=Scripted(but(answer=hostile)), judge=Scripted()),
+    )  # fmt: skip
+    page = html_of(report)
+    assert "Whether the answers are good" in page
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+
+
+def test_whoever_leaves_ends_the_judging(dataset: Dataset) -> None:
+    interrupt, llm = Interrupt(), Scripted()
+
+    def leave(step: Step) -> None:
+        if step.stage == "judge":
+            interrupt.set()
+
+    with interruptible(interrupt), pytest.raises(CancelledError):
+        evaluate(
+            dataset, columns(), plan=PLAN, judge=Judging(30, llm=llm, concurrency=1),
+            progress=leave,
+        )  # fmt: skip
+    assert sum(kind_of(one) == "answer" for one in llm.prompts) <= 2
