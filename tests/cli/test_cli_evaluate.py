@@ -270,7 +270,15 @@ def judging_server(monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer)
     return openai_server
 
 
-JUDGED = (*QUICK, "-p", "heading", "-p", "fixed:chunk_size=60,chunk_overlap=0", "--embedding", "lexical")
+JUDGED = (
+    *QUICK,
+    "-p",
+    "heading",
+    "-p",
+    "fixed:chunk_size=60,chunk_overlap=0",
+    "--embedding",
+    "lexical",
+)
 
 
 def test_answers_are_judged_by_a_served_model_and_paid_for_once(

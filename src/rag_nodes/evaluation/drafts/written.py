@@ -101,7 +101,9 @@ def write_questions(
         ModelError: the model did not answer at all.
     """
     if is_mock(llm):
-        raise ConfigurationError("a mock repeats its prompt; name a model that writes")
+        raise ConfigurationError(
+            f"{type(llm).__name__} repeats its prompt; name a model that writes"
+        )
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
     window = RequestWindow(requests_per_minute) if requests_per_minute else None
