@@ -17,6 +17,7 @@ from rag_nodes.cli.commands.ingest import ingest
 from rag_nodes.cli.commands.parsers import parsers
 from rag_nodes.cli.commands.questions import check, convert, draft
 from rag_nodes.cli.commands.read import read
+from rag_nodes.cli.commands.recommend import recommend
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
 
@@ -38,6 +39,11 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "rag-nodes evaluate report.pdf --html report.html",
         "rag-nodes evaluate docs/ --questions q.json -o run.json --fail-under recall@1000=0.85",
         "rag-nodes evaluate docs/ --questions q.json --baseline run.json",
+    ),
+    recommend: (
+        "rag-nodes recommend docs/ --questions questions.csv",
+        "rag-nodes recommend docs/ --questions q.csv -p heading -p recursive --sizes 150,300,600",
+        "rag-nodes recommend manual.pdf --cache .recommend",
     ),
     ingest: (
         "rag-nodes ingest report.pdf manual.md --parser heading",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.importers import load_dataset
     from rag_nodes.evaluation.judging.stage import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.recommendation import Recommendation, recommend
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.evaluation.run import evaluate
 
@@ -41,6 +42,7 @@ __all__ = [
     "Judging",
     "Passage",
     "Question",
+    "Recommendation",
     "SizeLimits",
     "StoredCollection",
     "Tally",
@@ -57,6 +59,7 @@ __all__ = [
     "precision",
     "precision_omega",
     "recall",
+    "recommend",
     "text_facts",
     "total",
     "within_budget",
@@ -68,9 +71,11 @@ _HOMES = {
     "EvaluationReport": "report",
     "Judging": "judging.stage",
     "Question": "dataset",
+    "Recommendation": "recommendation",
     "StoredCollection": "columns",
     "evaluate": "run",
     "load_dataset": "importers",
+    "recommend": "recommendation",
 }
 """Where a name is defined that is imported when it is first asked for."""
 

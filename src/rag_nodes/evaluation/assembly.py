@@ -47,7 +47,7 @@ def assemble(
         for row in rows
         if not row.error
     }
-    described = _described(dataset)
+    about = described(dataset)
     facts: dict[str, Any] = {"contrasts": (), "sizes": (), "control": None, "verdict": ()}
     bootstrap = Bootstrap(
         [question.document for question in dataset.questions], draws=plan.draws, seed=plan.seed
@@ -56,9 +56,9 @@ def assemble(
         judge = Judge(values, bootstrap)
         rows = _judged(rows, judge)
         facts = _facts(rows, judge, len({question.document for question in dataset.questions}))
-        facts["verdict"] += tuple(of_drafts(described["drafts"], described["overlap"]))
+        facts["verdict"] += tuple(of_drafts(about["drafts"], about["overlap"]))
     return EvaluationReport(
-        dataset=described,
+        dataset=about,
         settings=settings_of(plan, models, bootstrap.unit),
         documents=tuple(
             {"id": one.id_, "name": dataset.names[one.id_], "characters": len(one.text)}
@@ -123,7 +123,8 @@ def _control(rows: Sequence[Row], own: Sequence[Row], judge: Judge) -> Any:
     return judge.control(twin.name, column.name, pair)
 
 
-def _described(dataset: Dataset) -> dict[str, Any]:
+def described(dataset: Dataset) -> dict[str, Any]:
+    """The data in a few numbers."""
     return {
         "name": dataset.name,
         "fingerprint": dataset.fingerprint,

@@ -50,6 +50,7 @@ class EvaluationPlan:
         measure: the main measure; "" for recall at the middle budget.
         draws: of the bootstrap.
         seed: of the bootstrap.
+        explain: say why an answer was missed, for which more is searched.
     """
 
     budgets: tuple[int, ...] = BUDGETS
@@ -60,6 +61,7 @@ class EvaluationPlan:
     measure: str = ""
     draws: int = DRAWS
     seed: int = 0
+    explain: bool = True
 
     def __post_init__(self) -> None:
         """Refuse what would only fail when everything was measured.

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
     from rag_nodes.text.filling import Ranked
 
+    Enough = Callable[[str, Sequence[Outcome]], bool]
+
 logger = logging.getLogger(__name__)
 
 _DEEPEST = 2_000
@@ -95,7 +97,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         kept = opened.enter_context(EvaluationCache(cache))
         own = store or opened.enter_context(open_store())
         known = kept.embedding(settled(models, embed_model))
-        run = _Run(dataset, plan, known, kept, progress or (lambda _: None), parse)
+        run = Measurement(dataset, plan, known, cache=kept, progress=progress, parse=parse)
         stage = run.judging(judge) if judge else None
         variants, left_out = variants_of(
             columns,
@@ -110,8 +112,18 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     return assemble(dataset, plan, known, rows, left_out, judgement)
 
 
-class _Run:
+class Measurement:
     """What the rows of one evaluation share.
+
+    Args:
+        dataset: documents and questions, asked in this order.
+        plan: what is measured.
+        models: embeds texts and questions.
+        cache: rows that were measured before.
+        progress: hears of every step.
+        parse: cuts a document; None to have the parser do it.
+        enough: told a row's name and its outcomes so far, whether it need not be asked more; None
+            to ask every row everything.
 
     Attributes:
         read: of each column what was read at the main budget, for the questions that are judged.
@@ -122,19 +134,22 @@ class _Run:
         dataset: Dataset,
         plan: EvaluationPlan,
         models: Models,
+        *,
         cache: EvaluationCache,
-        progress: Callable[[Step], None],
-        parse: Parse | None,
+        progress: Callable[[Step], None] | None = None,
+        parse: Parse | None = None,
+        enough: Enough | None = None,
     ) -> None:
         self.dataset, self.plan, self.models = dataset, plan, models
         self._cache = cache
-        self._progress = progress
+        self._progress = progress or (lambda _: None)
         self._parse = parse
+        self._enough = enough or (lambda _name, _outcomes: False)
         self._interrupt = current_interrupt()
         self._started = time.monotonic()
         self._options = replace(plan.options, step_factor=1.0)
         self._vectors = QuestionVectors(size=len(dataset.questions), ttl_hours=1e6)
-        self._done = self._total = 0
+        self._done = self._total = self._began = 0
         self._drawn: frozenset[str] = frozenset()
         self.read: dict[str, dict[str, list[str]]] = defaultdict(dict)
 
@@ -163,7 +178,8 @@ class _Run:
 
     def rows(self, variants: Sequence[Variant], store: Store) -> Iterator[Row]:
         """A row per variant, each in the store only while it is measured."""
-        self._total = len(variants) * len(self.dataset.questions)
+        self._total = self._done + len(variants) * len(self.dataset.questions)
+        self._began = self._done
         self._started = time.monotonic()
         first = self._vectors.get(
             self.models, self.dataset.questions[0].text, mode=self._options.mode
@@ -191,10 +207,19 @@ class _Run:
         if self._drawn and variant.role == "own":
             return None
         row = self._cache.row(self._key(variant))
-        if row:
-            self._done += len(self.dataset.questions)
-            self._tell("ask", variant)
-        return row
+        outcomes = self._needed(row) if row else None
+        if row is None or outcomes is None:
+            return None
+        self._done += len(self.dataset.questions)
+        self._tell("ask", variant)
+        return _with(row, outcomes)
+
+    def _needed(self, row: Row) -> tuple[Outcome, ...] | None:
+        """As many outcomes of a known row as would be asked for now; None where it has too few."""
+        for asked in range(1, len(row.outcomes) + 1):
+            if self._enough(row.name, row.outcomes[:asked]):
+                return row.outcomes[:asked]
+        return row.outcomes if len(row.outcomes) == len(self.dataset.questions) else None
 
     def _measured(self, variant: Variant, store: Store, dimension: int) -> Row:
         row = self._row(variant, store, dimension)
@@ -207,6 +232,7 @@ class _Run:
             settings_of(self.plan, self.models, ""),
             # A function among them has an address, which makes it one of this process alone.
             repr(self._options),
+            self.plan.explain,
         ]
         return row_key(variant, self.dataset.fingerprint, known, settings)
 
@@ -223,7 +249,7 @@ class _Run:
             parse=self._parse,
         )
         try:
-            outcomes = tuple(self._outcomes(index))
+            outcomes = self._outcomes(index)
         finally:
             index.close()
         return Row(
@@ -238,15 +264,20 @@ class _Run:
             means=means_of(outcomes),
             interval=None,
             chance=None,
-            reasons=dict(Counter(one.reason for one in outcomes if one.reason)),
+            reasons=reasons_of(outcomes),
             outcomes=outcomes,
         )
 
-    def _outcomes(self, index: Index) -> Iterator[Outcome]:
+    def _outcomes(self, index: Index) -> tuple[Outcome, ...]:
+        outcomes: list[Outcome] = []
         for question in self.dataset.questions:
-            yield self._outcome(index, question)
+            outcomes.append(self._outcome(index, question))
             self._done += 1
             self._tell("ask", index.variant)
+            if self._enough(index.variant.name, outcomes):
+                break
+        self._done += len(self.dataset.questions) - len(outcomes)
+        return tuple(outcomes)
 
     def _outcome(self, index: Index, question: Question) -> Outcome:
         plan = self.plan
@@ -261,7 +292,7 @@ class _Run:
             budgets=plan.budgets,
             ks=plan.ks,
         )
-        if scores[f"recall@{plan.budget}"] >= FOUND:
+        if scores[f"recall@{plan.budget}"] >= FOUND or not plan.explain:
             return Outcome(question.id, scores)
         miss = self._miss(index, question, ranked)
         if miss is None:
@@ -283,7 +314,8 @@ class _Run:
 
     def _tell(self, stage: Literal["index", "ask"], variant: Variant) -> None:
         spent = time.monotonic() - self._started
-        left = spent / self._done * (self._total - self._done) if self._done else None
+        done = self._done - self._began
+        left = spent / done * (self._total - self._done) if done else None
         self._say(Step(stage, variant.name, self._done, self._total, left))
 
     def _say(self, step: Step) -> None:
@@ -301,6 +333,18 @@ def _repeated(control: Variant, good: Sequence[Variant]) -> Variant:
     if first is None:
         return control
     return replace(control, parser=first.parser, note=f"{first.name} once more")
+
+
+def _with(row: Row, outcomes: tuple[Outcome, ...]) -> Row:
+    """The row with some of its outcomes alone."""
+    if len(outcomes) == len(row.outcomes):
+        return row
+    return replace(row, outcomes=outcomes, means=means_of(outcomes), reasons=reasons_of(outcomes))
+
+
+def reasons_of(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """How many questions were missed, by reason."""
+    return dict(Counter(one.reason for one in outcomes if one.reason))
 
 
 def means_of(outcomes: Sequence[Outcome]) -> dict[str, float]:

@@ -139,8 +139,8 @@ def summary(
     if equal and left_out:
         sentences.append(f"Not compared at equal size, which they do not reach: {_all(left_out)}.")
     if len(own) == 1:
-        sentences.append(f"{own[0].name} finds {_points(own[0].interval)} % of the answers.")
-    return [*sentences, _basis(questions, documents)]
+        sentences.append(f"{own[0].name} finds {points(own[0].interval)} % of the answers.")
+    return [*sentences, basis(questions, documents)]
 
 
 def of_drafts(drafts: int, overlap: float) -> Iterator[str]:
@@ -158,8 +158,13 @@ def of_drafts(drafts: int, overlap: float) -> Iterator[str]:
         )
 
 
-def _basis(questions: int, documents: int) -> str:
-    """What the answer rests on."""
+def basis(questions: int, documents: int) -> str:
+    """What an answer rests on.
+
+    Args:
+        questions: how many were asked.
+        documents: how many they are about.
+    """
     asked = f"{questions} questions" if questions > 1 else "1 question"
     was = "were" if questions > 1 else "was"
     if documents == 1:
@@ -183,7 +188,7 @@ def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
         second = min(shown, key=lambda name: other[name].gap.mean)
         return (
             f"{first.column} is better than every other; next is {_column_of(second, rows)}, "
-            f"by {_points(other[second].gap)}."
+            f"by {points(other[second].gap)}."
         )
     level = [row.column for row in rows if row is first or _is_level(other[row.name].gap)]
     close = [
@@ -193,10 +198,10 @@ def _best(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     ]
     behind = f" {len(shown)} other{'s are' if len(shown) > 1 else ' is'} behind." if shown else ""
     lead = f"{_all(level)} {'are' if len(level) > 1 else 'is'}"
-    points = _points(first.interval)
+    found = points(first.interval)
     if not close:
-        return f"{lead} level with {points}.{behind}"
-    return f"{lead} ahead with {points}, but no difference to {_all(close)} is shown.{behind}"
+        return f"{lead} level with {found}.{behind}"
+    return f"{lead} ahead with {found}, but no difference to {_all(close)} is shown.{behind}"
 
 
 def _is_level(gap: Interval) -> bool:
@@ -219,7 +224,7 @@ def _all(names: Sequence[str]) -> str:
 
 def _contrast(left: Row, right: Row, gap: Interval, more: int | None) -> str:
     if gap.shows_a_gap:
-        return f"{left.column} is better than {right.column} by {_points(gap)}."
+        return f"{left.column} is better than {right.column} by {points(gap)}."
     size = f"a gap of {VISIBLE * 100:.0f} points"
     if more is None:
         enough = "one question says nothing"
@@ -234,17 +239,17 @@ def _contrast(left: Row, right: Row, gap: Interval, more: int | None) -> str:
 def _share(left: str, right: str, own: Interval, equal: Interval) -> str:
     if not own.shows_a_gap and not equal.shows_a_gap:
         return f"{left} and {right}: no difference shown, at their own options or at equal size."
-    points, size = round(own.mean * 100), round((own.mean - equal.mean) * 100)
+    gap, size = round(own.mean * 100), round((own.mean - equal.mean) * 100)
     if not own.shows_a_gap:
         split = f"{left} and {right}: no difference shown at their own options"
-    elif points and 0 <= size <= points:
+    elif gap and 0 <= size <= gap:
         are = "is" if size == 1 else "are"
-        split = f"{size or 'none'} of the {points} points of {left} over {right} {are} size"
+        split = f"{size or 'none'} of the {gap} points of {left} over {right} {are} size"
     else:
-        split = f"{left} is better than {right} by {_points(own)} at its own options"
+        split = f"{left} is better than {right} by {points(own)} at its own options"
     if equal.shows_a_gap:
         ahead = left if equal.mean > 0 else right
-        return f"{split}; at equal size {ahead} is better by {_points(_turned(equal))}."
+        return f"{split}; at equal size {ahead} is better by {points(_turned(equal))}."
     return f"{split}; at equal size no difference is shown."
 
 
@@ -252,7 +257,7 @@ def _turned(gap: Interval) -> Interval:
     return gap if gap.mean >= 0 else Interval(-gap.mean, -gap.high, -gap.low)
 
 
-def _points(interval: Interval | None) -> str:
+def points(interval: Interval | None) -> str:
     """An interval in points of a hundred."""
     if interval is None:
         return "nothing"

@@ -173,7 +173,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     settings = cli.settings()
     judging = _judging(settings, judge, judge_model, judge_option or [])
     with cli.workspace(settings) as workspace:
-        dataset = _dataset(cli, workspace, questions, paths or [], drafts)
+        dataset = asked_of(cli, workspace, questions, paths or [], drafts)
         models = workspace.models(answers=bool(judging))
         stored = {name: StoredCollection(workspace.store, name) for name in collection or ()}
         columns = {} if stored and not parser else selection.build(models)
@@ -202,17 +202,35 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     raise typer.Exit(_code(cli, report, results))
 
 
-def _dataset(
-    cli: Invocation, workspace: "Workspace", questions: Path | None, paths: list[Path], drafts: int
+def asked_of(
+    cli: Invocation,
+    workspace: "Workspace",
+    questions: Path | None,
+    paths: list[Path],
+    drafts: int,
+    seed: int = 0,
 ) -> "Dataset":
-    """The questions that are asked: those given, else drafts, which is said."""
+    """The questions that are asked: those given, else drafts, which is said.
+
+    Args:
+        cli: where it is said.
+        workspace: reads the documents.
+        questions: a file of questions; None for drafts.
+        paths: of the documents.
+        drafts: how many are drafted.
+        seed: of the drafts.
+
+    Raises:
+        ConfigurationError: there are neither questions nor documents.
+        DatasetError: the questions cannot be used, or no document could be read.
+    """
     if questions:
         return dataset_of(cli, workspace, questions, paths)
     if not paths:
         raise ConfigurationError(
             "nothing to evaluate on: name documents, or --questions that bring their own"
         )
-    dataset = drafts_of(cli, workspace, paths, count=drafts)
+    dataset = drafts_of(cli, workspace, paths, count=drafts, seed=seed)
     cli.complain(
         f"No --questions were given, so {len(dataset.questions)} were drafted from the documents. "
         "Drafted questions flatter search by words: write and label your own before you decide."
@@ -262,20 +280,24 @@ def _judging(
 def _plan(cli: Invocation, budget: str, sizes: str, equal_size: int, seed: int) -> "EvaluationPlan":
     from rag_nodes.evaluation.plan import EvaluationPlan
 
-    budgets = _numbers("--budget", budget)
+    budgets = numbers("--budget", budget)
     if not budgets:
         raise ConfigurationError("--budget must be at least 1 token")
     return EvaluationPlan(
         budgets=budgets,
-        sizes=_numbers("--sizes", sizes),
+        sizes=numbers("--sizes", sizes),
         target=equal_size or None,
         options=query_options(cli),
         seed=seed,
     )
 
 
-def _numbers(option: str, text: str) -> tuple[int, ...]:
-    """Different numbers above 0, smallest first."""
+def numbers(option: str, text: str) -> tuple[int, ...]:
+    """Different numbers above 0, smallest first.
+
+    Raises:
+        ConfigurationError: something else was typed.
+    """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not all(part.isdecimal() for part in parts):
         raise ConfigurationError(f"{option} {text!r} must be numbers with commas, as 500,1000,2000")
@@ -300,12 +322,21 @@ def _gates(
 def _write(report: "EvaluationReport", html: Path | None, output: Path | None) -> None:
     from rag_nodes.evaluation.page import html_of
 
+    if html:
+        write_text(html, html_of(report))
+    if output:
+        write_text(output, report.to_json())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that was asked for.
+
+    Raises:
+        ConfigurationError: it cannot be written.
+    """
     try:
-        if html:
-            html.write_text(html_of(report), "utf-8")
-        if output:
-            output.write_text(report.to_json(), "utf-8")
+        path.write_text(text, "utf-8")
     except OSError as error:
         raise ConfigurationError(
-            f"the report cannot be written ({error}); name a file in a folder that is there"
+            f"{path} cannot be written ({error}); name a file in a folder that is there"
         ) from error

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.text.extracts import Candidate
+    from rag_nodes.text.extracts import CandidateSentence
     from rag_nodes.text.markdown import Block
 
 DraftKind = Literal["heading", "definition", "list", "table", "sentence"]
@@ -126,7 +126,7 @@ class Survey:
         self._number = number
         self._packer = Packer(text, text_format=format_in(document.metadata, text))
         self._wording = wording_of(text)
-        self._candidates: Sequence[Candidate] = candidates(0, text)
+        self._candidates: Sequence[CandidateSentence] = candidates(0, text)
         self.statements = [Statement(Span(one.start, one.end), one.words)
                            for one in self._candidates]  # fmt: skip
 
@@ -209,7 +209,7 @@ class Survey:
             if columns:
                 yield self._place("table", span, cells[0], head[columns[number % len(columns)]])
 
-    def _statement(self, one: Candidate) -> Iterator[Place]:
+    def _statement(self, one: CandidateSentence) -> Iterator[Place]:
         span = Span(one.start, one.end)
         text = self.text[one.start : one.end]
         if len(text) > _LONGEST_SENTENCE or not _reads(text):
@@ -228,7 +228,7 @@ def bare(text: str) -> str:
     return " ".join(_MARKS.sub("", _LINK.sub(r"\1", text)).split()).strip(" .:|•▪-(")
 
 
-def _within(one: Candidate, spans: Sequence[tuple[int, int]]) -> bool:
+def _within(one: CandidateSentence, spans: Sequence[tuple[int, int]]) -> bool:
     at = bisect_left(spans, (one.start + 1, 0))
     return at > 0 and one.start < spans[at - 1][1]
 

@@ -46,7 +46,7 @@ _PRONOUNS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateSentence:
     """One span worth quoting.
 
     Attributes:
@@ -65,14 +65,14 @@ class Candidate:
     around: tuple[str, ...] = ()
     before: int | None = None
 
-    def with_antecedent(self) -> Candidate:
+    def with_antecedent(self) -> CandidateSentence:
         """Widened by the sentence before if it opens with a pronoun that refers to it."""
         if self.before is None or self.words[0] not in _PRONOUNS:
             return self
         return replace(self, start=self.before, before=None)
 
 
-def candidates(passage: int, text: str) -> list[Candidate]:
+def candidates(passage: int, text: str) -> list[CandidateSentence]:
     """Everything in a passage that reads as a statement, in order; fragments only if all are.
 
     Args:
@@ -84,9 +84,9 @@ def candidates(passage: int, text: str) -> list[Candidate]:
     return whole or found
 
 
-def _with_surroundings(passage: int, text: str) -> Iterator[Candidate]:
+def _with_surroundings(passage: int, text: str) -> Iterator[CandidateSentence]:
     heading: tuple[str, ...] = ()
-    previous: Candidate | None = None
+    previous: CandidateSentence | None = None
     for start, end, is_heading in _pieces(text):
         found = tuple(words(text[start:end]))
         if is_heading:
@@ -95,7 +95,7 @@ def _with_surroundings(passage: int, text: str) -> Iterator[Candidate]:
             around, before = heading, None
             if previous is not None and _follows(text[previous.end : start]):
                 around, before = heading + previous.words, previous.start
-            previous = Candidate(passage, start, end, found, around, before)
+            previous = CandidateSentence(passage, start, end, found, around, before)
             yield previous
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
 
-from rag_nodes.text.extracts.candidates import Candidate, candidates
+from rag_nodes.text.extracts.candidates import CandidateSentence, candidates
 from rag_nodes.text.function_words import content_words
 
 if TYPE_CHECKING:
@@ -87,15 +87,15 @@ def extract(question: str, passages: Sequence[str], *, limit: int = 3) -> list[E
     return [Extract(one.passage, one.start, one.end, round(score, 4)) for one, score in chosen]
 
 
-def _without_repeats(found: Iterable[Candidate]) -> list[Candidate]:
+def _without_repeats(found: Iterable[CandidateSentence]) -> list[CandidateSentence]:
     """Each sentence once, at its best rank; overlapping chunks repeat them."""
-    first: dict[tuple[str, ...], Candidate] = {}
+    first: dict[tuple[str, ...], CandidateSentence] = {}
     for candidate in found:
         first.setdefault(candidate.words, candidate)
     return list(first.values())
 
 
-def _matches(asked: list[str], pool: list[Candidate]) -> list[list[float]]:
+def _matches(asked: list[str], pool: list[CandidateSentence]) -> list[list[float]]:
     """Per sentence and asked word: 1 where it is there, less where a relative or neighbour has it.
 
     The second list of a candidate's words is its surroundings: heading and sentence before.
@@ -136,15 +136,15 @@ def _weights(asked: list[str], matches: list[list[float]]) -> list[float]:
 
 
 def _chosen(
-    pool: list[Candidate],
+    pool: list[CandidateSentence],
     matches: list[list[float]],
     weights: list[float],
     factors: list[float],
     limit: int,
-) -> list[tuple[Candidate, float]]:
+) -> list[tuple[CandidateSentence, float]]:
     """Greedy: after each choice, what it covers counts less for the rest."""
     covered = [0.0] * len(weights)
-    chosen: list[tuple[Candidate, float]] = []
+    chosen: list[tuple[CandidateSentence, float]] = []
     left = set(range(len(pool)))
     threshold = _MIN_SCORE
     while left and len(chosen) < limit:
@@ -160,7 +160,7 @@ def _chosen(
     return chosen
 
 
-def _is_said(one: Candidate, chosen: list[tuple[Candidate, float]]) -> bool:
+def _is_said(one: CandidateSentence, chosen: list[tuple[CandidateSentence, float]]) -> bool:
     """Whether a chosen sentence holds this one, or the other way round.
 
     Chunks that overlap repeat sentences, and those that cut anywhere repeat them in part, down to
@@ -169,15 +169,15 @@ def _is_said(one: Candidate, chosen: list[tuple[Candidate, float]]) -> bool:
     return any(_inner(one) in _all(other) or _inner(other) in _all(one) for other, _ in chosen)
 
 
-def _all(one: Candidate) -> str:
+def _all(one: CandidateSentence) -> str:
     return f" {' '.join(one.words)} "
 
 
-def _inner(one: Candidate) -> str:
+def _inner(one: CandidateSentence) -> str:
     return f" {' '.join(one.words[1:-1] if len(one.words) > _SHORT else one.words)} "
 
 
-def _factors(question: str, pool: list[Candidate], passages: int) -> list[float]:
+def _factors(question: str, pool: list[CandidateSentence], passages: int) -> list[float]:
     """What rank, length and phrases of the question make of each sentence."""
     average = sum(len(one.words) for one in pool) / len(pool)
     phrases = set(pairwise(content_words(question)))

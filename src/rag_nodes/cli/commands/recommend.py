@@ -1,0 +1,177 @@
+"""`rag-nodes recommend`: which parser and size to take, or that the data cannot tell."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag_nodes.cli.commands.evaluate import asked_of, numbers, write_text
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers
+from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
+from rag_nodes.cli.render.recommendation import recommendation_view
+from rag_nodes.cli.render.text import one_line
+from rag_nodes.cli.selection import query_options, select
+from rag_nodes.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.recommendation import Recommendation
+
+_TRIED = "What is tried"
+
+
+@takes("similarity_cutoff", *MODEL_SETTINGS, search=("mode", "expand", "filter"))
+def recommend(  # noqa: PLR0913 -- one parameter per option of the command
+    cli: Invocation,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[DOCS]",
+            help="Files and folders to choose for; none where the questions bring their own texts.",
+        ),
+    ] = None,
+    *,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions",
+            help="Labelled questions in any format that `evaluate` reads; drafts where none are "
+            "given.",
+            show_default=False,
+        ),
+    ] = None,
+    drafts: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Questions that are drafted from the documents where none are given; see "
+            "`questions draft`.",
+        ),
+    ] = 100,
+    parser: ComparedParsers = None,
+    changes: Changes = None,
+    sizes: Annotated[
+        str,
+        typer.Option(
+            metavar="N[,N...]",
+            help="Sizes at which every parser is tried, in tokens.",
+            rich_help_panel=_TRIED,
+        ),
+    ] = "100,200,400,800",
+    overlaps: Annotated[
+        str,
+        typer.Option(
+            metavar="N[,N...]",
+            help="Overlaps with which the best size of every parser is tried as well, in percent "
+            "of a chunk; 0 for none.",
+            rich_help_panel=_TRIED,
+        ),
+    ] = "15",
+    budget: Annotated[
+        str,
+        typer.Option(
+            metavar="N[,N...]",
+            help="Tokens of context, filled exactly by every candidate; the middle one decides.",
+            rich_help_panel=_TRIED,
+        ),
+    ] = "500,1000,2000",
+    own_document: Annotated[
+        bool,
+        typer.Option(
+            "--own-document",
+            help="Search only the document a question is about, as where each reader has one.",
+            rich_help_panel=_TRIED,
+        ),
+    ] = False,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Of the drafts, of their order and of the draws.", rich_help_panel=_TRIED
+        ),
+    ] = 0,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write all of it as JSON.")
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps paid vectors and finished candidates: a run that was ended "
+            "goes on."
+        ),
+    ] = None,
+) -> None:
+    """Find the parser, size and overlap to take for your documents, with reasons.
+
+    Parsers are tried at several sizes, the best size of each with overlap as well. All are asked
+    the same questions and read the same number of tokens; those that fall far behind are asked no
+    more. What is chosen is the cheapest to keep that is as good as the best, with intervals that
+    hold for all candidates at once, and what would have to be true to choose another.
+
+    Where the questions cannot tell candidates apart it says so, and how many would be needed.
+    Drafted questions flatter search by words: they show what is far behind, and choose nothing.
+    """
+    from rag_nodes.evaluation.recommendation import recommend as run
+
+    selection = select(parser or (), changes or ())
+    plan = _plan(cli, budget, sizes, seed)
+    shares = tuple(one / 100 for one in numbers("--overlaps", overlaps))
+    with cli.workspace(cli.settings()) as workspace:
+        dataset = asked_of(cli, workspace, questions, paths or [], drafts, seed)
+        models = workspace.models(answers=False)
+        with (
+            _resumable(cli, cache),
+            shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress,
+        ):
+            found = run(
+                dataset.narrowed() if own_document else dataset,
+                selection.build(models) if parser else None,
+                plan=plan,
+                overlaps=shares,
+                models=models,
+                cache=cache,
+                progress=progress,
+            )
+    if output:
+        write_text(output, found.to_json())
+        cli.note(f"Wrote {output}")
+    if cli.as_json:
+        cli.emit(found.as_dict())
+    else:
+        cli.show(*recommendation_view(found))
+    raise typer.Exit(_code(cli, found))
+
+
+def _plan(cli: Invocation, budget: str, sizes: str, seed: int) -> "EvaluationPlan":
+    from dataclasses import replace
+
+    from rag_nodes.evaluation.recommendation import PLAN
+
+    budgets, tried = numbers("--budget", budget), numbers("--sizes", sizes)
+    if not budgets or not tried:
+        raise ConfigurationError("--budget and --sizes: name at least one number of tokens above 0")
+    return replace(PLAN, budgets=budgets, sizes=tried, options=query_options(cli), seed=seed)
+
+
+@contextmanager
+def _resumable(cli: Invocation, cache: Path | None) -> Iterator[None]:
+    """Where somebody ends the run, say how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        cli.complain(
+            f"Finished candidates are kept in {cache}: the same command goes on from there."
+            if cache
+            else "Nothing was kept: with --cache FOLDER a run that was ended goes on."
+        )
+        raise
+
+
+def _code(cli: Invocation, found: "Recommendation") -> ExitCode:
+    failed = [one for one in found.trials if one.state == "failed"]
+    for one in failed:
+        cli.complain(f"{one.name}: {one_line(one.words)}")
+    return ExitCode.PARTIAL if failed or found.dataset["unplaced"] else ExitCode.DONE

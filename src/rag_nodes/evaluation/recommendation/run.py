@@ -1,0 +1,249 @@
+"""`recommend`: which parser and size to take for these documents, and whether the data can say."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag_nodes.errors import DatasetError, RagNodesError
+from rag_nodes.evaluation.assembly import described, settings_of
+from rag_nodes.evaluation.bootstrap import Bootstrap
+from rag_nodes.evaluation.cache import EvaluationCache
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.recommendation.candidates import (
+    OVERLAPS,
+    SWEPT,
+    Candidate,
+    at_sizes,
+    standard,
+    with_overlap,
+)
+from rag_nodes.evaluation.recommendation.choice import decide, standing
+from rag_nodes.evaluation.recommendation.race import Race, in_turns
+from rag_nodes.evaluation.recommendation.report import Recommendation, Trial
+from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
+from rag_nodes.evaluation.run import Measurement
+from rag_nodes.models import settled
+from rag_nodes.parsers import get_parser
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from numpy.typing import NDArray
+
+    from rag_nodes.evaluation.bootstrap import Interval
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.plan import Step
+    from rag_nodes.evaluation.recommendation.race import Stop
+    from rag_nodes.evaluation.recommendation.report import State
+    from rag_nodes.evaluation.report import Row
+    from rag_nodes.models import Models
+    from rag_nodes.pipeline.build import Parse
+    from rag_nodes.store import Store
+
+PLAN = EvaluationPlan(ks=(), target=None, explain=False)
+"""What is measured of each candidate; its sizes are those that are tried."""
+
+
+def recommend(  # noqa: PLR0913 -- options of one call, all but one with defaults
+    dataset: Dataset,
+    parsers: Mapping[str, object] | None = None,
+    *,
+    plan: EvaluationPlan = PLAN,
+    overlaps: Sequence[float] = OVERLAPS,
+    models: Models | None = None,
+    embed_model: BaseEmbedding | str | None = None,
+    store: Store | None = None,
+    cache: Path | None = None,
+    progress: Callable[[Step], None] | None = None,
+    parse: Parse | None = None,
+) -> Recommendation:
+    """Find the parser and size to take for some documents, or say that the data cannot tell.
+
+    Each parser is tried at each size of the plan, and the best size of each parser with overlap as
+    well. All are asked the same questions and read the same number of tokens. A candidate that
+    falls far behind after some of the questions is asked no more. What is chosen is the cheapest
+    that is as good as the best; where nothing is shown to be worse than anything else, recursive
+    at 200 tokens stands.
+
+    Args:
+        dataset: documents and questions, labelled or drafted.
+        parsers: by name: ours, and splitters of other packages; None for `SWEPT`.
+        plan: budgets, sizes, how is searched, and the seed.
+        overlaps: shares of a chunk that neighbours have in common; () for none.
+        models: embeds texts and questions; None for `embed_model`.
+        embed_model: any embedding model of LlamaIndex; None for that of LlamaIndex's `Settings`
+            where it was set, else offline.
+        store: where chunks are while they are measured; None for memory. Collections are removed.
+        cache: folder that keeps vectors of a paid model and finished candidates, so that a run
+            that was ended goes on; None to keep nothing.
+        progress: hears of every step.
+        parse: cuts a document, such as in a process that can be ended; None to have the parser
+            do it.
+
+    Raises:
+        DatasetError: there is nothing to ask.
+        ConfigurationError: there is nothing to try, or something is no splitter.
+        CancelledError: see `rag_nodes.processes.interruptible`.
+        RagNodesError: no candidate could be measured.
+    """
+    if not dataset.questions:
+        raise DatasetError(f"{dataset.name}: no questions; label some, or let them be drafted")
+    plan = replace(plan, explain=False)
+    dataset = replace(dataset, questions=tuple(in_turns(dataset.questions, plan.seed)))
+    race = Race([one.document for one in dataset.questions], plan.main, seed=plan.seed)
+    with ExitStack() as opened:
+        kept = opened.enter_context(EvaluationCache(cache))
+        own = store or opened.enter_context(open_store())
+        known = kept.embedding(settled(models, embed_model))
+        measurement = Measurement(
+            dataset, plan, known, cache=kept, progress=progress, parse=parse,
+            enough=race.is_hopeless,
+        )  # fmt: skip
+        given = parsers or {name: get_parser(name) for name in SWEPT}
+        sweep = _Sweep(measurement, race, own)
+        sweep.measure(at_sizes(given, plan.sizes))
+        sweep.measure(sweep.overlapping(overlaps))
+    return _judged(dataset, plan, known, sweep)
+
+
+class _Sweep:
+    """Candidates and their rows, in the order they were tried."""
+
+    def __init__(self, measurement: Measurement, race: Race, store: Store) -> None:
+        self.race = race
+        self.candidates: dict[str, Candidate] = {}
+        self.rows: dict[str, Row] = {}
+        self._measurement, self._store = measurement, store
+
+    @property
+    def finished(self) -> dict[str, Row]:
+        """The rows of those that were asked everything."""
+        return {
+            name: row
+            for name, row in self.rows.items()
+            if not row.error and name not in self.race.stops
+        }
+
+    def measure(self, candidates: Sequence[Candidate]) -> None:
+        """Try some more candidates."""
+        self.candidates |= {one.name: one for one in candidates}
+        variants = [one.variant for one in candidates]
+        for row in self._measurement.rows(variants, self._store) if variants else ():
+            self.rows[row.name] = row
+            if not row.error and row.name not in self.race.stops:
+                self.race.finish(row.name, row.outcomes)
+
+    def overlapping(self, shares: Sequence[float]) -> list[Candidate]:
+        """The best size of each parser with overlaps."""
+        measure = self._measurement.plan.main
+        best: dict[str, str] = {}
+        for name, row in self.finished.items():
+            preset = self.candidates[name].preset
+            if preset not in best or row.means[measure] > self.rows[best[preset]].means[measure]:
+                best[preset] = name
+        return [
+            one for name in best.values() for one in with_overlap(self.candidates[name], shares)
+        ]
+
+
+def _judged(
+    dataset: Dataset, plan: EvaluationPlan, models: Models, sweep: _Sweep
+) -> Recommendation:
+    finished = sweep.finished
+    if not finished:
+        errors = {row.error for row in sweep.rows.values() if row.error}
+        raise RagNodesError(f"no candidate could be measured: {'; '.join(sorted(errors))}")
+    bootstrap = Bootstrap(
+        [one.document for one in dataset.questions], draws=plan.draws, seed=plan.seed
+    )
+    stands = standing(_values(finished, plan.main), bootstrap)
+    about = described(dataset)
+    decision = decide(
+        stands,
+        {name: row.means[plan.main] for name, row in finished.items()},
+        {name: float(row.cost["bytes"] or 0) for name, row in finished.items()},
+        standard=standard().name,
+        stopped=list(sweep.race.stops),
+        drafted=about["drafts"] == about["questions"],
+        asked=len(dataset.questions),
+    )
+    trials = tuple(_trials(sweep, plan, bootstrap, stands.gaps))
+    reasons = Reasons(
+        trials={one.name: one for one in trials},
+        decision=decision,
+        leader=stands.leader,
+        standard=standard().name,
+        plan=plan,
+        dataset=about,
+    )
+    return Recommendation(
+        dataset=about,
+        settings={**settings_of(plan, models, bootstrap.unit), "standard": standard().name},
+        trials=trials,
+        leader=stands.leader,
+        chosen=decision.chosen,
+        told=decision.told,
+        needed=decision.needed,
+        verdict=tuple(reasons.verdict()),
+        otherwise=tuple(reasons.otherwise(_at_budgets(finished, plan, bootstrap, decision.chosen))),
+        candidate=sweep.candidates[decision.chosen],
+        options=plan.options,
+    )
+
+
+def _values(rows: Mapping[str, Row], measure: str) -> dict[str, NDArray[np.float64]]:
+    return {
+        name: np.array([one.scores[measure] for one in row.outcomes]) for name, row in rows.items()
+    }
+
+
+def _at_budgets(
+    rows: Mapping[str, Row], plan: EvaluationPlan, bootstrap: Bootstrap, chosen: str
+) -> Iterator[AtBudget]:
+    """What is known about each other budget."""
+    usual = _values(rows, f"recall@{plan.budget}")[chosen]
+    for budget in plan.budgets:
+        if budget != plan.budget:
+            values = _values(rows, f"recall@{budget}")
+            there = standing(values, bootstrap)
+            change = bootstrap.gap(values[chosen] - usual)
+            yield AtBudget(budget, there.leader, there.gaps[chosen], change)
+
+
+def _trials(
+    sweep: _Sweep, plan: EvaluationPlan, bootstrap: Bootstrap, gaps: Mapping[str, Interval]
+) -> Iterator[Trial]:
+    for name, row in sweep.rows.items():
+        candidate, stop = sweep.candidates[name], sweep.race.stops.get(name)
+        state = _state(row, stop, gaps.get(name))
+        values = np.array([one.scores[plan.main] for one in row.outcomes])
+        yield Trial(
+            name=name,
+            preset=candidate.preset,
+            size=candidate.size,
+            overlap=candidate.overlap,
+            parser=row.parser,
+            state=state,
+            asked=len(row.outcomes),
+            means=row.means,
+            interval=bootstrap.interval(values) if state in ("level", "behind") else None,
+            gap=stop.gap if stop else gaps.get(name),
+            chunks=row.chunks,
+            cost=row.cost,
+            words=row.error or (why_stopped(stop, len(sweep.race)) if stop else ""),
+        )
+
+
+def _state(row: Row, stop: Stop | None, gap: Interval | None) -> State:
+    if row.error or (gap is None and stop is None):
+        return "failed"
+    if stop:
+        return "stopped"
+    return "behind" if gap and gap.low > 0 else "level"

@@ -1,0 +1,204 @@
+"""A choice in sentences: what to take, why, and what would have to be true to take another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rag_nodes.evaluation.recommendation.report import pareto
+from rag_nodes.evaluation.verdicts import VISIBLE, basis, of_drafts, points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rag_nodes.evaluation.bootstrap import Interval
+    from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.recommendation.choice import Chosen
+    from rag_nodes.evaluation.recommendation.race import Stop
+    from rag_nodes.evaluation.recommendation.report import Trial
+
+_SMALLER = 0.8
+"""Share of the costs of another candidate from which saving is worth a sentence."""
+_ALIKE = 0.05
+"""A difference of costs that is none."""
+_MANY = 100
+"""Questions from which a number of them is rounded."""
+
+
+class AtBudget(NamedTuple):
+    """What is known about another budget.
+
+    Attributes:
+        budget: tokens of context.
+        leader: name of the candidate that finds most in it.
+        gap: leader minus the chosen one, in this budget.
+        change: of the chosen one, this budget minus the main one.
+    """
+
+    budget: int
+    leader: str
+    gap: Interval
+    change: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """What sentences are made of.
+
+    Attributes:
+        trials: every candidate by name.
+        decision: which one to take.
+        leader: name of the one that found most.
+        standard: name of the one that stands where the data cannot tell.
+        plan: what was measured.
+        dataset: numbers of questions, documents and drafts, and their overlap.
+    """
+
+    trials: Mapping[str, Trial]
+    decision: Chosen
+    leader: str
+    standard: str
+    plan: EvaluationPlan
+    dataset: Mapping[str, Any]
+
+    def verdict(self) -> Iterator[str]:
+        """What to take and why."""
+        chosen = self.trials[self.decision.chosen]
+        if self.decision.told:
+            yield (
+                f"Take {chosen.name}: it finds {points(chosen.interval)} % of the answers in "
+                f"{self.plan.budget:,} tokens."
+            )
+            yield from self._why(chosen)
+        else:
+            yield f"The data cannot tell: {self._untold(chosen)} {self._more_questions()}"
+        if worse := self._worse():
+            yield worse
+        yield from of_drafts(self.dataset["drafts"], self.dataset["overlap"])
+        yield basis(self.dataset["questions"], self.dataset["documents"])
+
+    def otherwise(self, budgets: Iterable[AtBudget]) -> Iterator[str]:
+        """What would have to be true to take another.
+
+        Args:
+            budgets: what is known about others than the main one.
+        """
+        chosen = self.trials[self.decision.chosen]
+        best = self.trials[self.leader]
+        if best is not chosen and self.decision.told:
+            yield (
+                f"Where a point of recall is worth any index: {best.name}, which takes "
+                f"{_space(best, chosen)}."
+            )
+        smaller = [
+            one
+            for one in pareto(tuple(self.trials.values()), self.plan.main)
+            if one.bytes < _SMALLER * chosen.bytes
+        ]
+        if smaller:
+            one = smaller[-1]
+            lost = 100 * (chosen.means[self.plan.main] - one.means[self.plan.main])
+            yield (
+                f"Where the index has to be smaller: {one.name} takes {_space(one, chosen)} and "
+                f"finds {abs(lost):.1f} points {'less' if lost >= 0 else 'more'}."
+            )
+        for budget in budgets:
+            yield self._at(budget)
+
+    def _why(self, chosen: Trial) -> Iterator[str]:
+        """Why this one, against the one that found most and against the standard."""
+        best = self.trials[self.leader]
+        if best is chosen:
+            yield "None finds more, and none that costs less is as good."
+        else:
+            yield (
+                f"{best.name} finds {points(chosen.gap)} points more, which is not shown to be a "
+                f"difference, and takes {_space(best, chosen)}."
+            )
+        usual = self.trials.get(self.standard)
+        if usual and usual not in (best, chosen) and usual.gap and usual.state == "level":
+            yield (
+                f"{usual.name}, which over many corpora is never far from the best, is not shown "
+                f"to be worse: {points(usual.gap)} points behind {self.leader}."
+            )
+
+    def _untold(self, chosen: Trial) -> str:
+        behind = any(one.state in ("behind", "stopped") for one in self.trials.values())
+        stands = (
+            f"take {chosen.name}, which over many corpora is never far from the best"
+            if chosen.name == self.standard
+            else f"take {chosen.name}, which found most"
+        )
+        if behind:
+            return (
+                f"drafted questions show which candidates are far behind, not which of the others "
+                f"is best; {stands}."
+            )
+        some = [one for one in self.trials.values() if one.state == "level"]
+        if len(some) == 1:
+            return f"there is one candidate; {stands}."
+        return f"none of {len(some)} candidates is shown to be worse than the best; {stands}."
+
+    def _more_questions(self) -> str:
+        needed, asked = self.decision.needed, self.dataset["questions"]
+        gap = f"a gap of {VISIBLE * 100:.0f} points"
+        if not needed:
+            return "So few questions say nothing about how many are needed."
+        if needed <= asked:
+            return f"{gap.capitalize()} would have been seen."
+        more = needed - asked
+        return f"To see {gap} about {round(more, -1) if more > _MANY else more:,} more are needed."
+
+    def _worse(self) -> str:
+        behind = [one for one in self.trials.values() if one.state == "behind"]
+        stopped = [one for one in self.trials.values() if one.state == "stopped"]
+        said = []
+        if behind:
+            worst = max(behind, key=lambda one: one.gap.mean if one.gap else 0.0)
+            said.append(
+                f"{len(behind)} of {len(self.trials)} {_are(len(behind))} shown to be worse than "
+                f"{self.leader}, most of all {worst.name}, by {points(worst.gap)}"
+            )
+        if stopped:
+            said.append(
+                f"{len(stopped)} {'were' if len(stopped) > 1 else 'was'} stopped early, far behind"
+            )
+        return f"{'; '.join(said)}." if said else ""
+
+    def _at(self, one: AtBudget) -> str:
+        change = "more" if one.change.mean >= 0 else "less"
+        low, high = sorted((abs(one.change.low), abs(one.change.high)))
+        text = (
+            f"In {one.budget:,} tokens instead of {self.plan.budget:,}, {self.decision.chosen} "
+            f"finds {100 * abs(one.change.mean):.1f} points {change} "
+            f"({100 * low:.1f} to {100 * high:.1f})"
+        )
+        if one.gap.low > 0:
+            return f"{text}, and {one.leader} is better than it by {points(one.gap)}."
+        return f"{text}; none is shown to be better there."
+
+
+def why_stopped(stop: Stop, questions: int) -> str:
+    """Why a candidate was asked no more.
+
+    Args:
+        stop: what was seen.
+        questions: how many there are.
+    """
+    return (
+        f"stopped after {stop.asked} of {questions} questions, "
+        f"{points(stop.gap)} points behind {stop.leader}"
+    )
+
+
+def _space(one: Trial, other: Trial) -> str:
+    """What one takes in the store, beside another."""
+    share = one.bytes / other.bytes if other.bytes else 1.0
+    if abs(share - 1) <= _ALIKE:
+        return "about the same space"
+    return f"{100 * share:.0f} % of its space"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
