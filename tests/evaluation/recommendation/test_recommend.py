@@ -105,13 +105,11 @@ def test_a_splitter_of_another_package_is_tried_at_its_sizes(dataset: Dataset) -
 
 
 def test_one_that_fails_is_listed_and_the_others_are_judged(dataset: Dataset) -> None:
-    class Broken(SentenceSplitter):
-        def split_text_metadata_aware(self, text: str, _: str) -> list[str]:
-            raise RuntimeError(f"no {len(text)} characters today")
+    def broken(text: str) -> list[str]:
+        raise RuntimeError(f"no {len(text)} characters today")
 
-    plan = replace(SMALL, sizes=(40,))
-    found = recommend(dataset, {"broken": Broken()}, plan=plan, overlaps=())
-    failed = found.trial("broken 40")
+    found = recommend(dataset, {"broken": broken}, plan=SMALL, overlaps=())
+    failed = found.trial("broken")
     assert failed.state == "failed"
     assert "characters today" in failed.words
     assert found.chosen == "recursive 200"
