@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
@@ -20,3 +22,14 @@ def test_every_benchmark_finds_what_it_imports() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_fresh_questions_are_many_in_many_languages_about_documents_that_can_be_placed() -> None:
+    found = json.loads((FOLDER / "questions" / "fresh.json").read_text(encoding="utf-8"))
+    questions = found["questions"]
+    placed = (FOLDER / "fresh_documents.py").read_text(encoding="utf-8")
+    assert all(f'"{one["document"]}": Packaged(' in placed for one in questions)
+    assert all(passage["text"].strip() for one in questions for passage in one["gold"])
+    languages = Counter(one["id"].split("-")[0] for one in questions)
+    assert len(questions) >= 60
+    assert languages.keys() == {"en", "de", "fr", "es", "ru", "zh", "ja"}
