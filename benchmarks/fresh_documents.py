@@ -1,4 +1,4 @@
-"""Places the documents of `questions/fresh.json`: free manuals that Debian packages, unchanged.
+"""Places the documents of `fresh_questions.json`: free manuals that Debian packages, unchanged.
 
     python benchmarks/fresh_documents.py FOLDER
 

@@ -25,7 +25,7 @@ def test_every_benchmark_finds_what_it_imports() -> None:
 
 
 def test_fresh_questions_are_many_in_many_languages_about_documents_that_can_be_placed() -> None:
-    found = json.loads((FOLDER / "questions" / "fresh.json").read_text(encoding="utf-8"))
+    found = json.loads((FOLDER / "fresh_questions.json").read_text(encoding="utf-8"))
     questions = found["questions"]
     placed = (FOLDER / "fresh_documents.py").read_text(encoding="utf-8")
     assert all(f'"{one["document"]}": Packaged(' in placed for one in questions)
