@@ -77,7 +77,7 @@ def markdown_peers() -> list[Peer]:
     return found
 
 
-def _use_bundled_data() -> None:
+def use_bundled_data() -> None:
     """Point tiktoken at the vocabularies LlamaIndex ships; it would ask the network otherwise."""
     import llama_index.core
 
@@ -130,7 +130,7 @@ def _langchain(name: str) -> Prepare:
     def prepare(texts: list[str]) -> Work:
         import langchain_text_splitters as splitters
 
-        _use_bundled_data()
+        use_bundled_data()
         splitter = getattr(splitters, f"{name}TextSplitter").from_tiktoken_encoder(
             "cl100k_base", chunk_size=SIZE, chunk_overlap=OVERLAP
         )
@@ -152,7 +152,7 @@ def _chonkie(name: str, **options: Any) -> Prepare:
         import chonkie
         import tiktoken
 
-        _use_bundled_data()
+        use_bundled_data()
         encoding = tiktoken.get_encoding("cl100k_base")
 
         def work() -> object:
@@ -169,7 +169,7 @@ def _semchunk(texts: list[str]) -> Work:
     import semchunk
     import tiktoken
 
-    _use_bundled_data()
+    use_bundled_data()
     encoding = tiktoken.get_encoding("cl100k_base")
     longest = max(map(len, encoding.token_byte_values()))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
+from peers import use_bundled_data
 
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.tokens import count_tokens
@@ -48,9 +49,11 @@ def langchain(size: int) -> object:
 
 def chonkie(size: int) -> object:
     """Chonkie's `RecursiveChunker`, in tokens."""
+    import tiktoken
     from chonkie import RecursiveChunker
 
-    return RecursiveChunker(tokenizer=count_tokens, chunk_size=size)
+    use_bundled_data()
+    return RecursiveChunker(tokenizer=tiktoken.get_encoding("cl100k_base"), chunk_size=size)
 
 
 def peers(dataset: str) -> dict[str, object]:
