@@ -9,7 +9,7 @@ in `benchmarks/results`, from which `docs/make_results.py` makes all tables and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +42,8 @@ CANDIDATES = 40
 MEAN_SIZE = 150
 """Tokens of a chunk on average where splitters are compared at one size."""
 LADDER = "ladder"
+_GAP = 100
+"""Characters of blank space that are looked at behind a chunk."""
 _DRAWS = 100
 """Of the intervals of `evaluate`, which nobody sees: those in the tables are of what is kept."""
 
@@ -136,7 +138,7 @@ class Step:
                 options=QueryOptions(mode="sparse"),
             )
             for question in dataset.questions:
-                runs = _candidates(retriever, question)
+                runs = _candidates(retriever, question, dataset.texts)
                 for budget in self.budgets:
                     read = _read(question, runs, budget)
                     scores = score(
@@ -146,8 +148,10 @@ class Step:
         return recall, index
 
 
-def _candidates(retriever: RagNodesRetriever, question: Question) -> list[Run]:
-    """The best chunks and their neighbours, joined where nothing is between them."""
+def _candidates(
+    retriever: RagNodesRetriever, question: Question, texts: Mapping[str, str]
+) -> list[Run]:
+    """The best chunks and their neighbours, joined where only blank space is between them."""
     retriever.document_ids = question.within
     hits = retriever.hits(question.text, None, limit=CANDIDATES)
     around = {
@@ -159,7 +163,16 @@ def _candidates(retriever: RagNodesRetriever, question: Question) -> list[Run]:
     found = retriever.store.fetch(retriever.collection, sorted(around))
     pieces = [passage_of(hit) for hit in hits]
     pieces += [passage_of(replace(hits[0], node=node)) for node in found.values()]
-    return joined_runs(Run(one.document, one.span.start, one.text) for one in pieces)
+    return joined_runs(
+        Run(one.document, one.span.start, one.text + _blank(texts[one.document], one.span.end))
+        for one in pieces
+    )
+
+
+def _blank(text: str, start: int) -> str:
+    """The blank space from an offset on, which parsers leave out between two chunks."""
+    rest = text[start : start + _GAP]
+    return rest[: len(rest) - len(rest.lstrip())]
 
 
 def _read(question: Question, runs: list[Run], budget: int) -> list[Ranked]:
