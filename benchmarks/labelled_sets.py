@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from llama_index.core.schema import MediaResource
+
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.importers import load_dataset
+from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.readers import read_all
+from rag_nodes.text.spans import Span
 
 OWN_DOCUMENT = ("evidence_inference", "qmsum", "de", "zh", "hi")
 """Sets whose questions are each about one document, which alone is searched."""
 SETS = ("headed", *OWN_DOCUMENT, "chroma")
+SENTENCE_MARKS = frozenset(".!?\u3002\uff01\uff1f\uff0e\u2026\u0964\u0965;\uff1b")
+"""Marks at which sentences end in Latin script, Chinese and Hindi."""
 LANGUAGES = ("de", "zh", "hi")
 """Parts of XQuAD."""
 
@@ -38,6 +46,35 @@ def labelled_set(name: str, data: Path, pages: Path | None = None) -> Dataset:
         asked = tuple(one for one in dataset.questions if one.id.startswith(f"{name}-"))
         dataset = replace(dataset, questions=asked, unplaced=())
     return dataset.narrowed() if name in OWN_DOCUMENT else dataset
+
+
+def without_marks(dataset: Dataset) -> Dataset:
+    """The same set without the marks that end sentences: as texts of scripts that have none.
+
+    Gold keeps its characters, wherever they stand now.
+    """
+    documents, places = [], {}
+    for document in dataset.documents:
+        kept = [at for at, one in enumerate(document.text) if one not in SENTENCE_MARKS]
+        text = "".join(document.text[at] for at in kept)
+        documents.append(document.model_copy(update={"text_resource": MediaResource(text=text)}))
+        places[document.id_] = kept
+    questions = tuple(
+        replace(
+            one,
+            gold=tuple(
+                tuple(_moved(passage, places[passage.document]) for passage in answer)
+                for answer in one.gold
+            ),
+        )
+        for one in dataset.questions
+    )
+    return replace(dataset, documents=tuple(documents), questions=questions)
+
+
+def _moved(passage: Passage, kept: Sequence[int]) -> Passage:
+    span = Span(bisect_left(kept, passage.span.start), bisect_left(kept, passage.span.end))
+    return Passage(passage.document, span)
 
 
 def half_of(name: str) -> int:

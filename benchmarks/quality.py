@@ -1,7 +1,7 @@
 """How much of the answers is read, on five labelled sets: splitters at their sizes, and the ladder.
 
-Offline and by words alone (BM25), as the product is without a key. Recall of every question is kept
-in `benchmarks/results`, from which `docs/make_results.py` makes all tables and pictures.
+Offline, and by words alone (BM25), but for the step "minilm". Recall of every question is kept in
+`benchmarks/results`, from which `docs/make_results.py` makes all tables and the picture.
 
     python benchmarks/quality.py --data FOLDER --pages PAGES.json --cache FOLDER
 """
@@ -9,13 +9,14 @@ in `benchmarks/results`, from which `docs/make_results.py` makes all tables and 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from kept import FOLDER, Kept
-from labelled_sets import LANGUAGES, labelled_set, options_of
-from splitters import LADDER_ON, Columns, of_equal_size, ours, peers
+from labelled_sets import LANGUAGES, OWN_DOCUMENT, labelled_set, options_of, without_marks
+from results.kept import FOLDER, Kept, System
+from splitters import BEST_PEER, LADDER_ON, of_equal_size, ours, peers
 
 from rag_nodes.evaluation.columns import Variant
 from rag_nodes.evaluation.dataset import Dataset, Question
@@ -24,14 +25,14 @@ from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import Row
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.evaluation.scoring import score
-from rag_nodes.models import choose_models
+from rag_nodes.models import Models
 from rag_nodes.parsers import as_parser
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesRetriever
 from rag_nodes.query.packing import passage_of
-from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 from rag_nodes.text.filling import Ranked
-from rag_nodes.text.ladder import Run, best_passages, joined_runs
+from rag_nodes.text.ladder import Ladder, Run, joined_runs
+from rag_nodes.text.spans import Span
 
 BUDGETS = (500, 1000, 2000)
 """Tokens that are read."""
@@ -48,125 +49,117 @@ _DRAWS = 100
 """Of the intervals of `evaluate`, which nobody sees: those in the tables are of what is kept."""
 
 
-def budgets_of(name: str) -> tuple[int, ...]:
-    """The budgets at which a set is asked."""
-    return SHORT if name in LANGUAGES else BUDGETS
-
-
-class Step:
-    """One thing that is measured on a set.
+class Measurement:
+    """One way of searching a set.
 
     Args:
         dataset: the set.
-        kept: where the recalls go.
         cache: folder with finished rows.
+        models: what embeds; None for what is there offline.
+        options: how is searched.
     """
 
-    def __init__(self, dataset: Dataset, kept: Kept, cache: Path | None) -> None:
-        self.dataset, self.kept, self.cache = dataset, kept, cache
-        self.budgets = budgets_of(dataset.name)
-        self.models = choose_models(Settings(embedding="lexical", llm="extractive"))
+    def __init__(
+        self,
+        dataset: Dataset,
+        cache: Path | None,
+        *,
+        models: Models | None = None,
+        options: QueryOptions | None = None,
+    ) -> None:
+        self.dataset, self._cache = dataset, cache
+        self._models = models or Models.of(embed_model="lexical", llm="extractive")
+        self._options = options or QueryOptions(mode="sparse")
+        self._budgets = SHORT if dataset.name in LANGUAGES else BUDGETS
 
-    def rows(self, dataset: Dataset, columns: Columns, target: int | None = None) -> list[Row]:
-        """Whole chunks in the order of their rank, read until the budget is full."""
+    def splitters(self, columns: Mapping[str, object], target: int | None = None) -> list[System]:
+        """Whole chunks in the order of their rank, read until the budget is full.
+
+        Args:
+            columns: splitters by name.
+            target: mean size that all are brought to; None for their own options.
+        """
         plan = EvaluationPlan(
-            budgets=self.budgets,
+            budgets=self._budgets,
             ks=(),
             sizes=(),
             target=target,
-            options=QueryOptions(mode="sparse"),
+            options=self._options,
             draws=_DRAWS,
         )
-        report = evaluate(
-            dataset, columns(self.dataset.name), plan=plan, models=self.models, cache=self.cache
-        )
-        return [row for row in report.rows if row.role != "control"]
+        report = evaluate(self.dataset, columns, plan=plan, models=self._models, cache=self._cache)
+        role = "matched" if target else "own"
+        return [self._system(row) for row in report.of_role(role) if not self._failed(row)]
 
-    def keep(self, step: str, row: Row, name: str = "") -> None:
-        """Keep a row; one that failed is only said."""
+    def _failed(self, row: Row) -> bool:
         if row.error:
             print(self.dataset.name, row.name, "failed:", row.error, flush=True)
-            return
+        return bool(row.error)
+
+    def _system(self, row: Row) -> System:
         recall = {
             budget: [one.scores[f"recall@{budget}"] for one in row.outcomes]
-            for budget in self.budgets
+            for budget in self._budgets
         }
-        self.kept.put(
-            step,
-            name or row.name,
-            recall,
-            mean=row.chunks["mean"],
-            chunks=int(row.cost["chunks"] or 0),
+        return System(
+            row.column, row.chunks["mean"], int(row.cost["chunks"] or 0), recall, row.note
         )
 
-    def plain(self) -> None:
-        """Every splitter at its own options."""
-        for columns in (ours, peers):
-            for row in self.rows(self.dataset, columns):
-                self.keep("plain", row)
-
-    def ladder(self) -> None:
+    def ladder(self) -> System:
         """The sentences of what was found, by the ladder of widths."""
-        recall, index = self._laddered(self.dataset)
-        self.kept.put(
-            "ladder", LADDER, recall, mean=index.statistics.mean, chunks=index.cost.chunks
-        )
-
-    def equal(self) -> None:
-        """Splitters at one mean size."""
-        for row in self.rows(self.dataset, of_equal_size, MEAN_SIZE):
-            if row.role == "matched":
-                self.keep("equal", row, row.column + (f" ({row.note})" if row.note else ""))
-
-    def _laddered(self, dataset: Dataset) -> tuple[dict[int, list[float]], Index]:
-        parser = as_parser(ours(dataset.name)[LADDER_ON])
-        vectors = QuestionVectors(size=len(dataset.questions), ttl_hours=1e6)
-        recall: dict[int, list[float]] = {budget: [] for budget in self.budgets}
+        parser = as_parser(ours()[LADDER_ON])
+        recall: dict[int, list[float]] = {budget: [] for budget in self._budgets}
+        vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
         with open_store() as store:
             index = Index(
                 Variant(LADDER, "own", parser),
-                dataset.documents,
+                self.dataset.documents,
                 store=store,
-                models=self.models,
-                options=QueryOptions(mode="sparse"),
+                models=self._models,
+                options=self._options,
                 vectors=vectors,
             )
             retriever = RagNodesRetriever(
                 store=store,
                 collection=index.collection,
-                models=self.models,
-                options=QueryOptions(mode="sparse"),
+                models=self._models,
+                options=self._options,
             )
-            for question in dataset.questions:
-                runs = _candidates(retriever, question, dataset.texts)
-                for budget in self.budgets:
-                    read = _read(question, runs, budget)
-                    scores = score(
-                        question, read, index.chunks, dataset.texts, budgets=(budget,), ks=()
-                    )
-                    recall[budget].append(scores[f"recall@{budget}"])
-        return recall, index
+            for question in self.dataset.questions:
+                runs = self._runs(retriever, question)
+                ladder = Ladder(question.text, runs)
+                for budget in self._budgets:
+                    read = [(runs[one.run].document, one.span) for one in ladder.passages(budget)]
+                    recall[budget].append(self._recall(question, read, index, budget))
+        return System(LADDER, index.statistics.mean, index.cost.chunks, recall)
 
+    def _runs(self, retriever: RagNodesRetriever, question: Question) -> list[Run]:
+        """The best chunks and their neighbours, joined where only blank space is between them."""
+        retriever.document_ids = question.within
+        vector = retriever.question_vector(question.text).vector
+        hits = retriever.hits(question.text, vector, limit=CANDIDATES)
+        around = {
+            other.node_id
+            for hit in hits
+            for other in (hit.node.prev_node, hit.node.next_node)
+            if other is not None
+        }
+        found = retriever.store.fetch(retriever.collection, sorted(around))
+        pieces = [passage_of(hit) for hit in hits]
+        pieces += [passage_of(replace(hits[0], node=node)) for node in found.values()]
+        texts = self.dataset.texts
+        return joined_runs(
+            Run(one.document, one.span.start, one.text + _blank(texts[one.document], one.span.end))
+            for one in pieces
+        )
 
-def _candidates(
-    retriever: RagNodesRetriever, question: Question, texts: Mapping[str, str]
-) -> list[Run]:
-    """The best chunks and their neighbours, joined where only blank space is between them."""
-    retriever.document_ids = question.within
-    hits = retriever.hits(question.text, None, limit=CANDIDATES)
-    around = {
-        other.node_id
-        for hit in hits
-        for other in (hit.node.prev_node, hit.node.next_node)
-        if other is not None
-    }
-    found = retriever.store.fetch(retriever.collection, sorted(around))
-    pieces = [passage_of(hit) for hit in hits]
-    pieces += [passage_of(replace(hits[0], node=node)) for node in found.values()]
-    return joined_runs(
-        Run(one.document, one.span.start, one.text + _blank(texts[one.document], one.span.end))
-        for one in pieces
-    )
+    def _recall(
+        self, question: Question, read: Iterable[tuple[str, Span]], index: Index, budget: int
+    ) -> float:
+        texts = self.dataset.texts
+        ranked = [Ranked(document, span, span.of(texts[document])) for document, span in read]
+        found = score(question, ranked, index.chunks, texts, budgets=(budget,), ks=())
+        return found[f"recall@{budget}"]
 
 
 def _blank(text: str, start: int) -> str:
@@ -175,24 +168,73 @@ def _blank(text: str, start: int) -> str:
     return rest[: len(rest) - len(rest.lstrip())]
 
 
-def _read(question: Question, runs: list[Run], budget: int) -> list[Ranked]:
-    return [
-        Ranked(
-            runs[one.run].document,
-            one.span,
-            runs[one.run].text[
-                one.span.start - runs[one.run].start : one.span.end - runs[one.run].start
-            ],
-        )
-        for one in best_passages(question.text, runs, budget)
-    ]
+def _few() -> dict[str, Any]:
+    """What stands beside the ladder where not everything is measured again."""
+    return {LADDER_ON: ours()[LADDER_ON], BEST_PEER: peers()[BEST_PEER]}
 
 
-STEPS: dict[str, Callable[[Step], None]] = {
-    "plain": Step.plain,
-    "ladder": Step.ladder,
-    "equal": Step.equal,
+def _all(one: Measurement) -> Iterable[System]:
+    return [*one.splitters(_few()), one.ladder()]
+
+
+def plain(dataset: Dataset, cache: Path | None) -> Iterable[System]:
+    """Every splitter at its own options."""
+    one, is_markdown = Measurement(dataset, cache), dataset.name == "headed"
+    return [*one.splitters(ours()), *one.splitters(peers(markdown=is_markdown))]
+
+
+def ladder(dataset: Dataset, cache: Path | None) -> Iterable[System]:
+    """The ladder of widths, over chunks of 200 tokens."""
+    return [Measurement(dataset, cache).ladder()]
+
+
+def equal(dataset: Dataset, cache: Path | None) -> Iterable[System]:
+    """Splitters at one mean size."""
+    columns = of_equal_size(markdown=dataset.name == "headed")
+    return Measurement(dataset, cache).splitters(columns, MEAN_SIZE)
+
+
+def unmarked(dataset: Dataset, cache: Path | None) -> Iterable[System]:
+    """Texts without the marks that end sentences."""
+    return _all(Measurement(without_marks(dataset), cache)) if dataset.name in LANGUAGES else ()
+
+
+def alone(dataset: Dataset, cache: Path | None) -> Iterable[System]:
+    """Each document as a collection of its own, with the questions about it."""
+    if dataset.name not in OWN_DOCUMENT:
+        return ()
+    order = {question.id: number for number, question in enumerate(dataset.questions)}
+    places: list[int] = []
+    found: list[list[System]] = []
+    for document in dataset.documents:
+        asked = tuple(one for one in dataset.questions if one.document == document.id_)
+        if asked:
+            own = replace(dataset, documents=(document,), questions=asked)
+            found.append(list(_all(Measurement(own, cache))))
+            places += [order[one.id] for one in asked]
+    return [System.joined(systems, places) for systems in zip(*found, strict=True)]
+
+
+def together(dataset: Dataset, cache: Path | None) -> Iterable[System]:
+    """Every question asked of all documents, also where it is about one."""
+    if dataset.name not in OWN_DOCUMENT:
+        return ()
+    anywhere = tuple(replace(one, within=None) for one in dataset.questions)
+    return _all(Measurement(replace(dataset, questions=anywhere), cache))
+
+
+def minilm(dataset: Dataset, cache: Path | None) -> Iterable[System]:
+    """Hybrid search with MiniLM; see `minilm.py` for where it comes from."""
+    from minilm import MiniLM
+
+    models = Models.of(embed_model=MiniLM(), llm="extractive")
+    return _all(Measurement(dataset, cache, models=models, options=QueryOptions(mode="hybrid")))
+
+
+STEPS: dict[str, Callable[[Dataset, Path | None], Iterable[System]]] = {
+    one.__name__: one for one in (ladder, plain, equal, unmarked, together, alone, minilm)
 }
+OFFLINE = [name for name in STEPS if name != "minilm"]
 
 
 def kept_of(dataset: Dataset) -> Kept:
@@ -207,18 +249,21 @@ def kept_of(dataset: Dataset) -> Kept:
 
 
 def main() -> None:
-    """Measure the steps that are asked for, and keep each as soon as it is done."""
+    """Measure what is asked for, and keep each set of a step as soon as it is done."""
     parser = options_of(__doc__)
-    parser.add_argument("--steps", nargs="+", choices=STEPS, default=list(STEPS))
+    parser.add_argument("--steps", nargs="+", choices=STEPS, default=OFFLINE)
     parser.add_argument("--cache", type=Path, help="folder that keeps finished rows")
     options = parser.parse_args()
     for step in options.steps:
         for name in options.sets:
             started = time.process_time()
             dataset = labelled_set(name, options.data, options.pages)
-            kept = kept_of(dataset)
-            STEPS[step](Step(dataset, kept, options.cache))
-            kept.save()
+            found = list(STEPS[step](dataset, options.cache))
+            if found:
+                kept = kept_of(dataset)
+                for system in found:
+                    kept.put(step, system)
+                kept.save()
             print(step, name, f"{time.process_time() - started:.0f} s", flush=True)
 
 

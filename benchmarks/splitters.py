@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
 from peers import use_bundled_data
 
@@ -17,7 +14,6 @@ LADDER_ON = "recursive 200"
 """The chunks that the ladder of widths takes its candidates from."""
 BEST_PEER = "LangChain recursive 150"
 """The one setting of another package that is ahead of the others on average."""
-_MARKDOWN = ("headed",)
 
 
 class Semchunk:
@@ -56,8 +52,12 @@ def chonkie(size: int) -> object:
     return RecursiveChunker(tokenizer=tiktoken.get_encoding("cl100k_base"), chunk_size=size)
 
 
-def peers(dataset: str) -> dict[str, object]:
-    """Splitters of other packages, at sizes that people use."""
+def peers(*, markdown: bool = False) -> dict[str, object]:
+    """Splitters of other packages, at sizes that people use.
+
+    Args:
+        markdown: with those for texts with headings.
+    """
     found: dict[str, object] = {
         f"LangChain recursive {size}": langchain(size) for size in (100, 150, 200, 400, 800)
     }
@@ -65,12 +65,12 @@ def peers(dataset: str) -> dict[str, object]:
     found["LlamaIndex sentence 512"] = SentenceSplitter(chunk_size=512)
     found["semchunk 200"] = Semchunk(200)
     found["chonkie recursive 200"] = chonkie(200)
-    if dataset in _MARKDOWN:
+    if markdown:
         found["LlamaIndex Markdown"] = MarkdownNodeParser()
     return found
 
 
-def ours(_: str) -> dict[str, object]:
+def ours() -> dict[str, object]:
     """Our parsers, at 200 tokens and as they come."""
     curve = {
         f"recursive {size}": get_parser(
@@ -86,8 +86,12 @@ def ours(_: str) -> dict[str, object]:
     }
 
 
-def of_equal_size(dataset: str) -> dict[str, object]:
-    """One splitter of each kind, to be compared at one mean size."""
+def of_equal_size(*, markdown: bool) -> dict[str, object]:
+    """One splitter of each kind, to be compared at one mean size.
+
+    Args:
+        markdown: with those for texts with headings.
+    """
     found: dict[str, object] = {
         "recursive": get_parser("recursive", unit="tokens", chunk_size=200, chunk_overlap=0),
         "heading": get_parser("heading", chunk_size=200),
@@ -99,7 +103,7 @@ def of_equal_size(dataset: str) -> dict[str, object]:
         "semchunk": Semchunk(200),
         "chonkie recursive": chonkie(200),
     }
-    if dataset in _MARKDOWN:
+    if markdown:
         found["LlamaIndex Markdown, then sentence"] = MarkdownThenSentences(200)
     return found
 
@@ -121,6 +125,3 @@ class MarkdownThenSentences:
         sections = MarkdownNodeParser()([Document(text=text)])
         cut = SentenceSplitter(chunk_size=self.chunk_size, chunk_overlap=0)
         return [node.get_content() for node in cut(sections)]
-
-
-Columns = Callable[[str], dict[str, Any]]

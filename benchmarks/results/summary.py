@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from kept import Kept
 from labelled_sets import LANGUAGES, SETS, half_of
 
 from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from results.kept import Kept
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 

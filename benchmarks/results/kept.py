@@ -6,13 +6,50 @@ From these files every table, interval and picture is made again without a run.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-FOLDER = Path(__file__).parent / "results"
+import numpy as np
+
+FOLDER = Path(__file__).parent
 _DIGITS = 4
+
+
+class System(NamedTuple):
+    """A splitter or a way of reading, measured on a set.
+
+    Attributes:
+        name: in the tables.
+        mean: tokens of a chunk on average.
+        chunks: how many there are.
+        recall: by budget the share of each question's answer that was read.
+        note: what has to be said of it; "" for nothing.
+    """
+
+    name: str
+    mean: float
+    chunks: int
+    recall: dict[int, list[float]]
+    note: str = ""
+
+    @classmethod
+    def joined(cls, parts: Sequence[System], places: Sequence[int]) -> System:
+        """One system out of what it did on several parts of a set.
+
+        Args:
+            parts: of the same name.
+            places: for each question of the parts, one after another, its place in the set.
+        """
+        order = np.argsort(places)
+        recall = {
+            budget: np.concatenate([one.recall[budget] for one in parts])[order].tolist()
+            for budget in parts[0].recall
+        }
+        chunks = sum(one.chunks for one in parts)
+        mean = sum(one.mean * one.chunks for one in parts) / chunks
+        return cls(parts[0].name, mean, chunks, recall)
 
 
 @dataclass
@@ -23,8 +60,7 @@ class Kept:
         name: of the set.
         questions: their ids.
         documents: the name of the document of each.
-        systems: by step and name: `mean`, tokens of a chunk on average; `chunks`, how many;
-            `recall`, by budget the share of each question's answer that was read.
+        systems: by step and name, as `System` has it.
     """
 
     name: str
@@ -44,27 +80,18 @@ class Kept:
             raise SystemExit(f"{path} is missing: run benchmarks/quality.py with --sets {name}")
         return cls(**json.loads(path.read_text("utf-8")))
 
-    def put(
-        self,
-        step: str,
-        system: str,
-        recall: Mapping[int, Sequence[float]],
-        *,
-        mean: float,
-        chunks: int,
-    ) -> None:
+    def put(self, step: str, system: System) -> None:
         """Keep a system, in place of what was kept of it before."""
-        self.systems.setdefault(step, {})[system] = {
-            "mean": round(mean, 1),
-            "chunks": chunks,
-            "recall": {
-                str(budget): [_short(one) for one in each] for budget, each in recall.items()
-            },
+        plain: dict[str, Any] = {"mean": round(system.mean, 1), "chunks": system.chunks}
+        if system.note:
+            plain["note"] = system.note
+        plain["recall"] = {
+            str(budget): [_short(one) for one in each] for budget, each in system.recall.items()
         }
+        self.systems.setdefault(step, {})[system.name] = plain
 
     def save(self, folder: Path = FOLDER) -> None:
         """Write it, one line per system."""
-        folder.mkdir(exist_ok=True)
         lines = [
             f'  "{step}": {{\n'
             + ",\n".join(f"   {json.dumps(name)}: {_line(one)}" for name, one in systems.items())

@@ -1,0 +1,37 @@
+"""Writes the tables of docs/results.md, and the README's picture, from the recalls that are kept.
+
+`python docs/make_results.py` needs no run and no data: `benchmarks/quality.py` has measured, and
+the recall of every question is kept in `benchmarks/results`. A table stands between two comments,
+`<!-- table: name -->` and `<!-- /table -->`.
+"""  # noqa: INP001 - a script, not a package
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from results.picture import picture  # noqa: E402 -- of the folder above
+from results.tables import TABLES  # noqa: E402
+
+PAGE = ROOT / "docs" / "results.md"
+PICTURE = ROOT / "docs" / "images" / "size-curves.svg"
+_TABLE = re.compile(r"(?<=<!-- table: )([a-z-]+)( -->\n).*?(?=<!-- /table -->)", re.DOTALL)
+
+
+def with_tables(page: str) -> str:
+    """The text of the page with its tables made anew."""
+    return _TABLE.sub(lambda found: f"{found[1]}{found[2]}\n{TABLES[found[1]]()}\n\n", page)
+
+
+def main() -> None:
+    """Write the page and the picture."""
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PICTURE.write_text(picture(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
