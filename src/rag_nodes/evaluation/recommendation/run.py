@@ -12,6 +12,7 @@ from rag_nodes.errors import DatasetError, RagNodesError
 from rag_nodes.evaluation.assembly import described, settings_of
 from rag_nodes.evaluation.bootstrap import Bootstrap
 from rag_nodes.evaluation.cache import EvaluationCache
+from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.recommendation.candidates import (
     OVERLAPS,
@@ -25,7 +26,6 @@ from rag_nodes.evaluation.recommendation.choice import decide, standing
 from rag_nodes.evaluation.recommendation.race import Race, in_turns
 from rag_nodes.evaluation.recommendation.report import Recommendation, Trial
 from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
-from rag_nodes.evaluation.run import Measurement
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.store import open_store
