@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -111,43 +110,6 @@ def test_the_same_run_gives_the_same_json_and_it_is_read_again_as_it_was(
     path = tmp_path / "run.json"
     path.write_text(report.to_json(), "utf-8")
     assert EvaluationReport.load(path).to_json() == report.to_json()
-
-
-def test_another_seed_changes_intervals_only_a_little(
-    dataset: Dataset, report: EvaluationReport
-) -> None:
-    other = evaluate(dataset, columns(), plan=replace(PLAN, seed=1))
-    for row, twin in zip(report.rows, other.rows, strict=True):
-        assert row.means == twin.means
-        assert row.interval is not None
-        assert twin.interval is not None
-        assert row.interval.low == pytest.approx(twin.interval.low, abs=0.05)
-
-
-def test_shuffled_gold_is_hardly_found(dataset: Dataset) -> None:
-    order = list(dataset.questions)
-    random.Random(4).shuffle(order)  # noqa: S311 -- no secret
-    mixed = tuple(
-        replace(asked, gold=other.gold, within=None)
-        for asked, other in zip(dataset.questions, order, strict=True)
-        if asked.gold != other.gold
-    )
-    found = evaluate(
-        replace(dataset, questions=mixed), columns(), plan=replace(PLAN, sizes=(), target=None)
-    )
-    assert max(row.means["recall@30"] for row in found.rows) < 0.25
-
-
-def test_a_column_that_retrieves_everything_has_no_advantage(dataset: Dataset) -> None:
-    whole = {
-        "everything": get_parser("fixed", unit="tokens", chunk_size=100_000, chunk_overlap=0),
-        "small": columns()["small"],
-    }
-    found = evaluate(dataset, whole, plan=replace(PLAN, sizes=(), target=None))
-    everything, small = found.row("everything"), found.row("small")
-    assert everything.means["recall@k1"] == 1.0
-    assert everything.means["recall@60"] < small.means["recall@60"]
-    assert everything.means["tokens@60"] <= 60
 
 
 def test_a_column_that_fails_is_a_row_with_its_error_and_stops_no_other(dataset: Dataset) -> None:

@@ -1,0 +1,133 @@
+"""What somebody tries who does not believe a verdict: again, elsewhere, shuffled, and cheating."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.evaluation.labelled import TOPICS, corpus
+
+from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.run import evaluate
+from rag_nodes.parsers import get_parser
+
+PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20,), target=30, draws=400, ks=(1, 5))
+BARE = replace(PLAN, sizes=(), target=None)
+
+
+def columns() -> dict[str, object]:
+    return {
+        "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
+        "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30),
+    }
+
+
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    return corpus()
+
+
+@pytest.fixture(scope="module")
+def report(dataset: Dataset) -> EvaluationReport:
+    return evaluate(dataset, columns(), plan=PLAN)
+
+
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from tests.evaluation.labelled import corpus
+from tests.evaluation.test_sceptic import PLAN, columns
+from rag_nodes.evaluation.run import evaluate
+cache = Path(sys.argv[1]) if sys.argv[1:] else None
+sys.stdout.buffer.write(evaluate(corpus(), columns(), plan=PLAN, cache=cache).to_json().encode())
+"""
+
+
+def elsewhere(hashes: str, *cache: Path) -> bytes:
+    """The JSON of the same run in a process of its own, which has sets in another order."""
+    root = Path(__file__).parents[2]
+    path = os.pathsep.join([str(root), str(root / "tests"), *sys.path])
+    environment = {**os.environ, "PYTHONHASHSEED": hashes, "PYTHONPATH": path}
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, *map(str, cache)],
+        check=True, capture_output=True, env=environment, timeout=300,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_the_same_run_in_other_processes_with_and_without_a_cache_gives_the_same_bytes(
+    report: EvaluationReport, tmp_path: Path
+) -> None:
+    here = report.to_json().encode()
+    assert elsewhere("1") == here
+    assert elsewhere("2", tmp_path) == here
+    kept = evaluate(corpus(), columns(), plan=PLAN, cache=tmp_path)
+    assert kept.to_json().encode() == here
+
+
+def test_the_only_times_of_a_report_are_not_in_its_json(report: EvaluationReport) -> None:
+    assert all((row.cost["seconds"] or 0) > 0 for row in report.rows)
+    slower = tuple(replace(row, cost={**row.cost, "seconds": 99.0}) for row in report.rows)
+    assert replace(report, rows=slower).to_json() == report.to_json()
+    assert "seconds" not in report.to_json()
+
+
+def test_another_seed_moves_intervals_by_less_than_a_point_and_no_verdict(
+    dataset: Dataset,
+) -> None:
+    first, other = (
+        evaluate(dataset, columns(), plan=replace(BARE, draws=10_000, seed=seed)) for seed in (0, 1)
+    )
+    for row, twin in zip(first.rows, other.rows, strict=True):
+        assert (row.means, row.outcomes) == (twin.means, twin.outcomes)
+        assert row.interval is not None
+        assert twin.interval is not None
+        assert row.interval.mean == twin.interval.mean
+        assert row.interval.low == pytest.approx(twin.interval.low, abs=0.01)
+        assert row.interval.high == pytest.approx(twin.interval.high, abs=0.01)
+    assert first.to_json() != other.to_json()
+    named = [[(one.left, one.right, one.gap.shows_a_gap) for one in run.contrasts]
+             for run in (first, other)]  # fmt: skip
+    assert named[0] == named[1]
+
+
+def test_gold_of_other_questions_is_not_found(dataset: Dataset, report: EvaluationReport) -> None:
+    """Each question gets the answer to one about another topic, of the same document."""
+    topics, golds = list(TOPICS), {one.id: one.gold for one in dataset.questions}
+    turned = {topic: topics[(number + 3) % len(topics)] for number, topic in enumerate(topics)}
+    mixed = []
+    for one in dataset.questions:
+        topic, number = one.id.split("-")
+        mixed.append(replace(one, gold=golds[f"{turned[topic]}-{number}"]))
+    found = evaluate(replace(dataset, questions=tuple(mixed)), columns(), plan=BARE)
+    assert report.row("small").means["recall@30"] > 0.8
+    assert found.row("small").means["recall@30"] < 0.05
+    assert found.row("small").means["mrr"] < report.row("small").means["mrr"] / 3
+
+
+def test_a_column_that_retrieves_everything_has_no_advantage(dataset: Dataset) -> None:
+    everything = get_parser("fixed", unit="tokens", chunk_size=100_000, chunk_overlap=0)
+    found = evaluate(dataset, {"everything": everything, "small": columns()["small"]}, plan=BARE)
+    all_of_it, small = found.row("everything"), found.row("small")
+    assert all_of_it.means["recall@k1"] == 1.0
+    assert all_of_it.means["tokens@60"] <= 60
+    for measure in ("recall@60", "precision@60", "precision@k1", "iou@k1", "omega"):
+        assert all_of_it.means[measure] < small.means[measure]
+    assert found.contrasts[0].left == "small"
+
+
+def test_who_comes_first_changes_no_number(dataset: Dataset, report: EvaluationReport) -> None:
+    """Neither the order of columns, nor that of questions."""
+    turned = replace(dataset, questions=dataset.questions[::-1])
+    found = evaluate(turned, dict(reversed(columns().items())), plan=PLAN)
+    for row in report.rows[:-1]:
+        assert found.row(row.name).means == pytest.approx(row.means)
+    gaps = [{frozenset((one.left, one.right)): one.gap.mean for one in run.contrasts}
+            for run in (report, found)]  # fmt: skip
+    assert gaps[0] == pytest.approx(gaps[1])
