@@ -28,6 +28,8 @@ from rag_nodes.query import QueryOptions
 from rag_nodes.readers import read_all
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rag_nodes.evaluation.dataset import Dataset
 
 COLUMNS = ("fixed", "recursive", "heading", "semantic")
@@ -37,7 +39,7 @@ SHOWN = 0.03
 """A gap of people's questions that is no chance of a few of them."""
 
 
-def datasets(given: argparse.Namespace) -> list[Dataset]:
+def asked(given: argparse.Namespace) -> tuple[Dataset, list[Dataset]]:
     """People's questions, a fair sample where there are many, and drafts about the same texts."""
     read = [one.document for one in read_all([given.documents]) if one.document is not None]
     human = load_dataset(given.questions, read)
@@ -48,17 +50,29 @@ def datasets(given: argparse.Namespace) -> list[Dataset]:
     if given.own_document:
         human = replace(human, documents=texts)
     drafts = [draft_questions(human.documents, count=given.drafts, seed=seed) for seed in SEEDS]
-    return [one.narrowed() if given.own_document else one for one in (human, *drafts)]
+    return human, drafts
 
 
-def recalls(dataset: Dataset, budget: int, mode: str) -> dict[str, float]:
-    """Mean recall of every column at every size."""
-    plan = EvaluationPlan(
-        budgets=(budget,), ks=(), sizes=SIZES, target=None, draws=100,
-        options=QueryOptions(mode=mode),  # type: ignore[arg-type] # checked there
-    )  # fmt: skip
-    report = evaluate(dataset, {name: get_parser(name) for name in COLUMNS}, plan=plan)
-    return {row.name: row.means[plan.main] for row in report.of_role("size") if not row.error}
+def recalls(
+    datasets: Sequence[Dataset], plan: EvaluationPlan, *, own_document: bool
+) -> list[dict[str, float]]:
+    """Mean recall of every column at every size, for each set of questions about the same texts."""
+    first = datasets[0]
+    marked = [[replace(one, id=f"{number} {one.id}") for one in each.questions]
+              for number, each in enumerate(datasets)]  # fmt: skip
+    together = replace(first, questions=tuple(one for each in marked for one in each))
+    report = evaluate(
+        together.narrowed() if own_document else together,
+        {name: get_parser(name) for name in COLUMNS},
+        plan=plan,
+    )
+    found: list[dict[str, float]] = [{} for _ in datasets]
+    for row in (row for row in report.of_role("size") if not row.error):
+        values = [one.scores[plan.main] for one in row.outcomes]
+        for number, each in enumerate(marked):
+            found[number][row.name] = float(np.mean(values[: len(each)]))
+            values = values[len(each) :]
+    return found
 
 
 def tau(left: list[float], right: list[float]) -> float:
@@ -92,12 +106,15 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=150, help="of people's questions")
     parser.add_argument("--drafts", type=int, default=100)
     given = parser.parse_args()
-    human, *drafts = datasets(given)
-    rows = recalls(human, given.budget, given.mode)
-    drafted = [recalls(one, given.budget, given.mode) for one in drafts]
-    names = [name for name in rows if all(name in one for one in drafted)]
-    truth = [rows[name] for name in names]
-    values = [[one[name] for name in names] for one in drafted]
+    plan = EvaluationPlan(
+        budgets=(given.budget,), ks=(), sizes=SIZES, target=None, draws=100,
+        options=QueryOptions(mode=given.mode),
+    )  # fmt: skip
+    human, drafts = asked(given)
+    rows, *drafted = recalls([human, *drafts], plan, own_document=given.own_document)
+    names = list(rows)
+    truth = list(rows.values())
+    values = [list(one.values()) for one in drafted]
     alike, pairs = agreement(truth, values[0])
     chosen = max(names, key=lambda name: drafted[0][name])
     print(
