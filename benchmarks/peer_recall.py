@@ -1,14 +1,19 @@
 """Does size decide, or strategy? Splitters of several packages on labelled sets, by `evaluate`.
 
 Search by words alone (BM25), budgets filled exactly. Per set and splitter the recall, and its
-difference to our `recursive` at 200 tokens with its 95 % interval.
+difference to our `recursive` at 200 tokens with its 95 % interval. Words are weighed by how often
+they are in the documents of the set; with `--alone` each document is a collection of its own.
 
     python benchmarks/peer_recall.py --data FOLDER --pages PAGES.json
+    python benchmarks/peer_recall.py --data FOLDER --alone --sets evidence_inference de
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 from labelled_sets import LANGUAGES, labelled_set, options_of
 from llama_index.core.node_parser import SentenceSplitter
@@ -55,6 +60,19 @@ def measured(dataset: Dataset, cache: Path | None) -> EvaluationReport:
     return evaluate(dataset, columns(), plan=plan, cache=cache)
 
 
+def each_alone(dataset: Dataset, cache: Path | None) -> dict[str, str]:
+    """Per column the recall over all questions, each document being a collection of its own."""
+    values = defaultdict[str, list[float]](list)
+    for document in dataset.documents:
+        asked = tuple(one for one in dataset.questions if one.document == document.id_)
+        if not asked:
+            continue
+        report = measured(replace(dataset, documents=(document,), questions=asked), cache)
+        for row in report.of_role("own"):
+            values[row.name] += [one.scores[report.measure] for one in row.outcomes]
+    return {name: f"{100 * fmean(each):.1f}" for name, each in values.items()}
+
+
 def cells(report: EvaluationReport) -> dict[str, str]:
     """Per column the recall, with the difference to ours and its interval."""
     found = {
@@ -75,9 +93,13 @@ def main() -> None:
     """Print one table: splitters by sets."""
     parser = options_of(__doc__)
     parser.add_argument("--cache", type=Path, help="folder that keeps finished rows")
+    parser.add_argument("--alone", action="store_true", help="each document by itself")
     options = parser.parse_args()
     found = {}
     for name in options.sets:
+        if options.alone:
+            found[name] = each_alone(labelled_set(name, options.data), options.cache)
+            continue
         report = measured(labelled_set(name, options.data, options.pages), options.cache)
         found[name] = cells(report)
         print(name, report.dataset["questions"], "questions;", *report.verdict, flush=True)
