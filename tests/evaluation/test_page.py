@@ -148,6 +148,19 @@ def test_kinds_and_documents_have_their_own_numbers(report: EvaluationReport) ->
         assert [group, questions, *(f"{100 * one:.1f}" for one in means)] in rows, by
 
 
+def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(
+    report: EvaluationReport,
+) -> None:
+    one = report.row("small")
+    cost = {name: one.cost[name] or 0 for name in ("tokens", "embedded", "bytes", "seconds")}
+    took = f"{cost['seconds']:.1f}"
+    wanted = ["small", f"{cost['tokens']:,}", f"{cost['embedded']:,}", "0.0000",
+              f"{cost['bytes'] / 1000:,.0f}"]  # fmt: skip
+    assert [*wanted, took] in cells_of(html_of(report))
+    kept = EvaluationReport.from_dict(report.as_dict())
+    assert [*wanted, ""] in cells_of(html_of(kept))
+
+
 def test_one_kind_is_no_breakdown() -> None:
     dataset = corpus(2)
     plain = replace(dataset, questions=tuple(replace(one, kind="") for one in dataset.questions))
