@@ -109,7 +109,28 @@ def test_a_gap_has_to_be_more_than_a_handful_of_answers_to_be_seen() -> None:
     few[:5] = 1.0
     drawn = Bootstrap([str(number) for number in range(100)], draws=500)
     assert drawn.gap(few).low == 0
+    few[5] = 1.0
+    assert drawn.gap(few).low > 0
     assert drawn.gap(np.ones(5).repeat(20)).shows_a_gap
+
+
+@pytest.mark.parametrize(
+    ("count", "student"),
+    [(2, 12.706), (4, 3.182), (5, 2.776), (11, 2.228), (13, 2.179), (31, 2.042)],
+)
+def test_few_documents_widen_an_interval_as_students_t_does(count: int, student: float) -> None:
+    """The draws have the spread of the documents at hand: that of all there are is larger."""
+    spread = (count / (count - 1)) ** 0.5
+    widened = Bootstrap(documents(count, 3)).stretch
+    assert widened == pytest.approx(student / 1.96 * spread, rel=2e-3)
+    assert Bootstrap(documents(count, 3)).unit == "documents"
+    assert Bootstrap(["only"] * count).stretch == widened
+
+
+def test_names_are_shuffled_for_all_questions_of_a_document_together() -> None:
+    """Of four documents all have the same sign in two of sixteen shuffles; nothing else alarms."""
+    bootstrap = Bootstrap(documents(4, 30), draws=400)
+    assert bootstrap.false_alarms(np.full(120, 0.5), tries=1600) == pytest.approx(200, abs=45)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 8])
