@@ -133,6 +133,66 @@ def test_what_cannot_work_is_said_in_one_sentence(
     assert message in " ".join(ended.stderr.split())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--fail-under", "recall@7=0.5"), "recall@7 is not measured"),
+        (("--html", "nowhere/report.html"), "cannot be written"),
+        (("--baseline", "run.json"), "did not measure recall@1000"),
+    ],
+)
+def test_what_cannot_be_compared_or_written_is_refused_before_a_document_is_read(
+    command: Callable[..., Ended],
+    manual: Path,
+    sheet: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading")
+    command(*asked, *QUICK, "-o", "run.json")
+    ended = command(*asked, *arguments)
+    assert ended.code in (1, 2)
+    assert message in " ".join(ended.stderr.split())
+    assert "Reading" not in ended.stderr
+
+
+def test_a_report_is_written_though_the_baseline_asked_other_questions(
+    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+) -> None:
+    before, now = tmp_path / "before.json", tmp_path / "now.json"
+    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
+    command(*asked, "-o", before)
+    sheet.write_text(sheet.read_text().replace("When", "How often").replace("much", "little"))
+    ended = command(*asked, "--baseline", before, "-o", now)
+    assert ended.code == 1
+    assert "asked other questions" in ended.stderr
+    assert json.loads(now.read_text("utf-8"))["rows"]
+
+
+def test_a_document_that_cannot_be_read_makes_the_run_partial(
+    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"%PDF-1.7 and then nothing")
+    ended = command("evaluate", manual, broken, "--questions", sheet, "-p", "heading", *QUICK)
+    assert ended.code == 3
+    assert "broken.pdf" in ended.stderr
+    assert command("questions", "check", sheet, manual, broken).code == 3
+
+
+def test_names_of_rows_stay_whole_on_a_terminal_of_80_characters(
+    command: Callable[..., Ended], manual: Path, sheet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", "--sizes", "0")
+    lines = [line.rstrip() for line in command(*asked, "-q").stdout.splitlines()]
+    assert any(line.startswith(" heading ") for line in lines)
+    assert any(line.startswith("   at equal size ") for line in lines)
+
+
 def test_the_shipped_questions_are_sound(command: Callable[..., Ended]) -> None:
     ended = command("questions", "check", QUESTIONS, FERRY, "--json")
     assert ended.code == 0, ended.stderr

@@ -80,6 +80,17 @@ def test_a_baseline_of_other_columns_or_budgets_is_refused(report: EvaluationRep
         against_baseline(other, report)
 
 
+def test_a_column_that_only_the_baseline_has_is_named_and_fails_nothing(
+    report: EvaluationReport,
+) -> None:
+    (row,) = report.of_role("own")
+    both = replace(report, rows=(*report.rows, replace(row, name="gone")))
+    held, gone = against_baseline(report, both)
+    assert held.row == "small"
+    assert gone.passed
+    assert gone.words == "gone is in the baseline and not in this run, so it was not compared"
+
+
 def test_a_limit_is_reached_or_not(report: EvaluationReport) -> None:
     value = report.row("small").means["iou@60"]
     assert under(report, f"iou@60={value - 0.01:.3f}")[0].passed
@@ -92,9 +103,12 @@ def test_a_limit_that_cannot_be_read_is_refused(report: EvaluationReport, limit:
         under(report, limit)
 
 
-def test_a_limit_on_what_was_not_measured_names_what_was(report: EvaluationReport) -> None:
+@pytest.mark.parametrize("limit", ["recall@500=0.5", "tokens@60=0.5", "full=0.5"])
+def test_a_limit_on_what_is_no_share_or_was_not_measured_names_what_was(
+    report: EvaluationReport, limit: str
+) -> None:
     with pytest.raises(ConfigurationError, match="recall@60"):
-        under(report, "recall@500=0.5")
+        under(report, limit)
 
 
 def test_a_column_that_failed_fails_its_gates(report: EvaluationReport) -> None:

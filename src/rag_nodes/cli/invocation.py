@@ -56,6 +56,7 @@ class Invocation:
         defaults: settings of the command, below flags, environment and file.
         output: stdout.
         errors: stderr.
+        unread: files that could not be read and were gone on without.
         cleanup: what to undo at the end of the run.
     """
 
@@ -68,6 +69,7 @@ class Invocation:
     defaults: dict[str, Any] = field(default_factory=dict)
     output: Console = field(default_factory=lambda: _console(sys.stdout))
     errors: Console = field(default_factory=lambda: _console(sys.stderr, stderr=True))
+    unread: int = 0
     cleanup: ExitStack = field(default_factory=ExitStack)
 
     def settings(self) -> Settings:

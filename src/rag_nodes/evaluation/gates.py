@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from rag_nodes.evaluation.plan import shares
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,21 +50,68 @@ def against_baseline(report: EvaluationReport, baseline: EvaluationReport) -> li
         baseline: then.
 
     Returns:
-        A result per row at its own options that both have, in the order of the report.
+        A result per row at its own options that both have, in the order of the report; then those
+        that only the baseline has: what is no longer looked at must not pass in silence.
 
     Raises:
         DatasetError: they have no measure, row or question in common.
     """
     measure = report.measure
+    check_measured(baseline, measure)
     names = {row.name for row in baseline.of_role("own") if not row.error}
-    shared = [row for row in report.of_role("own") if row.name in names]
+    own = report.of_role("own")
+    shared = [row for row in own if row.name in names]
     if not shared:
         raise DatasetError("no column of the baseline is in this run; name the same parsers")
     then = {one["id"]: one["text"] for one in baseline.questions}
     asked = [one for one in report.questions if then.get(one["id"]) == one["text"]]
     if len(asked) < _FEWEST:
         raise DatasetError("the baseline asked other questions; make a new one with these")
-    return [_drop(row, baseline.row(row.name), measure, asked, report) for row in shared]
+    found = [_drop(row, baseline.row(row.name), measure, asked, report) for row in shared]
+    gone = [name for name in names if name not in {row.name for row in own}]
+    return [*found, *map(_gone, sorted(gone))]
+
+
+def check_measured(baseline: EvaluationReport, measure: str) -> None:
+    """Refuse a baseline with which nothing can be compared.
+
+    Raises:
+        DatasetError: it did not measure this.
+    """
+    measured = [row for row in baseline.of_role("own") if measure in row.means]
+    if not measured:
+        raise DatasetError(f"the baseline did not measure {measure}; use the same budgets")
+
+
+class Limit(NamedTuple):
+    """The least value of a measure that passes."""
+
+    measure: str
+    least: float
+
+
+def limit_of(text: str, measured: Iterable[str]) -> Limit:
+    """A limit as people type it.
+
+    Args:
+        text: such as "recall@1000=0.85".
+        measured: the measures from 0 to 1 that are measured.
+
+    Raises:
+        ConfigurationError: it cannot be read, or nobody measures such a thing.
+    """
+    found = _LIMIT.fullmatch(text.strip())
+    if found is None or not 0 <= float(found["value"]) <= 1:
+        raise ConfigurationError(
+            f"--fail-under {text!r} cannot be read; write a measure and a value from 0 to 1, "
+            "such as recall@1000=0.85"
+        )
+    known = sorted(measured)
+    if found["measure"] not in known:
+        raise ConfigurationError(
+            f"--fail-under: {found['measure']} is not measured; measured are {', '.join(known)}"
+        )
+    return Limit(found["measure"], float(found["value"]))
 
 
 def under(report: EvaluationReport, limit: str) -> list[GateResult]:
@@ -74,28 +122,25 @@ def under(report: EvaluationReport, limit: str) -> list[GateResult]:
         limit: such as "recall@1000=0.85".
 
     Raises:
-        ConfigurationError: the limit cannot be read, or nobody measured such a thing.
+        ConfigurationError: see `limit_of`.
     """
-    found = _LIMIT.fullmatch(limit.strip())
-    if found is None or not 0 <= float(found["value"]) <= 1:
-        raise ConfigurationError(
-            f"--fail-under {limit!r} cannot be read; write a measure and a value from 0 to 1, "
-            "such as recall@1000=0.85"
-        )
-    measure, least = found["measure"], float(found["value"])
-    return [_reaches(row, measure, least) for row in report.of_role("own")]
+    asked = limit_of(limit, shares(report.settings["budgets"], report.settings["ks"]))
+    return [_reaches(row, asked) for row in report.of_role("own")]
 
 
-def _reaches(row: Row, measure: str, least: float) -> GateResult:
+def _reaches(row: Row, limit: Limit) -> GateResult:
     if row.error:
         return GateResult(row.name, passed=False, words=f"{row.name} failed: {row.error}")
-    if measure not in row.means:
-        known = ", ".join(sorted(name for name in row.means if not name.startswith("tokens")))
-        raise ConfigurationError(f"{measure} was not measured; measured were {known}")
+    measure, least = limit
     value = row.means[measure]
     relation = "reaches" if value >= least else "is under"
     words = f"{row.name} {relation} {measure} {least:.3f}: {value:.3f}"
     return GateResult(row.name, passed=value >= least, words=words)
+
+
+def _gone(name: str) -> GateResult:
+    words = f"{name} is in the baseline and not in this run, so it was not compared"
+    return GateResult(name, passed=True, words=words)
 
 
 def _drop(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -74,10 +75,9 @@ class EvaluationPlan:
             raise ConfigurationError("no budget: name at least one number of tokens, such as 1000")
         if min(numbers) < 1:
             raise ConfigurationError("budgets, ks and sizes are out of range: they must be above 0")
-        known = _measures(self.budgets, self.ks)
-        if self.main not in known:
+        if self.main not in self.shares:
             raise ConfigurationError(
-                f"{self.main!r} cannot be compared; measured are {', '.join(known)}"
+                f"{self.main!r} cannot be compared; measured are {', '.join(self.shares)}"
             )
 
     @property
@@ -91,10 +91,15 @@ class EvaluationPlan:
         """The main measure."""
         return self.measure or f"recall@{self.budget}"
 
+    @property
+    def shares(self) -> list[str]:
+        """Measures from 0 to 1 that every question has."""
+        return shares(self.budgets, self.ks)
 
-def _measures(budgets: tuple[int, ...], ks: tuple[int, ...]) -> list[str]:
+
+def shares(budgets: Sequence[int], ks: Sequence[int]) -> list[str]:
     """Measures from 0 to 1 that every question has."""
     at = [*map(str, budgets), *(f"k{k}" for k in ks)]
-    shares = [f"{name}@{one}" for one in at for name in ("recall", "precision", "iou")]
+    read = [f"{name}@{one}" for one in at for name in ("recall", "precision", "iou")]
     ranks = [f"{name}@k{k}" for k in ks for name in ("hit", "ndcg")]
-    return [*shares, *ranks, "mrr", "omega"]
+    return [*read, *ranks, "mrr", "omega"]

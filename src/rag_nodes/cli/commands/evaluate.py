@@ -1,5 +1,6 @@
 """`rag-nodes evaluate`: which way of cutting finds the answers, by how much, and is it the size."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -169,7 +170,11 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
 
     selection = select(parser or (), changes or ())
     plan = _plan(cli, budget, sizes, equal_size, seed)
-    before = _baseline(baseline)
+    before = _baseline(baseline, plan)
+    _check_gates(plan, fail_under or [])
+    for written in (html, output):
+        if written:
+            _check_writable(written)
     settings = cli.settings()
     judging = _judging(settings, judge, judge_model, judge_option or [])
     with cli.workspace(settings) as workspace:
@@ -190,8 +195,8 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
                 progress=progress,
                 judge=judging,
             )
-    results = _gates(report, before, fail_under or [])
     _write(report, html, output)
+    results = _gates(report, before, fail_under or [])
     if cli.as_json:
         cli.emit({**report.as_dict(), "gates": [one.words for one in results]})
     else:
@@ -249,7 +254,8 @@ def _code(cli: Invocation, report: "EvaluationReport", results: "list[GateResult
         return ExitCode.GATE
     if failed:
         return ExitCode.FAILURE if len(failed) == len(report.rows) else ExitCode.PARTIAL
-    return ExitCode.PARTIAL if report.dataset["unplaced"] or not_judged else ExitCode.DONE
+    partial = report.dataset["unplaced"] or not_judged or cli.unread
+    return ExitCode.PARTIAL if partial else ExitCode.DONE
 
 
 def _judging(
@@ -304,10 +310,32 @@ def numbers(option: str, text: str) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in parts} - {0}))
 
 
-def _baseline(path: Path | None) -> "EvaluationReport | None":
+def _baseline(path: Path | None, plan: "EvaluationPlan") -> "EvaluationReport | None":
+    """The run to compare with, known to have what is compared before an hour is spent."""
+    from rag_nodes.evaluation.gates import check_measured
     from rag_nodes.evaluation.report import EvaluationReport
 
-    return EvaluationReport.load(path) if path else None
+    if path is None:
+        return None
+    before = EvaluationReport.load(path)
+    check_measured(before, plan.main)
+    return before
+
+
+def _check_gates(plan: "EvaluationPlan", limits: list[str]) -> None:
+    from rag_nodes.evaluation.gates import limit_of
+
+    for limit in limits:
+        limit_of(limit, plan.shares)
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse what could only fail when everything was measured."""
+    known = path if path.exists() else path.parent
+    if path.is_dir() or not path.parent.is_dir() or not os.access(known, os.W_OK):
+        raise ConfigurationError(
+            f"the report cannot be written to {path}; name a file in a folder that is there"
+        )
 
 
 def _gates(

@@ -11,7 +11,7 @@ from rag_nodes.cli.commands.writing import Writing, show_cost, written
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.render.questions import check_data, check_view, drafts_view
-from rag_nodes.cli.render.text import one_line
+from rag_nodes.cli.render.text import counted, one_line
 from rag_nodes.errors import ConfigurationError, DatasetError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def check(cli: Invocation, questions: Questions, paths: Documents = None) -> Non
         cli.emit(check_data(found))
     else:
         cli.show(*check_view(found))
-    raise typer.Exit(ExitCode.DONE if found.is_sound else ExitCode.GATE)
+    raise typer.Exit(_code(cli) if found.is_sound else ExitCode.GATE)
 
 
 @takes()
@@ -69,8 +69,8 @@ def convert(
     _write(dataset, output)
     for one in dataset.unplaced:
         cli.complain(f"left out {one.id}: {one_line(one.reason)}")
-    cli.note(f"Wrote {len(dataset.questions)} questions to {output}")
-    raise typer.Exit(ExitCode.PARTIAL if dataset.unplaced else ExitCode.DONE)
+    cli.note(f"Wrote {counted(len(dataset.questions), 'question')} to {output}")
+    raise typer.Exit(ExitCode.PARTIAL if dataset.unplaced else _code(cli))
 
 
 @takes("llm", "llm_model", "llm_options", "api_base", "retry_seconds")
@@ -149,7 +149,12 @@ def draft(  # noqa: PLR0913 -- one parameter per option of the command
         cli.emit(check_data(found))
     else:
         cli.show(*drafts_view(dataset, found))
-    cli.note(f"Wrote {len(dataset.questions)} drafts to {output}")
+    cli.note(f"Wrote {counted(len(dataset.questions), 'draft')} to {output}")
+    raise typer.Exit(_code(cli))
+
+
+def _code(cli: Invocation) -> ExitCode:
+    return ExitCode.PARTIAL if cli.unread else ExitCode.DONE
 
 
 def drafts_of(
@@ -193,7 +198,7 @@ def dataset_of(
     if dataset.unplaced:
         count = len(dataset.unplaced)
         cli.complain(
-            f"{count} question{'s' if count > 1 else ''} left out, as their answers have no place: "
+            f"{counted(count, 'question')} left out, as their answers have no place: "
             + ", ".join(one.id for one in dataset.unplaced[:5])
             + (", …" if count > 5 else "")  # noqa: PLR2004 -- as many as are named
         )
@@ -226,5 +231,6 @@ def _documents(cli: Invocation, workspace: "Workspace", paths: Sequence[Path]) -
         if result.document is not None:
             documents.append(result.document)
         if result.error is not None:
+            cli.unread += 1
             cli.complain(one_line(str(result.error)))
     return documents

@@ -39,8 +39,11 @@ def evaluation_view(
 
 def _numbers(report: EvaluationReport) -> Table:
     budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
-    right = ["mean", "read", *budgets, "95 %", "best", "MRR"]
+    # In two lines, or the names have no room on a terminal of 80 characters.
+    shares = [name.replace("@", "\n@") for name in budgets]
+    right = ["mean", "read", *shares, "95 %", "best", "MRR"]
     rows = table("Column", *right, right=right)
+    rows.columns[0].min_width = len("  at equal size")
     for row in report.rows:
         if row.role in _NOT_SHOWN:
             continue
