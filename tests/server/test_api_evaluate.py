@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,20 @@ def test_the_reply_is_the_report_as_the_document_describes_it(client: httpx.Clie
     assert {len(row.outcomes) for row in report.rows} == {2}
     assert report.verdict
     assert "rag_nodes_" not in reply.text  # where uploads were
+
+
+def test_the_documented_request_prints_the_documented_reply(client: httpx.Client) -> None:
+    page = (CORPUS.parents[1] / "docs" / "rest-and-mcp.md").read_text("utf-8")
+    (body,) = re.findall(r"-d '(.*?)' \\\n.*/evaluate \|", page)
+    (shown,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    file = ("files", ("ferry.pdf", (CORPUS / "ferry.pdf").read_bytes()))
+    del client.headers["X-Session"]
+    client.headers["X-Session"] = client.post("/upload", files=[file]).json()["session"]
+    sheet = ("ferry_questions.csv", (CORPUS / "ferry_questions.csv").read_bytes())
+    client.post("/questions", files={"questions": sheet})
+    report = client.post("/evaluate", json=json.loads(body)).json()
+    said = {"verdict": report["verdict"], "why": [one["words"] for one in report["sizes"]]}
+    assert said == json.loads(shown)
 
 
 def test_what_is_measured_is_what_was_asked_for(client: httpx.Client) -> None:

@@ -1,0 +1,62 @@
+"""The example of a workflow is true: it passes as things are, and fails for a real drop."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Ended
+
+ROOT = Path(__file__).parents[2]
+CORPUS = ROOT / "examples" / "corpus"
+EXAMPLE = (ROOT / "examples" / "ci" / "retrieval.yml").read_text("utf-8")
+
+
+def _gate() -> list[str]:
+    (job,) = yaml.safe_load(EXAMPLE)["jobs"].values()
+    (command,) = (step["run"] for step in job["steps"] if "evaluate " in step.get("run", ""))
+    return shlex.split(command)[1:]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Callable[..., Ended]) -> Path:
+    """A project with documents, questions and the run that is kept, made as the example says."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "tests").mkdir()
+    shutil.copy(CORPUS / "ferry.pdf", tmp_path / "docs")
+    shutil.copy(CORPUS / "ferry_questions.csv", tmp_path / "tests" / "questions.csv")
+    monkeypatch.chdir(tmp_path)
+    (kept,) = re.findall(r"^#   rag-nodes (.*)$", EXAMPLE, re.MULTILINE)
+    assert command(*shlex.split(kept), "-q").code == 0
+    return tmp_path
+
+
+def test_it_passes_as_things_are_and_keeps_the_report(
+    project: Path, command: Callable[..., Ended]
+) -> None:
+    ended = command(*_gate())
+    assert ended.code == 0, ended.stdout
+    assert (project / "report.html").is_file()
+    assert "heading holds" in ended.stdout
+    assert "heading reaches recall@1000" in ended.stdout
+
+
+@pytest.mark.usefixtures("project")
+def test_it_fails_where_fewer_answers_are_found(command: Callable[..., Ended]) -> None:
+    ended = command(*_gate(), "--set", "chunk_size=4000", "--set", "min_chunk_size=3000")
+    assert ended.code == 4
+    assert "dropped by more than chance" in ended.stdout
+
+
+def test_the_page_shows_the_example_as_it_is() -> None:
+    page = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
+    assert f"```yaml\n{EXAMPLE[EXAMPLE.index('name:') :]}```" in page

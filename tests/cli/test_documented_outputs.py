@@ -1,0 +1,25 @@
+"""What the documentation shows of commands is what they print."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "make_outputs.py"))
+
+
+@pytest.mark.parametrize("page", SCRIPT["PAGES"], ids=lambda page: page.name)
+def test_commands_print_what_the_page_shows(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "$ rag-nodes evaluate" in text
+    assert SCRIPT["made"](page) == text, "run docs/make_outputs.py"
+
+
+def test_an_old_output_is_replaced_and_the_text_around_it_stays(tmp_path: Path) -> None:
+    page = "Before.\n\n```console\n$ rag-nodes --version\nold\n```\n\nAfter.\n"
+    found = SCRIPT["with_outputs"](page, tmp_path)
+    assert found.startswith("Before.\n\n```console\n$ rag-nodes --version\nrag")
+    assert found.endswith("\n```\n\nAfter.\n")
+    assert "old" not in found
