@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -126,6 +127,17 @@ def test_a_process_that_cannot_start_is_an_error_with_a_remedy(
 
 
 # --- processes ----------------------------------------------------------------------------------
+
+
+def test_a_relative_name_is_one_of_where_the_program_is_now(
+    pool: ReaderPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        shutil.copy(CORPUS / "handbook.pdf", folder / f"{name}.pdf")
+        monkeypatch.chdir(folder)
+        assert pool.read(Path(f"{name}.pdf"), Limits()).text
 
 
 def test_one_process_reads_many_files(pool: ReaderPool, tmp_path: Path) -> None:

@@ -274,3 +274,15 @@ def assignments(texts: Iterable[str], where: str) -> dict[str, str]:
             raise ConfigurationError(f"{where}: {name} is given twice; leave one out")
         assigned[name] = value
     return assigned
+
+
+def numbers(option: str, text: str) -> tuple[int, ...]:
+    """Different numbers above 0, smallest first.
+
+    Raises:
+        ConfigurationError: something else was typed.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise ConfigurationError(f"{option} {text!r} must be numbers with commas, as 500,1000,2000")
+    return tuple(sorted({int(part) for part in parts} - {0}))

@@ -113,6 +113,8 @@ class ReaderPool:
         request = {
             "kind": path.suffix.lower(),
             "path": str(path),
+            # The child was started for an earlier file, perhaps elsewhere.
+            "folder": None if path.is_absolute() else str(Path.cwd()),
             "limits": asdict(limits),
             "options": options._asdict(),
             "seconds": seconds,
@@ -160,6 +162,8 @@ def _prepared(request: dict[str, Any]) -> int:
 
 def _read(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
     limits, options = Limits(**request["limits"]), ReadOptions(**request["options"])
+    if request["folder"] is not None:
+        os.chdir(request["folder"])
     for outcome in read_here(Path(request["path"]), limits, options):
         yield pack(outcome)
 

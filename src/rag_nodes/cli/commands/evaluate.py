@@ -1,15 +1,15 @@
 """`rag-nodes evaluate`: which way of cutting finds the answers, by how much, and is it the size."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.commands.questions import dataset_of, drafts_of
+from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, model_options, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers, numbers
 from rag_nodes.cli.render.evaluation import evaluation_view
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.text import one_line
@@ -17,13 +17,11 @@ from rag_nodes.cli.selection import query_options, select
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.judging.stage import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.settings import Settings
-    from rag_nodes.workspace.workspace import Workspace
 
 _GATES = "Gates"
 _MEASURED = "What is measured"
@@ -174,7 +172,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     _check_gates(plan, fail_under or [])
     for written in (html, output):
         if written:
-            _check_writable(written)
+            check_writable(written)
     settings = cli.settings()
     judging = _judging(settings, judge, judge_model, judge_option or [])
     with cli.workspace(settings) as workspace:
@@ -205,42 +203,6 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         if written:
             cli.note(f"Wrote {written}")
     raise typer.Exit(_code(cli, report, results))
-
-
-def asked_of(
-    cli: Invocation,
-    workspace: "Workspace",
-    questions: Path | None,
-    paths: list[Path],
-    drafts: int,
-    seed: int = 0,
-) -> "Dataset":
-    """The questions that are asked: those given, else drafts, which is said.
-
-    Args:
-        cli: where it is said.
-        workspace: reads the documents.
-        questions: a file of questions; None for drafts.
-        paths: of the documents.
-        drafts: how many are drafted.
-        seed: of the drafts.
-
-    Raises:
-        ConfigurationError: there are neither questions nor documents.
-        DatasetError: the questions cannot be used, or no document could be read.
-    """
-    if questions:
-        return dataset_of(cli, workspace, questions, paths)
-    if not paths:
-        raise ConfigurationError(
-            "nothing to evaluate on: name documents, or --questions that bring their own"
-        )
-    dataset = drafts_of(cli, workspace, paths, count=drafts, seed=seed)
-    cli.complain(
-        f"No --questions were given, so {len(dataset.questions)} were drafted from the documents. "
-        "Drafted questions flatter search by words: write and label your own before you decide."
-    )
-    return dataset
 
 
 def _code(cli: Invocation, report: "EvaluationReport", results: "list[GateResult]") -> ExitCode:
@@ -298,18 +260,6 @@ def _plan(cli: Invocation, budget: str, sizes: str, equal_size: int, seed: int) 
     )
 
 
-def numbers(option: str, text: str) -> tuple[int, ...]:
-    """Different numbers above 0, smallest first.
-
-    Raises:
-        ConfigurationError: something else was typed.
-    """
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not all(part.isdecimal() for part in parts):
-        raise ConfigurationError(f"{option} {text!r} must be numbers with commas, as 500,1000,2000")
-    return tuple(sorted({int(part) for part in parts} - {0}))
-
-
 def _baseline(path: Path | None, plan: "EvaluationPlan") -> "EvaluationReport | None":
     """The run to compare with, known to have what is compared before an hour is spent."""
     from rag_nodes.evaluation.gates import check_measured
@@ -329,15 +279,6 @@ def _check_gates(plan: "EvaluationPlan", limits: list[str]) -> None:
         limit_of(limit, plan.shares)
 
 
-def _check_writable(path: Path) -> None:
-    """Refuse what could only fail when everything was measured."""
-    known = path if path.exists() else path.parent
-    if path.is_dir() or not path.parent.is_dir() or not os.access(known, os.W_OK):
-        raise ConfigurationError(
-            f"the report cannot be written to {path}; name a file in a folder that is there"
-        )
-
-
 def _gates(
     report: "EvaluationReport", before: "EvaluationReport | None", limits: list[str]
 ) -> "list[GateResult]":
@@ -354,17 +295,3 @@ def _write(report: "EvaluationReport", html: Path | None, output: Path | None) -
         write_text(html, html_of(report))
     if output:
         write_text(output, report.to_json())
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file that was asked for.
-
-    Raises:
-        ConfigurationError: it cannot be written.
-    """
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise ConfigurationError(
-            f"{path} cannot be written ({error}); name a file in a folder that is there"
-        ) from error

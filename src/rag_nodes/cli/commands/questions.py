@@ -9,6 +9,7 @@ import typer
 
 from rag_nodes.cli.commands.writing import Writing, show_cost, written
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.files import write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.render.questions import check_data, check_view, drafts_view
 from rag_nodes.cli.render.text import counted, one_line
@@ -180,6 +181,42 @@ def drafts_of(
         return draft_questions(documents, count=count, kinds=named or DRAFT_KINDS, seed=seed)  # type: ignore[arg-type] # kinds are checked there
 
 
+def asked_of(
+    cli: Invocation,
+    workspace: "Workspace",
+    questions: Path | None,
+    paths: list[Path],
+    drafts: int,
+    seed: int = 0,
+) -> "Dataset":
+    """The questions that are asked: those given, else drafts, which is said.
+
+    Args:
+        cli: where it is said.
+        workspace: reads the documents.
+        questions: a file of questions; None for drafts.
+        paths: of the documents.
+        drafts: how many are drafted.
+        seed: of the drafts.
+
+    Raises:
+        ConfigurationError: there are neither questions nor documents.
+        DatasetError: the questions cannot be used, or no document could be read.
+    """
+    if questions:
+        return dataset_of(cli, workspace, questions, paths)
+    if not paths:
+        raise ConfigurationError(
+            "nothing to evaluate on: name documents, or --questions that bring their own"
+        )
+    dataset = drafts_of(cli, workspace, paths, count=drafts, seed=seed)
+    cli.complain(
+        f"No --questions were given, so {len(dataset.questions)} were drafted from the documents. "
+        "Drafted questions flatter search by words: write and label your own before you decide."
+    )
+    return dataset
+
+
 def dataset_of(
     cli: Invocation, workspace: "Workspace", questions: Path, paths: Sequence[Path]
 ) -> "Dataset":
@@ -217,10 +254,7 @@ def _some_documents(
 def _write(dataset: "Dataset", output: Path) -> None:
     from rag_nodes.evaluation.importers.own import plain_of
 
-    try:
-        output.write_text(json.dumps(plain_of(dataset), ensure_ascii=False, indent=1), "utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"{output} cannot be written ({error}); name another") from error
+    write_text(output, json.dumps(plain_of(dataset), ensure_ascii=False, indent=1))
 
 
 def _documents(cli: Invocation, workspace: "Workspace", paths: Sequence[Path]) -> "list[Document]":

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.commands.evaluate import asked_of, numbers, write_text
+from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.files import write_text
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers, numbers
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.recommendation import recommendation_view
 from rag_nodes.cli.render.text import one_line
