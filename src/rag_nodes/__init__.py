@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
     from rag_nodes.readers import read, read_all
     from rag_nodes.store import Filter, Store, open_store
-    from rag_nodes.transforms import EmbeddingGuard, SectionSummary
+    from rag_nodes.transforms import ChunkContext, EmbeddingGuard, NeighbourText, SectionSummary
 
     __version__: str
 
@@ -61,6 +61,7 @@ __all__ = [
     "PRESETS",
     "Answer",
     "AutoNodeParser",
+    "ChunkContext",
     "Citation",
     "Comparison",
     "ComparisonReport",
@@ -75,6 +76,7 @@ __all__ = [
     "HeadingHierarchyNodeParser",
     "IngestReport",
     "Models",
+    "NeighbourText",
     "PageNodeParser",
     "ParentChildNodeParser",
     "QueryOptions",
@@ -135,7 +137,7 @@ _HOMES = {
     ),
     "readers": ("read", "read_all"),
     "store": ("Filter", "Store", "open_store"),
-    "transforms": ("EmbeddingGuard", "SectionSummary"),
+    "transforms": ("ChunkContext", "EmbeddingGuard", "NeighbourText", "SectionSummary"),
 }
 """Where a name is defined; all others are those of `parsers`."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

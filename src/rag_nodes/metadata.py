@@ -129,6 +129,15 @@ SUMMARY_KIND = _own("summary_kind")
 SUMMARY_ERROR = _own("summary_error")
 """Why there is no summary (str)."""
 
+CONTEXT = _own("context")
+"""What `ChunkContext` wrote about the node's place in its document (str). Embedded."""
+CONTEXT_ERROR = _own("context_error")
+"""Why there is no context (str)."""
+TEXT_BEFORE = _own("before")
+"""The end of the text before the node, by `NeighbourText` (str). Embedded."""
+TEXT_AFTER = _own("after")
+"""The beginning of the text after it (str). Embedded."""
+
 WINDOW = _own("window")
 """A node's text with the sentences around it (str): LlamaIndex's key, for its post-processor."""
 ORIGINAL_TEXT = _own("original_text")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     Prices = Mapping[str, tuple[float, float]]
 
@@ -60,3 +62,58 @@ def cost_of(read: int, written: int, model: str, prices: Prices) -> float | None
         return 0.0
     price = price_of(model, prices)
     return None if price is None else (read * price[0] + written * price[1]) / _MILLION
+
+
+def billed(told: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Tokens read and written as the server counted them; None where it did not say.
+
+    Args:
+        told: the `additional_kwargs` of a response, where LlamaIndex's models put them.
+    """
+    read, written = told.get("prompt_tokens"), told.get("completion_tokens")
+    return (read, written) if isinstance(read, int) and isinstance(written, int) else None
+
+
+class Spent(NamedTuple):
+    """What some requests took.
+
+    Attributes:
+        requests: that were answered.
+        tokens_in: tokens the model read.
+        tokens_out: tokens it wrote.
+        estimated: whether some were counted here, because the server did not say.
+        cost: US dollars; None where the price is unknown.
+    """
+
+    requests: int
+    tokens_in: int
+    tokens_out: int
+    estimated: bool
+    cost: float | None
+
+    @classmethod
+    def of(cls, parts: Sequence[Spent]) -> Self:
+        """The sum of several."""
+        costs = [one.cost for one in parts]
+        known = [cost for cost in costs if cost is not None]
+        return cls(
+            sum(one.requests for one in parts),
+            sum(one.tokens_in for one in parts),
+            sum(one.tokens_out for one in parts),
+            any(one.estimated for one in parts),
+            sum(known) if len(known) == len(costs) else None,
+        )
+
+
+def spent_on(told: Mapping[str, Any], prompt: str, answer: str, *, model: str) -> Spent:
+    """What one request took, by the server's count where it gave one.
+
+    Args:
+        told: the `additional_kwargs` of the response.
+        prompt: everything the model read.
+        answer: everything it wrote.
+        model: its name in the price table.
+    """
+    counted = billed(told)
+    read, written = counted or (count_tokens(prompt), count_tokens(answer))
+    return Spent(1, read, written, counted is None, cost_of(read, written, model, {}))

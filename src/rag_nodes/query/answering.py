@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ModelResponseError, RagNodesError
 from rag_nodes.models import map_model_error
-from rag_nodes.models.prices import cost_of
+from rag_nodes.models.prices import billed, cost_of
 from rag_nodes.query import tracing
 from rag_nodes.query.citations import cite_quote, cite_sources, cited_numbers
 from rag_nodes.query.events import CitationSeen, Delta, Failed, Finished, UnknownSource
@@ -300,16 +300,7 @@ def usage_of(
         model: its name in the price table.
         prices: entries that win over `PRICES`.
     """
-    billed = _billed(response)
-    tokens_in, tokens_out = billed or (count_tokens(prompt), count_tokens(text))
+    counted = billed(response.additional_kwargs) if response is not None else None
+    tokens_in, tokens_out = counted or (count_tokens(prompt), count_tokens(text))
     cost = cost_of(tokens_in, tokens_out, model, prices)
-    return Usage(tokens_in, tokens_out, billed is None, cost)
-
-
-def _billed(response: ChatResponse | None) -> tuple[int, int] | None:
-    """Tokens as the API counted them; LlamaIndex's models put them where ours does."""
-    if response is None:
-        return None
-    told = response.additional_kwargs
-    read, written = told.get("prompt_tokens"), told.get("completion_tokens")
-    return (read, written) if isinstance(read, int) and isinstance(written, int) else None
+    return Usage(tokens_in, tokens_out, counted is None, cost)

@@ -1,0 +1,197 @@
+"""A model asked once about every chunk: side by side, kept as it arrives, and what it cost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from llama_index.core.base.llms.types import CompletionResponse
+from llama_index.core.llms import LLM
+from llama_index.core.schema import BaseNode, TextNode, TransformComponent
+from pydantic import ConfigDict, Field, PrivateAttr
+
+from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, awaited
+from rag_nodes.models.pacing import RequestWindow
+from rag_nodes.models.prices import Spent, spent_on
+from rag_nodes.text.sentences import sentence_spans
+from rag_nodes.transforms.summaries.journal import SummaryJournal, SummaryKey
+
+_log = logging.getLogger(__name__)
+
+
+class Noted(NamedTuple):
+    """The metadata in which a text about a chunk is noted.
+
+    Attributes:
+        text: key of what was written.
+        error: key of why nothing was.
+        kind: key of who wrote it; "" where only a model does.
+    """
+
+    text: str
+    error: str
+    kind: str = ""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(key for key in (self.text, self.kind, self.error) if key)
+
+
+GENERATED = "generated"
+"""Value of `kind`: written by a model."""
+
+
+class ChunkWriter(TransformComponent):
+    """Has a model write something about every chunk, and notes it in the chunk's metadata.
+
+    Chunks are written about side by side; one whose request fails stays as it is and says why.
+    Nodes are changed in place, as LlamaIndex's extractors do. Requests are repeated by the model
+    alone: `OpenAIServerLLM` does so for its `retry_seconds`. After eight failures in a row, or a
+    refused key, the other nodes of the call are not asked, and later calls ask only until the
+    first failure.
+
+    A subclass says what is asked, `_prompts`, and where the answer is noted, `noted`.
+
+    Args:
+        llm: any LlamaIndex model. Its own limit on the length of an answer should be `max_tokens`.
+        knowledge_base: what the documents are about, for the prompt.
+        max_tokens: tokens of an answer; the model is asked to keep to them.
+        embed: put what was written in front of the text that is embedded. The LLM that answers
+            questions never sees it.
+        concurrency: requests under way at the same time.
+        requests_per_minute: requests started in any minute at most, those included that our own
+            models repeat, or a window that counts other requests as well; None for no limit.
+        journal: where answers are kept as they arrive and looked up before asking.
+        on_done: called after every node.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    prompt_version: ClassVar[int] = 1
+    """Raised when the prompt changes: caches follow."""
+    noted: ClassVar[Noted]
+
+    llm: LLM | None = Field(default=None, exclude=True, repr=False)
+    knowledge_base: str = ""
+    max_tokens: int = Field(default=150, ge=16)
+    embed: bool = False
+    concurrency: int = Field(default=4, ge=1, exclude=True)
+    requests_per_minute: Annotated[float, Field(gt=0)] | RequestWindow | None = Field(
+        default=None, exclude=True
+    )
+    journal: SummaryJournal | None = Field(default=None, exclude=True, repr=False)
+    on_done: Callable[[], None] | None = Field(default=None, exclude=True, repr=False)
+    _window: RequestWindow | None = PrivateAttr(default=None)
+    _failures: int = PrivateAttr(default=0)
+    _spent: list[Spent] = PrivateAttr(default_factory=list)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Open one window for all calls."""
+        super().model_post_init(context)
+        limit = self.requests_per_minute
+        self._window = RequestWindow(limit) if isinstance(limit, float) else limit
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name of the class: part of LlamaIndex's cache key."""
+        return cls.__name__
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """Plain data that decides what is written; never the model itself, nor a key."""
+        own = {"model": self.model_name, "prompt_version": self.prompt_version}
+        return {**super().to_dict(**kwargs), **own}
+
+    @property
+    def model_name(self) -> str:
+        """Who writes."""
+        return self.llm.metadata.model_name if self.llm else ""
+
+    @property
+    def spent(self) -> Spent:
+        """Requests, tokens and US dollars so far; what the journal knew costs nothing."""
+        return Spent.of(self._spent)
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """The nodes with what was written; like `acall`, also where an event loop runs already."""
+        return awaited(self.acall(nodes, **kwargs), threads=self.concurrency)
+
+    async def acall(self, nodes: Sequence[BaseNode], **_kwargs: Any) -> list[BaseNode]:
+        """The nodes with what was written about them, in their order.
+
+        Raises:
+            ConfigurationError: the journal cannot be written.
+        """
+        found = [node for node in nodes if isinstance(node, TextNode) and node.text.strip()]
+        if self.llm is None:
+            self._without_model(found)
+            return list(nodes)
+        # Whoever failed to the end of the last call is asked again, but once.
+        asker = Asker(self.llm, self._window, min(self._failures, GIVE_UP_AFTER - 1))
+        prompts = iter(self._prompts(found))
+        await asyncio.gather(*(self._work(asker, prompts) for _ in range(self.concurrency)))
+        self._failures = asker.failures
+        return list(nodes)
+
+    @abstractmethod
+    def _prompts(self, nodes: Sequence[TextNode]) -> Iterable[tuple[TextNode, str]]:
+        """Each node with what the model reads about it."""
+
+    def _without_model(self, nodes: Sequence[TextNode]) -> None:
+        """What is noted where there is no model: nothing, unless a subclass says so."""
+
+    async def _work(self, asker: Asker, prompts: Iterator[tuple[TextNode, str]]) -> None:
+        """Write about nodes until there are none; every worker takes the next one."""
+        for node, prompt in prompts:
+            key = SummaryKey.of(node.node_id, self.model_name, prompt)
+            text = self.journal.get(key) if self.journal is not None else None
+            try:
+                if text is None:
+                    text = await self._asked(asker, prompt)
+                    if self.journal is not None:
+                        self.journal.add(key, text)  # at once: what is paid for must not wait
+            except UnansweredError as failure:
+                _log.info("nothing written about %s: %s", node.node_id, failure)
+                self._note(node, {self.noted.error: str(failure)})
+            else:
+                kind = {self.noted.kind: GENERATED} if self.noted.kind else {}
+                self._note(node, {self.noted.text: text, **kind})
+
+    async def _asked(self, asker: Asker, prompt: str) -> str:
+        answer = await asker.ask(prompt)
+        told = answer.additional_kwargs
+        self._spent.append(spent_on(told, prompt, answer.text, model=self.model_name))
+        return whole_sentences(answer)
+
+    def _note(self, node: TextNode, facts: dict[str, str]) -> None:
+        """Put the outcome into the node, in place of an earlier one."""
+        keys = self.noted.keys
+        rest = {key: value for key, value in node.metadata.items() if key not in keys}
+        node.metadata = {**rest, **facts}
+        shown = {self.noted.text} if self.embed else set()
+        node.excluded_embed_metadata_keys = _hidden(keys, node.excluded_embed_metadata_keys, shown)
+        node.excluded_llm_metadata_keys = _hidden(keys, node.excluded_llm_metadata_keys, set())
+        if self.on_done:
+            self.on_done()
+
+
+def fenced(text: str, closing: str) -> str:
+    """A text that cannot step out of its markers in a prompt."""
+    return text.replace(closing, " ".join(closing))
+
+
+def whole_sentences(answer: CompletionResponse) -> str:
+    """The answer on one line, without a last sentence that the limit cut off."""
+    text = " ".join(answer.text.split())
+    if answer.additional_kwargs.get("finish_reason") == "length":
+        sentences = sentence_spans(text)
+        if len(sentences) > 1:
+            return text[: sentences[-1].start].rstrip()
+    return text
+
+
+def _hidden(keys: Sequence[str], hidden: Sequence[str], shown: set[str]) -> list[str]:
+    return [*(key for key in hidden if key not in keys), *(key for key in keys if key not in shown)]
