@@ -276,11 +276,28 @@ def test_what_is_read_around_what_is_found_can_be_chosen(
     stored = ("-p", "sentence-window", "--store", "kept")
     assert command("ingest", manual, *stored, "-q").code == 0
     question = "How much water does the tank hold?"
-    usual = command("ask", question, *stored, "--json").json["hits"][0]
+    whole = (*stored, "--granularity", "chunks", "--json")
+    usual = command("ask", question, *whole).json["hits"][0]
     assert usual["text"] == "The tank holds nine litres of water."
     assert "before the first cup" in usual["read"]["text"]
-    alone = command("ask", question, *stored, "--expand", "none", "--json").json["hits"][0]
+    alone = command("ask", question, *whole, "--expand", "none").json["hits"][0]
     assert alone["read"] is None
+
+
+def test_sentences_are_read_unless_whole_chunks_are_asked_for(
+    command: Callable[..., Ended], manual: Path
+) -> None:
+    stored = ("-p", "fixed", "--store", "kept")
+    assert command("ingest", manual, *stored, "-q").code == 0
+    asked = ("ask", "How much water does the tank hold?", *stored, "--budget", "12", "--json")
+    text = manual.read_text(encoding="utf-8")
+    first = command(*asked).json["hits"][0]
+    assert first["read"]["text"] == text[first["read"]["start"] : first["read"]["end"]]
+    assert first["read"]["text"].startswith("The tank holds nine litres of water.")
+    assert command(*asked, "--granularity", "chunks").json["hits"][0]["read"] is None
+    wrong = command("ask", "Why?", *stored, "--top-k", "2", "--granularity", "sentences")
+    assert wrong.code == 2
+    assert "set a budget, or granularity to chunks" in wrong.stderr
 
 
 def test_what_was_found_and_what_was_read_are_both_shown(

@@ -9,7 +9,7 @@ import pytest
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.query import QUERY_PRESETS, QueryOptions
-from rag_nodes.query.options import CANDIDATES
+from rag_nodes.query.options import READ_IN
 from rag_nodes.query.steps import STEP_WORDS
 from rag_nodes.settings import Settings
 
@@ -55,7 +55,7 @@ def test_a_mistake_in_the_table_is_named(no_configuration: Path, line: str, word
 def test_the_presets_retrieve_what_their_source_says() -> None:
     chunks = {name: (one.budget, one.chunks(widened=False)) for name, one in QUERY_PRESETS.items()}
     assert chunks == {
-        "compare": (1500, CANDIDATES),
+        "compare": (1500, READ_IN),
         "workbench": (None, 5),
         "crawl": (None, 3),
         "pdf-qa": (None, 10),

@@ -129,7 +129,8 @@ def test_the_response_is_what_llama_index_expects(
     response = engine(store, collection, offline).query(QUESTION)
     answer = response.metadata["answer"]
     assert response.response == answer["text"]
-    assert [n.node.node_id for n in response.source_nodes] == [h["node_id"] for h in answer["hits"]]
+    read = [(hit["read"] or hit)["node_id"] for hit in answer["hits"]]
+    assert [one.node.node_id for one in response.source_nodes] == read
     assert json.loads(json.dumps(answer)) == answer
 
 
@@ -166,9 +167,10 @@ def test_top_k_limits_the_chunks_and_the_budget_the_tokens(
 
     everything = store.count(collection)
     assert hits(budget=None, top_k=2) == 2
-    assert hits(budget=1500) == everything
+    assert hits(budget=1500, granularity="chunks") == everything
     assert hits(budget=1500, top_k=1) == 1
-    tight = engine(store, collection, offline, budget=20).answer(QUESTION)
+    whole = {"budget": 20, "granularity": "chunks"}
+    tight = engine(store, collection, offline, **whole).answer(QUESTION)
     assert 0 < tight.context_tokens <= 20
     assert tight.cut
     assert len(tight.hits) < everything

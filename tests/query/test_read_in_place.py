@@ -182,7 +182,8 @@ async def test_the_retriever_gives_llama_index_what_is_to_be_read_each_text_once
 def test_a_response_has_what_was_read_as_its_nodes(
     store: Store, collection: str, offline: Models
 ) -> None:
-    engine = RagNodesQueryEngine(store=store, collection=collection, models=offline)
+    whole = QueryOptions(granularity="chunks")
+    engine = RagNodesQueryEngine(store=store, collection=collection, models=offline, options=whole)
     response = engine.query(QUESTION)
     assert SENTENCES[4] in response.source_nodes[0].node.get_content()
 

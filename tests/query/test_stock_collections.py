@@ -88,7 +88,8 @@ def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
     stock: Store, offline: Models, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="rag_nodes.store.qdrant"):
-        hybrid = [engine(stock, offline).answer(QUESTION) for _ in range(2)][-1]
+        whole = engine(stock, offline, granularity="chunks")
+        hybrid = [whole.answer(QUESTION) for _ in range(2)][-1]
     [said] = caplog.messages
     assert "'stock' has no BM25 vectors of ours; it is searched by meaning only" in said
     dense = engine(stock, offline, mode="dense").answer(QUESTION)

@@ -140,7 +140,7 @@ def test_tracers_see_the_nodes_and_the_answer(
     answer = engine.answer(QUESTION)
     nodes = listening.one("RetrievalEndEvent").nodes
     assert [node.node_id for node in nodes][: len(answer.hits)] == [
-        hit.node.node_id for hit in answer.hits
+        hit.read.node_id for hit in answer.hits
     ]
     assert all(0 <= node.score <= 1 for node in nodes)
     ended = listening.one("SynthesizeEndEvent").response

@@ -211,6 +211,16 @@ Changes = Annotated[
 ShownChunks = Annotated[int, typer.Option("--chunks", min=0, help="Chunks to show per parser.")]
 
 SEARCH: dict[str, Any] = {
+    "granularity": Annotated[
+        Literal["sentences", "chunks"] | None,
+        typer.Option(
+            help="Read the sentences that answer, out of the chunks that are found and those beside "
+            "them (sentences), or whole chunks as they are found (chunks). A comparison of parsers "
+            "reads chunks, as does --top-k; else sentences are read.",
+            rich_help_panel=_SEARCH,
+            show_default=False,
+        ),
+    ],
     "mode": Annotated[
         Literal["hybrid", "dense", "sparse"] | None,
         typer.Option(

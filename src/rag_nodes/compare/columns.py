@@ -70,7 +70,12 @@ class ColumnEngines:
         self.transformations = transformations
         self.corpus = corpus
         chosen = options or QueryOptions()
-        self.options = chosen if chosen.step_factor else replace(chosen, step_factor=1.0)
+        # What is compared are chunks, so they are read as they are unless sentences are asked for.
+        self.options = replace(
+            chosen,
+            step_factor=chosen.step_factor or 1.0,
+            granularity=chosen.granularity or "chunks",
+        )
         self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
         self.prompt = prompt
         self.statistics: dict[str, ParserOutcome] = {}

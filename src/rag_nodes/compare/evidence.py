@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from rag_nodes.query.places import document_of, span_of
+from rag_nodes.query.places import document_of, found_in
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from rag_nodes.query import Hit
 
 _MIN_SHARE = 0.5
-"""Share of a chunk's characters another parser must have found to have found it too."""
+"""Share of a hit's characters another parser must have found to have found it too."""
 
 
-def found_also_by(columns: Mapping[str, Sequence[Hit]]) -> dict[tuple[str, str], tuple[str, ...]]:
+def found_also_by(columns: Mapping[str, Sequence[Hit]]) -> dict[tuple[str, int], tuple[str, ...]]:
     """For every hit the other parsers that found most of the same text of the same document.
 
     Args:
         columns: the hits of each parser.
 
     Returns:
-        Names of parsers by parser and node id. A hit whose place in its document is unknown is
+        Names of parsers by parser and rank. A hit whose place in its document is unknown is
         left out.
     """
     places = {name: _places(hits) for name, hits in columns.items()}
     return {
-        (name, hit.node.node_id): tuple(
+        (name, hit.rank): tuple(
             other
             for other, found in places.items()
             if other != name and _covered(span, found.get(document, ())) >= _MIN_SHARE * span.length
@@ -42,7 +42,7 @@ def found_also_by(columns: Mapping[str, Sequence[Hit]]) -> dict[tuple[str, str],
 
 
 def _place(hit: Hit) -> tuple[str, Span] | None:
-    span = span_of(hit.node)
+    span = found_in(hit)
     return None if span is None else (document_of(hit.node), span)
 
 

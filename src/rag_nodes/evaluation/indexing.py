@@ -162,11 +162,11 @@ class Index:
             collection=self.collection,
             models=self._models,
             document_ids=question.within,
-            options=replace(self._options, top_k=depth, budget=None),
+            options=replace(self._options, top_k=depth, budget=None, granularity="chunks"),
             vectors=self._vectors,
         )
         vector = retriever.question_vector(question.text).vector
-        return [passage_of(hit) for hit in retriever.hits(question.text, vector, limit=depth)]
+        return [passage_of(hit) for hit in retriever.hits(question.text, vector)]
 
 
 def _ingested(

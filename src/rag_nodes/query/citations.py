@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.metadata import FILE_PATH, SOURCE, display_name
-from rag_nodes.query.places import headings_of, pages_of
+from rag_nodes.query.places import found_in, headings_of, pages_of
 from rag_nodes.query.types import Citation
 from rag_nodes.text.spans import Span
 
@@ -103,11 +103,9 @@ def _holds(source: Source, offset: int) -> bool:
 
 
 def _found(hit: Hit, quote: Span) -> bool:
-    """Whether the quote lies in the node that was found, not only around it."""
-    start, end = hit.node.start_char_idx, hit.node.end_char_idx
-    if start is None or end is None or hit.read.start_char_idx is None:
-        return False
-    return start <= quote.start and quote.end <= end
+    """Whether the quote lies in what was found, not only around it."""
+    found = found_in(hit)
+    return found is not None and found.start <= quote.start and quote.end <= found.end
 
 
 def _cited(source: Source) -> Citation:
@@ -120,13 +118,12 @@ def _cited(source: Source) -> Citation:
 
 
 def _read_of(hit: Hit, source: Source) -> tuple[int, int] | None:
-    """What of the found node a source holds, inside `hit.read.text`; None where nothing."""
-    start, end, base = hit.node.start_char_idx, hit.node.end_char_idx, hit.read.start_char_idx
-    if start is None or end is None or base is None:
+    """What a source holds of what was found, inside `hit.read.text`; None where nothing."""
+    found, base = found_in(hit), hit.read.start_char_idx
+    if found is None or base is None:
         return None
-    found = Span(start, end)
     read = [one.span for one in source.excerpts if one.span and one.span.overlap(found)]
     if not read:
         return None
     first, last = min(span.start for span in read), max(span.end for span in read)
-    return max(start, first) - base, min(end, last) - base
+    return max(found.start, first) - base, min(found.end, last) - base

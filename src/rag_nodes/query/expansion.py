@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import NodeRelationship, TextNode
 
 from rag_nodes import metadata as keys
+from rag_nodes.query.places import related
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,7 +58,7 @@ def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) ->
     if expand == "auto":
         return _as_meant(found, read)
     if expand == "neighbours":
-        return _ranked(_with_neighbours(found, read))
+        return with_neighbours(found, read)
     if expand == "parent":
         return _ranked(_with_parents(found, read))
     return list(found)
@@ -94,7 +95,7 @@ def _as_meant(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
     wanted = [
         parent_id
         for hit, window in zip(hits, windows, strict=True)
-        if window is None and (parent_id := _related(hit.node, NodeRelationship.PARENT))
+        if window is None and (parent_id := related(hit.node, NodeRelationship.PARENT))
     ]
     parents = read(list(dict.fromkeys(wanted))) if wanted else {}
     return [
@@ -104,10 +105,15 @@ def _as_meant(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
 
 
 def _parent_of(node: TextNode) -> str:
-    return _related(node, NodeRelationship.PARENT) or ""
+    return related(node, NodeRelationship.PARENT) or ""
 
 
-def _with_neighbours(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
+def with_neighbours(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
+    """The hits with the chunk before and the one after each behind it, ranks counted anew."""
+    return _ranked(_followed(hits, read))
+
+
+def _followed(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
     wanted = [node_id for hit in hits for node_id in _beside(hit.node)]
     nodes = read(list(dict.fromkeys(wanted)))
     for hit in hits:
@@ -134,7 +140,7 @@ def _siblings(node: TextNode, parent_id: str, read: Fetch) -> Iterator[TextNode]
     """The other children of a parent that is not stored; together they cover its text."""
     for direction in (NodeRelationship.PREVIOUS, NodeRelationship.NEXT):
         here = node
-        while (next_id := _related(here, direction)) is not None:
+        while (next_id := related(here, direction)) is not None:
             nodes = read([next_id])
             if next_id not in nodes:
                 break
@@ -146,12 +152,7 @@ def _siblings(node: TextNode, parent_id: str, read: Fetch) -> Iterator[TextNode]
 
 def _beside(node: TextNode) -> list[str]:
     around = (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
-    return [found for found in (_related(node, one) for one in around) if found]
-
-
-def _related(node: TextNode, relationship: NodeRelationship) -> str | None:
-    info = node.relationships.get(relationship)
-    return info.node_id if isinstance(info, RelatedNodeInfo) else None
+    return [found for found in (related(node, one) for one in around) if found]
 
 
 def _brought(hit: Hit, node: TextNode) -> Hit:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.query.expansion import EXPANSIONS, Expand
@@ -19,18 +19,26 @@ if TYPE_CHECKING:
 
     from rag_nodes.store import Fusion, Hit, SearchMode
 
-_CHOICES = {
-    "mode": ("hybrid", "dense", "sparse"),
-    "fusion": FUSIONS,
-    "expand": EXPANSIONS,
-}
-
+Granularity = Literal["sentences", "chunks"]
+"""What is ranked and read: whole sentences of the chunks that were found, or these chunks."""
+GRANULARITIES: tuple[Granularity, ...] = ("sentences", "chunks")
 CANDIDATES = 50
 """Chunks retrieved where a token budget decides how many are used."""
+READ_IN = 40
+"""Of these, the chunks in which sentences are looked for."""
+READ_IN_RERANKED = 20
+"""The same where a reranker has chosen them."""
 STEP_FACTOR = 2.0
 """By how much more is read for questions that ask for steps, unless it is said (S4-11)."""
 DEFAULT_TOP_K = 5
 """Chunks per question where neither a budget nor a number is given (S0-27)."""
+
+_CHOICES: dict[str, Sequence[str | None]] = {
+    "mode": ("hybrid", "dense", "sparse"),
+    "fusion": FUSIONS,
+    "expand": EXPANSIONS,
+    "granularity": (*GRANULARITIES, None),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,12 @@ class QueryOptions:
     Attributes:
         budget: context tokens, the same for every parser; None for no limit.
         top_k: chunks per question; None for as many as fit the budget, or `DEFAULT_TOP_K`.
+        granularity: "sentences" reads the sentences that answer, with their neighbours, out of the
+            best chunks and those beside them, and fills the budget exactly, so no size of chunks
+            has to be right; "chunks" reads whole chunks in the order they were found. None for
+            sentences, and in a `Comparison` and an `EvaluationPlan`, which compare chunks, for
+            chunks; also where `top_k` asks for a number of chunks, without a budget, and in a
+            search by meaning alone, as sentences are ranked by their words.
         mode: "hybrid", "dense" or "sparse".
         fusion: how a hybrid search joins its rankings: "score", "distribution" or "rank".
         filter: search only chunks that pass it; None for all.
@@ -49,7 +63,8 @@ class QueryOptions:
             "neighbours" the chunks before and after as well; "parent" the parent, or all its
             children where it is not stored.
         rerank: puts the candidates into a better order: called with question and hits, or a
-            LlamaIndex postprocessor; None to keep the order of the search.
+            LlamaIndex postprocessor; None to keep the order of the search. Sentences are looked for
+            in the best 20 of that order; for whole chunks in that order, ask for "chunks".
         step_words: phrases that ask for steps, see `STEP_WORDS`; () for none (S4-12).
         step_factor: budget and `top_k` are multiplied by it for such questions (S4-11); None for
             `STEP_FACTOR`, and in a `Comparison`, where every question gets the same, for 1.
@@ -69,6 +84,7 @@ class QueryOptions:
 
     budget: int | None = 1500
     top_k: int | None = None
+    granularity: Granularity | None = None
     mode: SearchMode = "hybrid"
     fusion: Fusion = "score"
     filter: Filter | None = None
@@ -96,11 +112,29 @@ class QueryOptions:
         _check_type("filter", self.filter, Filter)
         _check_type("retrieval_only", self.retrieval_only, bool)
         _check_rerank(self.rerank)
+        if self.granularity == "sentences" and self.budget is None:
+            raise ConfigurationError(
+                "sentences are read until a budget is full: set a budget, or granularity to chunks"
+            )
+
+    @property
+    def reads_sentences(self) -> bool:
+        """Whether sentences are ranked and read, instead of whole chunks."""
+        if self.granularity is not None:
+            return self.granularity == "sentences"
+        return self.budget is not None and self.top_k is None and self.mode != "dense"
 
     def chunks(self, *, widened: bool) -> int:
         """Chunks to retrieve at most; a budget alone takes as many candidates as may fit it."""
-        wanted = self.top_k or (CANDIDATES if self.budget is not None else DEFAULT_TOP_K)
+        wanted = self.top_k or self._candidates()
         return round(wanted * self.factor) if widened else wanted
+
+    def _candidates(self) -> int:
+        if self.budget is None:
+            return DEFAULT_TOP_K
+        if not self.reads_sentences:
+            return CANDIDATES
+        return READ_IN_RERANKED if self.rerank else READ_IN
 
     @property
     def factor(self) -> float:
@@ -141,9 +175,10 @@ def _check_number(
         raise ConfigurationError(f"{name} must be {bounds}, not {value}")
 
 
-def _check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    if not isinstance(value, str) or value not in choices:
-        listed = f"{', '.join(choices[:-1])} or {choices[-1]}"
+def _check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:
+    if not isinstance(value, str | None) or value not in choices:
+        known = [one for one in choices if one is not None]
+        listed = f"{', '.join(known[:-1])} or {known[-1]}"
         raise ConfigurationError(f"unknown {name} {value!r}; choose {listed}")
 
 

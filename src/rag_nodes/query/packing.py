@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
+from llama_index.core.schema import NodeRelationship
 
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME, TITLE
-from rag_nodes.query.places import document_of, pages_of, span_of
+from rag_nodes.query.places import document_of, found_in, pages_of, related, span_of
 from rag_nodes.query.types import Excerpt, Hit, Source
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span
@@ -102,8 +102,7 @@ def passage_of(hit: Hit) -> Ranked:
     node, span = hit.read, span_of(hit.read)
     if span is None:
         return Ranked(f"node {node.node_id}", Span(0, len(node.text)), node.text)
-    core = Span(hit.node.start_char_idx or span.start, hit.node.end_char_idx or span.end)
-    return Ranked(document_of(node), span, node.text, core)
+    return Ranked(document_of(node), span, node.text, found_in(hit))
 
 
 def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
@@ -171,8 +170,10 @@ def _between(before: Excerpt, after: Excerpt) -> str:
     """What stands for the text between two excerpts."""
     if before.span and after.span and before.span.end == after.span.start:
         return ""
-    following = before.hit.read.relationships.get(NodeRelationship.NEXT)
-    whole = before.end == len(before.hit.read.text) and after.start == 0
-    if whole and isinstance(following, RelatedNodeInfo):
-        return _BLANK if following.node_id == after.hit.read.node_id else _GAP
-    return _GAP
+    one, other = before.hit.read, after.hit.read
+    whole = before.end == len(one.text) and after.start == 0
+    # Either may be a slice, whose neighbours are slices; those of a stored chunk are chunks.
+    next_id = related(one, NodeRelationship.NEXT)
+    previous_id = related(other, NodeRelationship.PREVIOUS)
+    beside = next_id == other.node_id or previous_id == one.node_id
+    return _BLANK if whole and beside else _GAP

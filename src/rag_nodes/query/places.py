@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from llama_index.core.schema import RelatedNodeInfo
+
 from rag_nodes.metadata import (
     HEADING_PATH,
     HEADINGS_INSIDE,
@@ -16,7 +18,9 @@ from rag_nodes.text.pages import PageMap
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
-    from llama_index.core.schema import TextNode
+    from llama_index.core.schema import NodeRelationship, TextNode
+
+    from rag_nodes.store import Hit
 
 
 def document_of(node: TextNode) -> str:
@@ -30,6 +34,17 @@ def span_of(node: TextNode) -> Span | None:
     if start is None or end is None or end - start != len(node.text):
         return None
     return Span(start, end)
+
+
+def related(node: TextNode, relationship: NodeRelationship) -> str | None:
+    """The id of the one node that a node has this relationship to; None where there is none."""
+    info = node.relationships.get(relationship)
+    return info.node_id if isinstance(info, RelatedNodeInfo) else None
+
+
+def found_in(hit: Hit) -> Span | None:
+    """The characters of `Hit.found` in their document; None where their place is unknown."""
+    return span_of(hit.found)
 
 
 def headings_of(node: TextNode, start: int) -> tuple[str, ...]:

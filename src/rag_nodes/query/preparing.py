@@ -113,9 +113,7 @@ class Preparation:
         widened = options.factor > 1 and asks_for_steps(question, options.step_words)
         budget = options.tokens(widened=widened)
         with clock("retrieve"):
-            hits = self.retriever.find(
-                question, embedded.vector, limit=options.chunks(widened=widened)
-            )
+            hits = self.retriever.find(question, embedded.vector, widened=widened)
             all_wanted = options.top_k is not None or options.budget is None
             packed, prompt = pack(hits, budget, all_wanted=all_wanted), ""
             if models.llm is not None and packed.sources and not options.retrieval_only:

@@ -14,9 +14,9 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.query.expansion import expanded
 from rag_nodes.query.places import document_of, span_of
+from rag_nodes.query.slices import joined_text, place_of
 from rag_nodes.store import Hit
 from rag_nodes.text.spans import Span, merge
-from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -138,36 +138,21 @@ def _place_in(joined: _Places, node: TextNode) -> tuple[str, Span] | None:
 
 def _whole(hit: Hit, parts: Sequence[TextNode]) -> TextNode:
     """One node of overlapping parts in order, under the id of the one the best hit brought."""
-    first, text = parts[0], ""
-    start = first.start_char_idx or 0
-    for part in parts:
-        text += part.text[max(0, start + len(text) - (part.start_char_idx or 0)) :]
+    start, text = parts[0].start_char_idx or 0, joined_text(parts)
+    whole = Span(start, start + len(text))
     found = hit.surroundings or hit.node
     facts = {
-        **first.metadata,
-        **_listed(parts, keys.PAGE_BREAKS),
-        **_listed(parts, keys.HEADINGS_INSIDE),
-        keys.START_CHAR: start,
-        keys.END_CHAR: start + len(text),
-        keys.TOKEN_COUNT: count_tokens(text),
+        **parts[0].metadata,
+        **place_of(parts, whole),
         keys.ORIGINAL_TEXT: hit.node.text,
     }
-    if keys.PAGE_END in parts[-1].metadata:
-        facts[keys.PAGE_END] = max(part.metadata[keys.PAGE_END] for part in parts)
     hidden = {keys.ORIGINAL_TEXT, *found.excluded_llm_metadata_keys}
     return found.model_copy(
         update={
             "text": text,
-            "start_char_idx": start,
-            "end_char_idx": start + len(text),
+            "start_char_idx": whole.start,
+            "end_char_idx": whole.end,
             "metadata": facts,
             "excluded_llm_metadata_keys": sorted(hidden),
         }
     )
-
-
-def _listed(parts: Sequence[TextNode], key: str) -> dict[str, list[Any]]:
-    """The entries that any of the parts has under a key, each once, in order."""
-    entries = [entry for part in parts for entry in part.metadata.get(key) or ()]
-    unique = [entry for number, entry in enumerate(entries) if entry not in entries[:number]]
-    return {key: sorted(unique)} if unique else {}

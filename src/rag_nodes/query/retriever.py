@@ -12,11 +12,13 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from rag_nodes.models import settled
-from rag_nodes.query.expansion import expanded
+from rag_nodes.query.expansion import expanded, with_neighbours
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
 from rag_nodes.query.replacement import replaced
+from rag_nodes.query.sentences import best_sentences
 from rag_nodes.query.tracing import connect, dispatcher, retrieving
+from rag_nodes.store.filters import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +34,12 @@ if TYPE_CHECKING:
 class RagNodesRetriever(BaseRetriever):
     """Hybrid retrieval for any LlamaIndex query engine, sync and async, embedded and served.
 
-    Where a parser made windows or parents, these are the nodes it gives (option `expand`), each
-    text once; `hits` says what was found as well. Scores are those of `Hit.score`, from 0 to 1 in
-    the order of the ranking; cosine, BM25 and fused score are in the metadata of the nodes, under
-    the keys of `rag_nodes.metadata.SCORES`, hidden from embedding models and LLMs.
+    With a budget and no `top_k`, its nodes are the passages that answer, exact slices of their
+    documents that fill the budget (option `granularity`); else chunks. Where a parser made windows
+    or parents, these are read (option `expand`), each text once; `hits` says what was found as
+    well. Scores are those of `Hit.score`, from 0 to 1 in the order of the ranking; cosine, BM25 and
+    fused score are in the metadata of the nodes, under the keys of `rag_nodes.metadata.SCORES`,
+    hidden from embedding models and LLMs.
 
     Args:
         store: where the chunks are.
@@ -98,29 +102,30 @@ class RagNodesRetriever(BaseRetriever):
 
     @dispatcher.span
     def find(
-        self, question: str, vector: Sequence[float] | None, *, limit: int | None = None
+        self, question: str, vector: Sequence[float] | None, *, widened: bool = False
     ) -> list[Hit]:
         """Like `hits`, and tracers of LlamaIndex see what was found, as in `retrieve`."""
         with retrieving(self.callback_manager, question) as found:
-            hits = self.hits(question, vector, limit=limit)
+            hits = self.hits(question, vector, widened=widened)
             found(hits)
         return hits
 
     def hits(
-        self, question: str, vector: Sequence[float] | None, *, limit: int | None = None
+        self, question: str, vector: Sequence[float] | None, *, widened: bool = False
     ) -> list[Hit]:
-        """The best chunks for a question that is embedded already.
+        """The best passages or chunks for a question that is embedded already.
 
         Args:
             question: in the user's words.
             vector: its embedding; None where the mode needs none.
-            limit: chunks at most, before they are expanded; None for `top_k`.
+            widened: retrieve more, as for a question that asks for steps.
 
         Raises:
             CollectionMissingError: nothing was ingested.
             DimensionError: the vector is not from the model the chunks were embedded with.
         """
-        options, wanted = self.options, limit or self.top_k
+        options, budget = self.options, self.options.tokens(widened=widened)
+        wanted = options.chunks(widened=widened)
         found = self.store.search(
             self.collection,
             vector=vector,
@@ -135,7 +140,21 @@ class RagNodesRetriever(BaseRetriever):
             found = _similar(found, options.similarity_cutoff)
         if options.rerank:
             found = _reranked(found, question, options)
-        return expanded(found, self._fetch, options.expand, limit=wanted)
+        read = expanded(found, self._fetch, options.expand, limit=wanted)
+        if options.reads_sentences and budget is not None:
+            return best_sentences(question, self._with_context(read), budget)
+        return read
+
+    def _with_context(self, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits and what stands beside them, as far as the options let it be read."""
+        if self.options.expand not in {"auto", "parent"}:
+            return list(hits)  # nothing is wanted, or it is there already
+        if self.options.similarity_cutoff is not None:
+            return list(hits)  # what stands beside them was not compared
+        scope = (self.options.filter or Filter()).within(self.document_ids)
+        both = with_neighbours(hits, self._fetch)
+        beside = (one for one in both if one.origin == "neighbour" and scope.passes(one.node))
+        return [*hits, *beside]
 
     def _fetch(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
         return self.store.fetch(self.collection, node_ids)

@@ -185,6 +185,13 @@ class Answer:
         excerpts = (one for source in self.sources for one in source.excerpts)
         return tuple(one for one in excerpts if one.hit.rank == hit.rank)
 
+    def hit_of(self, citation: Citation) -> Hit | None:
+        """The hit that a citation quotes: of several passages of a chunk the one that holds it."""
+        same = [hit for hit in self.hits if hit.node.node_id == citation.node_id]
+        start = citation.start
+        holding = (hit for hit in same if start is not None and _holds(hit, start))
+        return next(holding, same[0] if same else None)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
         return {
@@ -214,3 +221,8 @@ class Answer:
             "embedding_cost": self.embedding_cost,
             "marks": [{**mark._asdict(), "numbers": list(mark.numbers)} for mark in self.marks],
         }
+
+
+def _holds(hit: Hit, offset: int) -> bool:
+    start, end = hit.read.start_char_idx, hit.read.end_char_idx
+    return start is not None and end is not None and start <= offset < end

@@ -80,6 +80,8 @@ class AnswerSettings(BaseModel):
         extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True
     )
 
+    granularity: Literal["sentences", "chunks"] | None = None
+    """The sentences that answer, or whole chunks; None for what suits, see `QueryOptions`."""
     mode: Literal["hybrid", "dense", "sparse"] = "hybrid"
     """By meaning and words, by meaning only, or by words only."""
     fusion: Literal["score", "distribution", "rank"] = "score"

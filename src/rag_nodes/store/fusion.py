@@ -182,7 +182,7 @@ class Hit:
         score: from 0, nothing in common with the question, to 1, in the order of the ranks (equal
             where they cannot be told apart): the cosine of a dense search, the share of the best
             BM25 score of a sparse one, and what `rag_nodes.store.fusion` makes of both; what a
-            reranker gave, where there is one.
+            reranker gave, where there is one; of a passage the share of the best passage's score.
         similarity: cosine similarity of question and node in [-1, 1]; None without a dense search.
         keyword_score: BM25 score, 0 or more; None without a sparse search.
         fused_score: what a hybrid search ranked by, of any size and sign, only comparable within
@@ -190,8 +190,8 @@ class Hit:
         rerank_score: what a reranker gave, of any size and sign; None without one.
         origin: how it came into the result; what was not searched for has the score of the hit
             that brought it along.
-        surroundings: what is read in its place: its window of sentences, or its parent; None
-            where the node itself is read.
+        surroundings: what is read in its place: its window of sentences, its parent, or the passage
+            of it that answers; None where the node itself is read.
     """
 
     node: TextNode
@@ -208,6 +208,16 @@ class Hit:
     def read(self) -> TextNode:
         """What an answer is made from: the surroundings, else the node itself."""
         return self.surroundings or self.node
+
+    @property
+    def found(self) -> TextNode:
+        """What was found: the node, or the passage of it that answers where only that is read."""
+        node, read = self.node, self.read
+        start, end = node.start_char_idx, node.end_char_idx
+        first, last = read.start_char_idx, read.end_char_idx
+        if start is None or end is None or first is None or last is None:
+            return node if node.text in read.text else read
+        return node if first <= start and end <= last else read
 
     @property
     def distance(self) -> float | None:

@@ -166,16 +166,16 @@ def chunks(answer: Answer, shown: int, width: int) -> RenderableType:
     """
     if not answer.hits:
         return plain("no chunk found", "dim")
-    numbers = {hit.node.node_id: source.number for source in answer.sources for hit in source.hits}
+    numbers = {hit.rank: source.number for source in answer.sources for hit in source.hits}
     grid = _numbered()
     for hit in answer.hits[:shown]:
-        quote = shortened(hit.node.text, 2 * max(20, width - 4) - _RAGGED)
-        title = heading(hit.node.metadata.get(HEADING_PATH) or ())
-        lines: list[RenderableType] = [_facts_of(hit, numbers.get(hit.node.node_id))]
+        quote = shortened(hit.found.text, 2 * max(20, width - 4) - _RAGGED)
+        title = heading(hit.found.metadata.get(HEADING_PATH) or ())
+        lines: list[RenderableType] = [_facts_of(hit, numbers.get(hit.rank))]
         if title:
             lines.append(plain(shortened(title, max(20, width - 4)), "italic"))
         lines.append(plain(quote, "dim"))
-        if hit.surroundings:
+        if hit.surroundings and hit.found is hit.node:
             lines.append(plain(shortened(_read(answer, hit), 2 * max(20, width - 4) - _RAGGED)))
         grid.add_row(str(hit.rank), Group(*lines))
     if rest := len(answer.hits) - shown:
@@ -199,7 +199,7 @@ def label(name: str, remark: str = "") -> Text:
 
 
 def _facts_of(hit: Hit, number: int | None) -> Text:
-    metadata = hit.node.metadata
+    metadata = hit.found.metadata
     if hit.similarity is None:
         facts = Text(f"score {hit.score:.2f}", style="bold")
     else:

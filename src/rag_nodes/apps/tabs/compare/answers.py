@@ -50,7 +50,7 @@ class ColumnView(NamedTuple):
         turn: number of the question.
         position: of the column, counted from 1.
         best: largest similarity of any column of this question.
-        shared: which other parsers found a hit's text too, by parser and node id.
+        shared: which other parsers found a hit's text too, by parser and rank.
         mark: whether the visitor found the answer helpful; None for nothing said.
         lettered: the column had a letter before its name was known.
         stopped: what had arrived before the visitor stopped it; None where they did not.
@@ -61,7 +61,7 @@ class ColumnView(NamedTuple):
     turn: int
     position: int
     best: float | None = None
-    shared: Mapping[tuple[str, str], Sequence[str]] = MappingProxyType({})
+    shared: Mapping[tuple[str, int], Sequence[str]] = MappingProxyType({})
     mark: bool | None = None
     lettered: bool = False
     stopped: str | None = None
@@ -214,7 +214,7 @@ def _reply(
     )
     place_of = (shown.turn, shown.position)
     asked = None if shown.lettered else helpful(*place_of, title_of(one.name), mark=shown.mark)
-    evidence = {node: names for (name, node), names in shown.shared.items() if name == one.name}
+    evidence = {rank: names for (name, rank), names in shown.shared.items() if name == one.name}
     where = ColumnPlace(*place_of, anchor, shown.edges)
     return (
         text,
@@ -244,11 +244,10 @@ def _effort(one: Column, answer: Answer) -> str:
 
 def _links(answer: Answer, anchor: str) -> dict[int, str]:
     """Source number to the id of the first chunk it was cited from."""
-    ranks = {hit.node.node_id: hit.rank for hit in answer.hits}
     links: dict[int, str] = {}
     for citation in answer.citations:
-        if citation.node_id in ranks:
-            links.setdefault(citation.number, f"{anchor}-{ranks[citation.node_id]}")
+        if hit := answer.hit_of(citation):
+            links.setdefault(citation.number, f"{anchor}-{hit.rank}")
     return links
 
 

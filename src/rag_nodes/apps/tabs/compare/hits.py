@@ -50,7 +50,7 @@ def chunks(
     scale: SimilarityScale | None,
     best: float | None,
     where: ColumnPlace,
-    evidence: Mapping[str, Sequence[str]],
+    evidence: Mapping[int, Sequence[str]],
 ) -> Html:
     """The expandable list "Retrieved chunks" of one column (S0-15, S4-18).
 
@@ -59,17 +59,17 @@ def chunks(
         scale: turns similarities into words and colours (S0-16).
         best: largest similarity of any column of this question.
         where: the column.
-        evidence: which other parsers found a hit's text too, by node id.
+        evidence: which other parsers found a hit's text too, by rank.
     """
-    packed = {hit.node.node_id for source in answer.sources for hit in source.hits}
+    packed = {hit.rank for source in answer.sources for hit in source.hits}
     items = [
         _item(
             hit,
             answer,
             _score(hit, scale, best),
             where,
-            used=hit.node.node_id in packed,
-            shared=evidence.get(hit.node.node_id),
+            used=hit.rank in packed,
+            shared=evidence.get(hit.rank),
         )
         for hit in answer.hits
     ]
@@ -95,10 +95,10 @@ def _item(
     used: bool,
     shared: Sequence[str] | None,
 ) -> Html:
-    cited = [one for one in answer.citations if one.node_id == hit.node.node_id]
-    metadata = hit.node.metadata
+    cited = [one for one in answer.citations if answer.hit_of(one) is hit]
+    metadata = hit.found.metadata
     tokens = metadata.get(TOKEN_COUNT)
-    edges = where.edges.get(hit.node.node_id, Edges())
+    edges = _edges(hit, where)
     distance = _distance(hit)
     facts = [
         place(metadata.get(PAGE_START), metadata.get(PAGE_END)),
@@ -135,7 +135,7 @@ def _item(
 
 def _read_with_it(answer: Answer, hit: Hit) -> str | None:
     """How much is read in the place of what was found; None where that is read itself."""
-    if hit.surroundings is None:
+    if hit.surroundings is None or hit.found is not hit.node:
         return None
     tokens = sum(one.tokens for one in answer.read_of(hit))
     return f"read with it: {count(tokens, 'token')}" if tokens else "read already with another"
@@ -185,12 +185,12 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _text(hit: Hit, cited: Sequence[Citation], where: ColumnPlace) -> Html:
-    """The chunk, closed to its first words, with the quoted sentences marked."""
-    text = hit.node.text
+    """The chunk or passage, closed to its first words, with the quoted sentences marked."""
+    text = hit.found.text
     flat = " ".join(_HEADING_MARK.sub("", text[: 4 * _PREVIEW]).split())
     preview = flat[:_PREVIEW] + ("\N{HORIZONTAL ELLIPSIS}" if len(flat) > _PREVIEW else "")
-    edges = where.edges.get(hit.node.node_id, Edges())
-    torn = [_tear(edges.start), *_marked(text, _quoted(hit.node, cited)), _tear(edges.end)]
+    edges = _edges(hit, where)
+    torn = [_tear(edges.start), *_marked(text, _quoted(hit.found, cited)), _tear(edges.end)]
     full = tag("div", *torn, cls="rn-text", dir="auto")
     return tag(
         "details",
@@ -207,6 +207,12 @@ def _text(hit: Hit, cited: Sequence[Citation], where: ColumnPlace) -> Html:
     )
 
 
+def _edges(hit: Hit, where: ColumnPlace) -> Edges:
+    """What its chunk cut in two; a passage ends where sentences do."""
+    known = where.edges.get(hit.node.node_id)
+    return known if known and hit.found is hit.node else Edges()
+
+
 def _tear(inside: Inside | None) -> Html | None:
     """A mark where the text was cut inside of something; said in words beside the rank."""
     if inside is None:
@@ -217,7 +223,7 @@ def _tear(inside: Inside | None) -> Html | None:
 def _surroundings(hit: Hit, cited: Sequence[Citation]) -> Html | None:
     """What was read in the place of what was found: the quotes in it pointed out, or the find."""
     node = hit.surroundings
-    if node is None:
+    if node is None or hit.found is not hit.node:
         return None
     spans = _quoted(node, cited)
     base, own = node.start_char_idx, hit.node.start_char_idx

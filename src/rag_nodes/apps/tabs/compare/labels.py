@@ -143,8 +143,8 @@ def _stand(session: Session, answer: Answer, place: Sequence[Citation]) -> bool:
 
 def _is_whole(answer: Answer, place: Sequence[Citation]) -> bool:
     """Whether a whole chunk was cited, so that the chunk decides what the answer is."""
-    sizes = {hit.node.node_id: len(hit.read.text) for hit in answer.hits}
-    return any(len(one.quote) >= sizes[one.node_id] for one in place)
+    hits = [(one, answer.hit_of(one)) for one in place]
+    return any(hit is not None and len(one.quote) >= len(hit.read.text) for one, hit in hits)
 
 
 def _torn(session: Session, passages: Sequence[Passage]) -> str:

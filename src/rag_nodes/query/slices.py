@@ -1,0 +1,162 @@
+"""Exact slices of documents out of stored nodes that overlap or touch: text, pages and headings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import NAMESPACE_OID, uuid5
+
+from llama_index.core.schema import NodeRelationship, TextNode
+
+from rag_nodes import metadata as keys
+from rag_nodes.query.places import document_of, headings_of, span_of
+from rag_nodes.text.pages import PageMap
+from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_PAGES = (keys.PAGE_START, keys.PAGE_END)
+_ABOVE = (keys.HEADING_PATH, keys.HEADING, keys.BREADCRUMB)
+
+
+def slice_of(nodes: Sequence[TextNode], span: Span) -> TextNode:
+    """Characters of a document as a node of their own, with their own pages and headings.
+
+    Args:
+        nodes: of one document, with offsets, that hold all of the characters between them.
+        span: the characters.
+    """
+    parts = covering(nodes, span)
+    first = parts[0]
+    base = first.start_char_idx or 0
+    return _node(first, joined_text(parts)[span.start - base : span.end - base], span).model_copy(
+        update={"metadata": {**_lasting(first, _ABOVE), **place_of(parts, span)}}
+    )
+
+
+def part_of(node: TextNode, start: int, end: int) -> TextNode:
+    """The same of a node whose place is not known; offsets are those inside its text."""
+    part = _node(node, node.text[start:end], Span(start, end))
+    pages = {key: node.metadata[key] for key in _PAGES if key in node.metadata}
+    facts = {**_lasting(node), **pages, keys.TOKEN_COUNT: count_tokens(part.text)}
+    return part.model_copy(update={"start_char_idx": None, "end_char_idx": None, "metadata": facts})
+
+
+def covering(nodes: Iterable[TextNode], span: Span) -> list[TextNode]:
+    """As few of the nodes as hold a span, in order; each reaches beyond those before it."""
+    chosen: list[TextNode] = []
+    reached = span.start
+    placed = [(own, node) for node in nodes if (own := span_of(node)) and own.overlap(span)]
+    while placed and reached < span.end:
+        able = [pair for pair in placed if pair[0].start <= reached < pair[0].end]
+        if not able:
+            break
+        own, node = max(able, key=lambda pair: pair[0].end)
+        chosen.append(node)
+        reached = own.end
+    return chosen
+
+
+def joined_text(parts: Sequence[TextNode]) -> str:
+    """The text from the start of the first of overlapping or touching nodes to the last's end."""
+    start, text = parts[0].start_char_idx or 0, ""
+    for part in parts:
+        text += part.text[max(0, start + len(text) - (part.start_char_idx or 0)) :]
+    return text
+
+
+def place_of(parts: Sequence[TextNode], span: Span) -> dict[str, Any]:
+    """The metadata that tell where a span is: offsets, tokens, pages and headings.
+
+    Args:
+        parts: overlapping or touching nodes in order, which hold the span.
+        span: offsets in their document.
+    """
+    base = parts[0].start_char_idx or 0
+    text = joined_text(parts)[span.start - base : span.end - base]
+    return {
+        keys.START_CHAR: span.start,
+        keys.END_CHAR: span.end,
+        keys.TOKEN_COUNT: count_tokens(text),
+        **_pages(parts, span),
+        **_headings(parts, span),
+    }
+
+
+def _node(model: TextNode, text: str, span: Span) -> TextNode:
+    """A node of the same document; its id says what it is a slice of."""
+    name = document_of(model) if span_of(model) else model.node_id
+    return model.model_copy(
+        update={
+            "id_": str(uuid5(NAMESPACE_OID, f"{name}/{span.start}-{span.end}")),
+            "text": text,
+            "start_char_idx": span.start,
+            "end_char_idx": span.end,
+            "relationships": {
+                kind: one
+                for kind, one in model.relationships.items()
+                if kind == NodeRelationship.SOURCE
+            },
+        }
+    )
+
+
+def _lasting(node: TextNode, known_below: Sequence[str] = ()) -> dict[str, Any]:
+    """The metadata of a node that are true of all of its document or section."""
+    without = keys.NOT_INHERITED.union(known_below if node.metadata.get(keys.HEADING_PATH) else ())
+    return {key: value for key, value in node.metadata.items() if key not in without}
+
+
+def _regions(parts: Sequence[TextNode], span: Span) -> Iterator[tuple[TextNode, Span]]:
+    """What each part adds to those before it, as far as the span goes."""
+    reached = span.start
+    for part in parts:
+        end = min(span.end, part.end_char_idx or 0)
+        if end > reached:
+            yield part, Span(reached, end)
+            reached = end
+
+
+def _pages(parts: Sequence[TextNode], span: Span) -> dict[str, Any]:
+    """First and last page, and where they are turned; nothing where the nodes know no pages."""
+    first = last = 0
+    breaks: list[int] = []
+    for part, (start, end) in _regions(parts, span):
+        pages = PageMap.of(part.metadata)
+        if pages is None:
+            return {}
+        opening = pages.page_of(start)
+        first = first or opening
+        breaks += [start] * (opening - (last or opening))
+        breaks += pages.breaks_within(start, end)
+        last = pages.page_of(end - 1)
+    facts: dict[str, Any] = {keys.PAGE_START: first, keys.PAGE_END: last}
+    return {**facts, keys.PAGE_BREAKS: breaks} if breaks else facts
+
+
+def _headings(parts: Sequence[TextNode], span: Span) -> dict[str, Any]:
+    """Headings above the span and inside it."""
+    first = parts[0]
+    above = _path(first, span.start)
+    inside: list[list[Any]] = []
+    current = above
+    for part, (start, end) in _regions(parts, span):
+        turns = part.metadata.get(keys.HEADINGS_INSIDE) or ()
+        found = [(start, _path(part, start)), *((at, path) for at, path in turns)]
+        for at, path in found:
+            if start <= at < end and list(path) != current:
+                inside.append([at, list(path)])
+                current = list(path)
+    facts: dict[str, Any] = {}
+    if above:
+        facts = {
+            keys.HEADING_PATH: above,
+            keys.HEADING: above[-1],
+            keys.BREADCRUMB: " > ".join(above),
+        }
+    return {**facts, keys.HEADINGS_INSIDE: inside} if inside else facts
+
+
+def _path(node: TextNode, offset: int) -> list[str]:
+    return list(headings_of(node, offset - (node.start_char_idx or 0)))

@@ -1,0 +1,321 @@
+"""Sentences are read instead of chunks: exact, each once, to the last token of the budget."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core import Document
+from llama_index.core.schema import NodeRelationship, TextNode
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query import (
+    Answer,
+    Filter,
+    Hit,
+    QueryOptions,
+    RagNodesQueryEngine,
+    RagNodesRetriever,
+)
+from rag_nodes.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.models import Models
+    from rag_nodes.store import Store
+
+NAMES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "kilo")
+PAGES = [
+    f"# Valve {name}\n\nIt stands on deck {number} beside the ladder. Valve {name} opens at "
+    f"{number} bar. The crew of the deck looks at it in the morning.\n\n"
+    for number, name in enumerate(NAMES, start=1)
+]
+TEXT = "".join(PAGES)
+QUESTION = "At what pressure does valve delta open?"
+FOUND = "Valve delta opens at 4 bar."
+
+
+@pytest.fixture
+def valves() -> Document:
+    starts = [sum(map(len, PAGES[:number])) for number in range(len(PAGES))]
+    facts = {"file_name": "valves.pdf", "page_starts": starts, "total_pages": len(PAGES)}
+    return Document(
+        text=TEXT,
+        id_="valves",
+        metadata=facts,
+        excluded_embed_metadata_keys=list(facts),
+        excluded_llm_metadata_keys=list(facts),
+    )
+
+
+def stored(store: Store, models: Models, document: Document, preset: str, **options: Any) -> str:
+    own = {"embed_model": models.sentence_model} if PRESETS[preset].embeds else {}
+    parser = get_parser(preset, **own, **options)
+    return ingest_documents([document], {"p": parser}, store, models=models).columns[0].collection
+
+
+def engine(store: Store, collection: str, models: Models, **options: Any) -> RagNodesQueryEngine:
+    return RagNodesQueryEngine(
+        store=store, collection=collection, models=models, options=QueryOptions(**options)
+    )
+
+
+def hits_of(store: Store, collection: str, models: Models, **options: Any) -> list[Hit]:
+    retriever = engine(store, collection, models, **options).retriever
+    return retriever.hits(QUESTION, retriever.embed(QUESTION))
+
+
+def read(answer: Answer) -> str:
+    return "\n".join(source.text for source in answer.sources)
+
+
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_every_parser_s_chunks_give_the_sentence_exactly_and_on_its_page(
+    preset: str, store: Store, offline: Models, valves: Document
+) -> None:
+    collection = stored(store, offline, valves, preset)
+    answer = engine(store, collection, offline, budget=60).answer(QUESTION)
+    first = answer.citations[0]
+    assert (first.quote, first.page) == (FOUND, 4)
+    assert first.heading_path == ("Valve delta",)
+    assert TEXT[first.start : first.end] == FOUND
+    spans = sorted((hit.read.start_char_idx, hit.read.end_char_idx) for hit in answer.hits)
+    assert all(TEXT[a:b] == text for a, b, text in _slices(answer.hits))
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    assert [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
+    assert 58 <= answer.context_tokens <= 60
+
+
+def _slices(hits: Sequence[Hit]) -> list[tuple[Any, Any, str]]:
+    return [(hit.read.start_char_idx, hit.read.end_char_idx, hit.read.text) for hit in hits]
+
+
+def test_a_sentence_that_chunks_cut_in_two_is_read_and_cited_whole(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    collection = stored(store, offline, valves, "fixed", chunk_size=42, chunk_overlap=0)
+    assert not any(FOUND in node.text for node in _nodes(store, collection))
+    answer = engine(store, collection, offline, budget=40).answer(QUESTION)
+    assert FOUND in read(answer)
+    assert answer.citations[0].quote == FOUND
+
+
+def _nodes(store: Store, collection: str) -> list[TextNode]:
+    return list(store.fetch(collection, list(store.stored(collection, "valves"))).values())
+
+
+def test_what_is_read_of_a_chunk_says_where_it_stands_itself(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    collection = stored(store, offline, valves, "fixed", chunk_size=900, chunk_overlap=0)
+    first = hits_of(store, collection, offline, budget=20)[0]
+    about = first.read.metadata
+    assert first.read.text.startswith(FOUND)
+    assert (about["page_start"], about["page_end"], about.get("page_breaks")) == (4, 4, None)
+    assert (about["heading_path"], about["Heading"]) == (["Valve delta"], "Valve delta")
+    assert about["token_count"] == count_tokens(first.read.text)
+    assert (about["start_char"], about["end_char"]) == _slices([first])[0][:2]
+    assert first.node.metadata["page_start"] == 1
+    assert first.found is first.read
+
+
+def test_what_is_read_across_a_page_says_where_the_page_is_turned(
+    store: Store, offline: Models
+) -> None:
+    text = "# Tank\n\nThe tank holds nine litres. The tank is red.\n\n# Lid\n\nThe tank has a lid."
+    turned = text.index("# Lid")
+    document = Document(text=text, id_="tank", metadata={"page_starts": [0, turned]})
+    collection = stored(store, offline, document, "fixed", chunk_size=30, chunk_overlap=0)
+    retriever = engine(store, collection, offline, budget=500).retriever
+    [first, *_] = retriever.hits("tank", retriever.embed("tank"))
+    whole = first.read
+    assert text[whole.start_char_idx : whole.end_char_idx] == whole.text
+    assert whole.start_char_idx is not None
+    if whole.end_char_idx is not None and whole.end_char_idx > turned:
+        assert whole.metadata["page_breaks"] == [turned]
+        assert whole.metadata["page_end"] == 2
+        assert [turned, ["Lid"]] in whole.metadata["headings_inside"]
+
+
+def test_where_no_sentence_has_a_word_of_the_question_chunks_follow_as_they_were_found(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    collection = stored(store, offline, valves, "heading", min_chunk_size=0)
+    retriever = engine(store, collection, offline, budget=80).retriever
+    asked = "¿Dónde están los tornillos?"
+    found = retriever.hits(asked, retriever.embed(asked))
+    whole = engine(store, collection, offline, budget=None, top_k=3).retriever
+    usual = whole.hits(asked, whole.embed(asked))
+    assert [hit.node.node_id for hit in found[:2]] == [hit.node.node_id for hit in usual[:2]]
+    assert found[0].read.text == usual[0].node.text
+    assert sum(count_tokens(hit.read.text) for hit in found) <= 80
+
+
+def test_chunks_without_a_place_are_read_by_sentence_too(store: Store, offline: Models) -> None:
+    texts = ["The pump is red. It stands in the hall.", f"{FOUND} Nobody waits."]
+    nodes = [TextNode(text=text) for text in texts]
+    for node in nodes:
+        node.embedding = offline.embedding.get_text_embedding(node.text)
+    store.add("bare", nodes)
+    answer = engine(store, "bare", offline, budget=9).answer(QUESTION)
+    [hit] = answer.hits
+    assert hit.read.text.startswith(FOUND.removesuffix("."))
+    assert hit.read.start_char_idx is None
+    assert answer.citations[0].quote in FOUND
+    assert answer.citations[0].start is None
+
+
+def test_a_number_of_chunks_no_budget_or_a_search_by_meaning_alone_gives_chunks(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    collection = stored(store, offline, valves, "heading")
+    ways: list[dict[str, Any]] = [
+        {"top_k": 3},
+        {"top_k": 3, "budget": None},
+        {"budget": None},
+        {"mode": "dense"},
+        {"granularity": "chunks"},
+    ]
+    for options in ways:
+        found = hits_of(store, collection, offline, **options)
+        assert found
+        assert all(hit.surroundings is None for hit in found), options
+    asked = hits_of(store, collection, offline, top_k=2, budget=40, granularity="sentences")
+    assert FOUND in asked[0].read.text
+    assert hits_of(store, collection, offline, mode="dense", granularity="sentences")[
+        0
+    ].surroundings
+
+
+def test_sentences_without_a_budget_are_refused_in_words() -> None:
+    with pytest.raises(ConfigurationError, match="set a budget, or granularity to chunks"):
+        QueryOptions(budget=None, granularity="sentences")
+    with pytest.raises(ConfigurationError, match="choose sentences or chunks"):
+        QueryOptions(granularity="words")  # type: ignore[arg-type]
+
+
+def test_what_stands_beside_a_chunk_is_read_unless_the_options_forbid_it(
+    store: Store, offline: Models
+) -> None:
+    text = f"The delta valve was bought. It opens at 4 bar. {'Nothing happens here. ' * 60}"
+    document = Document(text=text, id_="d", metadata={"file_name": "d.txt"})
+    collection = stored(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
+    asked: dict[str, Any] = {"budget": 14, "top_k": 1, "granularity": "sentences"}
+    beside = "\n".join(one.read.text for one in hits_of(store, collection, offline, **asked))
+    assert "opens at 4 bar" in beside
+    for closed in ({"expand": "none"}, {"similarity_cutoff": -1.0}):
+        alone = hits_of(store, collection, offline, **asked, **closed)
+        assert len(alone) == 1
+        assert alone[0].origin == "search"
+
+
+def test_a_filter_also_holds_for_what_stands_beside_a_chunk(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    collection = stored(store, offline, valves, "heading", min_chunk_size=0)
+    found = hits_of(store, collection, offline, filter=Filter(pages=(4, 4)))
+    assert {hit.read.metadata["page_start"] for hit in found} == {4}
+
+
+def test_only_the_documents_that_are_asked_are_read(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    other = Document(text=TEXT.replace("delta", "DELTA"), id_="other")
+    parser = get_parser("heading")
+    report = ingest_documents([valves, other], {"p": parser}, store, models=offline)
+    retriever = RagNodesRetriever(
+        store=store,
+        collection=report.columns[0].collection,
+        models=offline,
+        document_ids=["other"],
+    )
+    assert {one.node.ref_doc_id for one in retriever.retrieve(QUESTION)} == {"other"}
+
+
+def test_a_reranker_chooses_the_chunks_whose_sentences_are_read(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    def only_golf(_: str, found: Sequence[Hit]) -> Sequence[Hit]:
+        return [hit for hit in found if "golf" in hit.node.text]
+
+    collection = stored(store, offline, valves, "heading", min_chunk_size=0)
+    found = hits_of(store, collection, offline, rerank=only_golf, expand="none", budget=200)
+    assert {hit.read.metadata["page_start"] for hit in found} == {7}
+
+
+def test_a_question_for_steps_gets_more_sentences(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    collection = stored(store, offline, valves, "heading")
+    asked = engine(store, collection, offline, budget=50)
+    assert 48 <= asked.answer(QUESTION).context_tokens <= 50
+    steps = asked.answer("How do I open valve delta?")
+    assert 97 <= steps.context_tokens <= 100
+    assert steps.widening == "budget 100 instead of 50: asks for steps"
+
+
+def test_a_small_window_of_a_model_leaves_out_the_worst_passages(
+    store: Store, with_llm: Any, valves: Document
+) -> None:
+    models = with_llm("At 4 bar [Source 1].")
+    collection = stored(store, models, valves, "heading")
+    roomy = engine(store, collection, models).answer(QUESTION)
+    tight = engine(store, collection, models, context_window=700).answer(QUESTION)
+    assert 0 < tight.context_tokens < roomy.context_tokens
+    assert [hit.read.node_id for hit in tight.hits] == [
+        hit.read.node_id for hit in roomy.hits[: len(tight.hits)]
+    ]
+    assert FOUND in tight.citations[0].quote
+
+
+def test_passages_with_only_blank_space_between_them_are_read_without_a_gap(
+    store: Store, offline: Models
+) -> None:
+    text = "The tank holds nine litres.\n\n\nThe tank is red.\n\n\nThe tank has a lid."
+    document = Document(text=text, id_="tank")
+    collection = stored(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
+    answer = engine(store, collection, offline, budget=100).answer("Which tank?")
+    assert read(answer) == "The tank holds nine litres.\nThe tank is red.\nThe tank has a lid."
+
+
+def test_passages_of_one_chunk_are_cited_each_at_its_own_place(
+    store: Store, offline: Models
+) -> None:
+    filler = "Nobody looks at the other things that are kept in this long and quiet hall. " * 12
+    text = f"The pump is red. {filler}The pump is loud. {filler}"
+    collection = stored(store, offline, Document(text=text, id_="p"), "fixed", chunk_size=5000)
+    answer = engine(store, collection, offline, budget=12).answer("The pump?")
+    assert len({hit.node.node_id for hit in answer.hits}) == 1
+    assert len(answer.hits) > 1
+    quotes = {citation.quote for citation in answer.citations}
+    assert quotes == {"The pump is red.", "The pump is loud."}
+    for citation in answer.citations:
+        assert text[citation.start : citation.end] == citation.quote
+        hit = answer.hit_of(citation)
+        assert hit is not None
+        assert citation.quote in hit.read.text
+
+
+async def test_the_retriever_gives_the_passages_as_nodes_alike_sync_and_async(
+    store: Store, offline: Models, valves: Document
+) -> None:
+    collection = stored(store, offline, valves, "recursive")
+    retriever = engine(store, collection, offline, budget=60).retriever
+    nodes = retriever.retrieve(QUESTION)
+    assert [one.node_id for one in await retriever.aretrieve(QUESTION)] == [
+        one.node_id for one in nodes
+    ]
+    assert FOUND in nodes[0].get_content()
+    assert len({one.node_id for one in nodes}) == len(nodes)
+    assert 55 <= sum(count_tokens(one.text) for one in nodes) <= 60
+    for one in nodes:
+        assert isinstance(one.node, TextNode)
+        assert TEXT[one.node.start_char_idx : one.node.end_char_idx] == one.text
+        assert one.node.ref_doc_id == "valves"
+        assert NodeRelationship.SOURCE in one.node.relationships
+        assert one.score is not None
+        assert 0 <= one.score <= 1
