@@ -124,7 +124,10 @@ def test_a_script_for_parents_and_children_finds_children_and_reads_parents(
     with open_store(folder) as store:
         [kept] = store.collections()
         engine = RagNodesQueryEngine(
-            store=store, collection=kept.name, models=choose_models(settings)
+            store=store,
+            collection=kept.name,
+            models=choose_models(settings),
+            options=QueryOptions(granularity="chunks"),
         )
         hits = engine.answer(QUESTION).hits
     assert all(hit.surroundings and hit.node.text in hit.read.text for hit in hits)

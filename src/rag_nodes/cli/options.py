@@ -214,9 +214,9 @@ SEARCH: dict[str, Any] = {
     "granularity": Annotated[
         Literal["sentences", "chunks"] | None,
         typer.Option(
-            help="Read the sentences that answer, out of the chunks that are found and those beside "
-            "them (sentences), or whole chunks as they are found (chunks). A comparison of parsers "
-            "reads chunks, as does --top-k; else sentences are read.",
+            help="Read the sentences that answer, out of what is found and what stands beside it "
+            "(sentences), or whole chunks as they are found (chunks). Comparisons of parsers read "
+            "chunks, as does --top-k; else sentences are read.",
             rich_help_panel=_SEARCH,
             show_default=False,
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
@@ -25,7 +26,16 @@ _NOT_OPTIONS = frozenset({"class_name", "output_version"})
 """What a parser serialises beside its options."""
 _EMBEDDERS = ("embed_model", "sentence_model")
 """Options that take an embedding model; it is named in `embedding` as well."""
-_ANSWERING = ("budget", "top_k", "mode", "fusion", "similarity_cutoff", "expand", "retrieval_only")
+_ANSWERING = (
+    "budget",
+    "top_k",
+    "granularity",
+    "mode",
+    "fusion",
+    "similarity_cutoff",
+    "expand",
+    "retrieval_only",
+)
 """Options of answers that are plain values."""
 
 _TEMPLATE = '''\
@@ -226,6 +236,8 @@ def _parser_options(preset: str, parser: SpanNodeParser, embedder: str | None) -
 def _answer_options(options: QueryOptions) -> dict[str, Any]:
     """Room for context always, the rest where it differs from the default."""
     usual = QueryOptions()
+    if replace(options, granularity=None).reads_sentences == options.reads_sentences:
+        options = replace(options, granularity=None)
     values = {name: getattr(options, name) for name in _ANSWERING}
     return {
         name: value
