@@ -14,13 +14,13 @@ from rag_nodes.apps.tabs.chunks.events import ChunksEvents
 from rag_nodes.apps.tabs.chunks.files import as_json
 from rag_nodes.apps.tabs.compare.answers import _header
 from rag_nodes.apps.tabs.evaluate.events import EvaluateEvents
-from rag_nodes.apps.tabs.export.script import script_of
 from rag_nodes.apps.tabs.export.tab import ExportEvents
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import offered
 from rag_nodes.workspace import Choice, Sessions
 from rag_nodes.workspace.options import make_parsers
+from rag_nodes.workspace.script import script_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rag_nodes.parsers import get_parser, load_preset, preset_for, save_preset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,3 +57,65 @@ def test_nothing_to_ask_about_is_refused(command: Callable[..., Ended]) -> None:
     ended = command("recommend")
     assert ended.code == 2
     assert "name documents" in ended.stderr
+
+
+def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    saved = tmp_path / "ferry.toml"
+    questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK)
+    assert command("recommend", FERRY, *questions, "--save", saved).code == 0
+    preset = load_preset(saved)
+    assert preset.make().to_dict()["chunk_size"] == 100
+    assert dict(preset.query) == {"mode": "sparse", "budget": 1000}
+    assert preset.summary.startswith("Take recursive 100: it finds")
+    ended = command("ingest", FERRY, "-p", saved, "--store", "kept", "--json")
+    assert [one["parser"] for one in ended.json["columns"]] == ["ferry"]
+    asked = command(
+        "ask", "How long is a short turn?", "-p", saved, "--store", "kept", "--json"
+    ).json
+    assert (asked["parser"], asked["budget"]) == ("ferry", 1000)
+    assert "twelve minutes" in asked["text"]
+    wide = ("--budget", "300", "--json")
+    asked = command("ask", "How long is a short turn?", "-p", saved, "--store", "kept", *wide)
+    assert asked.json["budget"] == 300
+
+
+def test_a_preset_file_is_a_column_beside_others(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    saved = tmp_path / "small.json"
+    save_preset(saved, preset_for(get_parser("recursive", chunk_size=300), "small"))
+    ended = command("chunk", FERRY, "-p", saved, "--json")
+    assert ended.code == 0, ended.stderr
+    columns = ("-p", saved, "-p", "heading", "--json", "-q")
+    compared = command("compare", FERRY, "--ask", "How long is a short turn?", *columns)
+    assert [one["name"] for one in compared.json["columns"]] == ["small", "heading"]
+
+
+def test_a_preset_file_that_names_a_module_is_refused(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    path = tmp_path / "theirs.json"
+    path.write_text('{"schema_version": 1, "name": "a", "preset": "os:system(command=\'true\')"}')
+    ended = command("chunk", FERRY, "-p", path)
+    assert ended.code == 2
+    assert "theirs.json" in ended.stderr
+    assert "unknown parser" in ended.stderr
+
+
+def test_the_exported_script_answers_in_a_process_of_its_own(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    script = tmp_path / "pipeline.py"
+    questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK)
+    assert command("recommend", FERRY, *questions, "--export", script).code == 0
+    told = script.read_text("utf-8")
+    assert "chunk_size=100" in told
+    assert "mode='sparse'" in told
+    ended = subprocess.run(
+        [sys.executable, "-I", script, FERRY, "--question", "How long is a short turn?"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert "twelve minutes" in ended.stdout

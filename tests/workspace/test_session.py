@@ -11,9 +11,9 @@ from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
 
 from rag_nodes.apps.tabs.compare.history import history
-from rag_nodes.apps.tabs.export.script import script_of
 from rag_nodes.errors import ConfigurationError, CredentialsError
 from rag_nodes.workspace import Choice, Session, Sessions
+from rag_nodes.workspace.script import script_of
 from rag_nodes.workspace.turns import MOST_TURNS
 
 if TYPE_CHECKING:

@@ -155,7 +155,8 @@ _PARSER = "NAME[:OPTION=VALUE,...]"
 _NAMES = ", ".join(parser_names())
 _FOREIGN = (
     "Or a splitter of another package by import path, as "
-    "'llama_index.core.node_parser:SentenceSplitter(chunk_size=512)'."
+    "'llama_index.core.node_parser:SentenceSplitter(chunk_size=512)'; or a preset file (.toml, "
+    ".json), as `recommend --save` writes it."
 )
 
 ComparedParsers = Annotated[

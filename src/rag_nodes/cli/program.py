@@ -43,6 +43,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     recommend: (
         "rag-nodes recommend docs/ --questions questions.csv",
         "rag-nodes recommend docs/ --questions q.csv -p heading -p recursive --sizes 150,300,600",
+        "rag-nodes recommend docs/ --questions q.csv --save best.toml --export pipeline.py",
         "rag-nodes recommend manual.pdf --cache .recommend",
     ),
     ingest: (

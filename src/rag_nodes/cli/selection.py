@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.cli.options import assignments
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
+from rag_nodes.parsers.preset_files import is_preset_file, load_preset
 from rag_nodes.parsers.presets import COMPARED, get_parser, preset_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.query import Filter, QueryOptions
     from rag_nodes.settings import Settings
 
@@ -33,10 +35,21 @@ class ParserChoice:
     Attributes:
         preset: name of the preset, or the import path of a foreign splitter.
         options: its own options, which win over `--set`; those of a path are in the path.
+        file: what a preset file holds; None where none was named.
     """
 
     preset: str
     options: dict[str, str]
+    file: Preset | None = None
+
+    @property
+    def known(self) -> Preset:
+        """The preset itself.
+
+        Raises:
+            ConfigurationError: there is none of that name.
+        """
+        return self.file or preset_named(self.preset)
 
     @property
     def is_foreign(self) -> bool:
@@ -71,7 +84,16 @@ class Selection:
         Raises:
             ConfigurationError: a preset is unknown.
         """
-        return any(not one.is_foreign and preset_named(one.preset).embeds for one in self.choices)
+        return any(not one.is_foreign and one.known.embeds for one in self.choices)
+
+    @property
+    def query(self) -> Mapping[str, Any]:
+        """How to search, where the one parser is a preset file that says so."""
+        return self.choices[0].known.query if self._is_one_file else {}
+
+    @property
+    def _is_one_file(self) -> bool:
+        return len(self.choices) == 1 and self.choices[0].file is not None
 
     def build(self, models: Models | None = None) -> dict[str, SpanNodeParser]:
         """The parsers by label.
@@ -98,13 +120,13 @@ class Selection:
             if choice.is_foreign:
                 parsers[choice.label] = ForeignNodeParser(path=choice.preset)
                 continue
-            known = options_of(choice.preset)
+            known = plain_options(choice.known.make())
             shared = {name: value for name, value in self.changes.items() if name in known}
             unused -= shared.keys()
             own: dict[str, Any] = {**shared, **choice.options}
             _refuse_unknown(choice, known)
-            parsers[choice.label] = get_parser(
-                choice.preset, **{**_embedding(choice.preset, own, models), **own}
+            parsers[choice.label] = choice.known.make(
+                **{**_embedding(choice.known, own, models), **own}
             )
         if unused:
             raise ConfigurationError(
@@ -153,10 +175,14 @@ def plain_options(parser: SpanNodeParser) -> dict[str, Any]:
     return {name: getattr(parser, name) for name, field in fields.items() if not field.exclude}
 
 
-def query_options(cli: Invocation) -> QueryOptions:
-    """How to answer: flags first, then the settings.
+def query_options(cli: Invocation, usual: Mapping[str, Any] = MappingProxyType({})) -> QueryOptions:
+    """How to answer: flags first, then the settings, then what a preset file says.
 
     A limit given as a flag holds as it is, also for questions that ask for steps.
+
+    Args:
+        cli: the flags.
+        usual: options of a preset file.
 
     Raises:
         ConfigurationError: a filter is not written as described, or a number out of range.
@@ -164,14 +190,15 @@ def query_options(cli: Invocation) -> QueryOptions:
     from rag_nodes.query import QueryOptions
 
     settings = cli.settings()
-    chosen: dict[str, Any] = settings.answering()
-    if any(cli.flags.get(limit) is not None for limit in ("budget", "top_k")):
+    limits = {"budget": context_budget(settings), "top_k": settings.top_k}
+    if not settings.model_fields_set & limits.keys():
+        limits |= {name: usual[name] for name in limits if name in usual}
+    chosen = dict(usual) | {k: v for k, v in settings.answering().items() if v is not None}
+    if any(cli.flags.get(limit) is not None for limit in limits):
         chosen["step_factor"] = 1.0
     typed = {**cli.search, "filter": search_filter(cli.search["filter"] or ())}
     return QueryOptions(
-        **chosen
-        | {"budget": context_budget(settings), "top_k": settings.top_k}
-        | {name: value for name, value in typed.items() if value is not None}
+        **chosen | limits | {name: value for name, value in typed.items() if value is not None}
     )
 
 
@@ -209,6 +236,9 @@ def context_budget(settings: Settings) -> int | None:
 def _choice(text: str) -> ParserChoice:
     if is_path(text):
         return ParserChoice(text.strip(), {})
+    if is_preset_file(text):
+        found = load_preset(text.strip())
+        return ParserChoice(found.name, {}, found)
     preset, colon, rest = text.partition(":")
     where = f"--parser {text}"
     if not preset.strip() or (colon and not rest.strip()):
@@ -226,9 +256,9 @@ def _refuse_unknown(choice: ParserChoice, known: dict[str, Any]) -> None:
         )
 
 
-def _embedding(preset: str, own: dict[str, Any], models: Models | None) -> dict[str, Any]:
+def _embedding(preset: Preset, own: dict[str, Any], models: Models | None) -> dict[str, Any]:
     """Parsers that embed use the model the user chose, unless told otherwise (S0-21)."""
-    if models is None or not preset_named(preset).embeds or "embedding" in own:
+    if models is None or not preset.embeds or "embedding" in own:
         return {}
     model = models.sentence_model
     return {} if model is None else {"embed_model": model}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers.overlap import TokenOverlapNodeParser
     from rag_nodes.parsers.page import PageNodeParser
     from rag_nodes.parsers.parent_child import ParentChildNodeParser, leaf_nodes
+    from rag_nodes.parsers.preset_files import load_preset, preset_for, save_preset
     from rag_nodes.parsers.presets import (
         COMPARED,
         DEFAULT_PARSER,
@@ -58,7 +59,10 @@ __all__ = [
     "get_parser",
     "leaf_nodes",
     "load_parser",
+    "load_preset",
     "offered",
+    "preset_for",
+    "save_preset",
     "to_chunks",
 ]
 
@@ -74,6 +78,7 @@ _HOMES = {
     "overlap": ("TokenOverlapNodeParser",),
     "page": ("PageNodeParser",),
     "parent_child": ("ParentChildNodeParser", "leaf_nodes"),
+    "preset_files": ("load_preset", "preset_for", "save_preset"),
     "presets": ("COMPARED", "DEFAULT_PARSER", "PRESETS", "OptionRange", "Preset", "get_parser"),
     "recursive": ("RecursiveNodeParser",),
     "semantic": ("SemanticNodeParser",),

@@ -1,8 +1,9 @@
-"""What `to_dict` of a parser gave in; the parser out: ours, a package's, or LlamaIndex's own."""
+"""What `to_dict` of a parser gave, or a preset file in; the parser out: ours or LlamaIndex's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from llama_index.core.node_parser import NodeParser
@@ -12,17 +13,19 @@ from llama_index.core.node_parser.node_utils import default_id_func
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.plugins import plugin_of
+from rag_nodes.parsers.preset_files import load_preset
 from rag_nodes.parsers.presets import PRESETS, preset_named
 
 
-def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeParser:
-    """The parser that `to_dict` described: ours, an installed package's, or LlamaIndex's own.
+def load_parser(data: Mapping[str, Any] | NodeParser | Path, **overrides: Any) -> NodeParser:
+    """The parser that `to_dict` or a file described: ours, a package's, or LlamaIndex's own.
 
     `llama_index.core.node_parser.loading.load_parser` knows a fixed list of classes, to which
     none can be added, so it refuses ours. This one takes both.
 
     Args:
-        data: what `to_dict` gave, also from JSON; a parser comes back as it is.
+        data: what `to_dict` gave, also from JSON; the path of a preset file, see `load_preset`; a
+            parser comes back as it is.
         overrides: options to change, and what is never in the data, such as `embed_model`.
 
     Raises:
@@ -36,6 +39,8 @@ def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeP
     """
     if isinstance(data, NodeParser):
         return data
+    if isinstance(data, Path):
+        return load_preset(data).make(**overrides)
     name = str(data.get("class_name"))
     built_in = _built_in()
     own = built_in.get(name)

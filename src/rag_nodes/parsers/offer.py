@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import label_of
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser
+from rag_nodes.parsers.preset_files import is_preset_file, load_preset
 from rag_nodes.parsers.presets import PRESETS, OptionRange, Preset, parser_names, preset_named
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset
     Args:
         foreign: splitters of other packages (see `ForeignNodeParser`) or parsers of ours with
             options of their own, by the name they get; or import paths,
-            `module:Class(option=value)`, which are named after their class. One that was made
-            already is used by several threads at once.
+            `module:Class(option=value)`, which are named after their class, and paths of preset
+            files. One that was made already is used by several threads at once.
 
     Raises:
         ConfigurationError: one of these cannot be used, or its name is taken.
@@ -59,12 +60,24 @@ def offered(foreign: Mapping[str, Any] | Iterable[str] = ()) -> dict[str, Preset
             logger.warning("parser %s is left out: %s: %s", name, type(error).__name__, error)
         else:
             found[name] = preset
-    named = foreign if isinstance(foreign, Mapping) else {label_of(one): one for one in foreign}
-    for name, given in named.items():
+    for name, given in _named(foreign):
         if name in found:
             raise ConfigurationError(f"the name {name!r} is taken by a parser; choose another one")
-        found[name] = _as_preset(name, given)
+        found[name] = given if isinstance(given, Preset) else _as_preset(name, given)
     return found
+
+
+def _named(foreign: Mapping[str, Any] | Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """What was given besides the presets, by name."""
+    if isinstance(foreign, Mapping):
+        yield from foreign.items()
+        return
+    for one in foreign:
+        if is_preset_file(one):
+            preset = load_preset(one)
+            yield preset.name, preset
+        else:
+            yield label_of(one), one
 
 
 def _as_preset(name: str, given: Any) -> Preset:

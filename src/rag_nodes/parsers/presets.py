@@ -55,6 +55,8 @@ class Preset:
             its numbers by name.
         ranges: of its numbers those that change most, and how far. The first is the one in which a
             second copy of the preset differs at first. Empty for all numbers of the class.
+        query: options of `rag_nodes.query.QueryOptions` that it was found best with; empty for
+            none of its own.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Preset:
     sizes: tuple[int, int] | None = None
     headline: str = ""
     ranges: tuple[OptionRange, ...] = ()
+    query: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def parser(self) -> type[SpanNodeParser]:

@@ -47,8 +47,9 @@ def app(  # noqa: PLR0913 - one per option of the command
             "--parser",
             "-p",
             metavar="MODULE:CLASS(OPTION=VALUE)",
-            help="Splitter of another package that visitors can choose besides the presets, "
-            "repeatable, as 'llama_index.core.node_parser:SentenceSplitter(chunk_size=512)'.",
+            help="Splitter of another package, or a preset file (.toml, .json), that visitors can "
+            "choose besides the presets, repeatable, as "
+            "'llama_index.core.node_parser:SentenceSplitter(chunk_size=512)'.",
         ),
     ] = None,
     behind_proxy: Annotated[

@@ -58,7 +58,7 @@ def ask(
         from rag_nodes.store import parser_collection
         from rag_nodes.workspace.workspace import asked_preset
 
-        options = query_options(cli)
+        options = query_options(cli, selection.query)
         workspace = cli.workspace(settings)
         models = workspace.models()
         if parser is None and not changes:

@@ -11,7 +11,7 @@ from rag_nodes.cli.options import MODEL_SETTINGS, Changes, OneParser
 from rag_nodes.cli.render.docs import docs_view
 from rag_nodes.cli.render.progress import DOCS_BARS, docs_words, shown_progress
 from rag_nodes.cli.render.text import configuration
-from rag_nodes.cli.selection import built, options_of, plain_options, select
+from rag_nodes.cli.selection import built, plain_options, select
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _sizes(parser: str, sizes: "Mapping[str, int | None]") -> list[str]:
         ConfigurationError: the parser has no such option, or counts something else than the flag.
     """
     (choice,) = select([parser]).choices
-    known = {} if choice.is_foreign else {**options_of(choice.preset), **choice.options}
+    known = {} if choice.is_foreign else {**plain_options(choice.known.make()), **choice.options}
     unit = known.get("unit", "tokens")
     changes = []
     for flag, size in sizes.items():

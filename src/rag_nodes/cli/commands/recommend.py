@@ -21,6 +21,7 @@ from rag_nodes.errors import ConfigurationError
 if TYPE_CHECKING:
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.recommendation import Recommendation
+    from rag_nodes.models import Models
 
 _TRIED = "What is tried"
 
@@ -97,6 +98,21 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write all of it as JSON.")
     ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.py",
+            help="Write a script that ingests and answers with what is chosen.",
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml|FILE.json",
+            help="Write what is chosen as a preset file, which --parser of every command, `app` "
+            "and `load_preset` in Python read.",
+        ),
+    ] = None,
     cache: Annotated[
         Path | None,
         typer.Option(
@@ -136,14 +152,36 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
                 cache=cache,
                 progress=progress,
             )
-    if output:
-        write_text(output, found.to_json())
-        cli.note(f"Wrote {output}")
+    for written in _written(found, models, output=output, export=export, save=save):
+        cli.note(f"Wrote {written}")
     if cli.as_json:
         cli.emit(found.as_dict())
     else:
         cli.show(*recommendation_view(found))
     raise typer.Exit(_code(cli, found))
+
+
+def _written(
+    found: "Recommendation",
+    models: "Models",
+    *,
+    output: Path | None,
+    export: Path | None,
+    save: Path | None,
+) -> Iterator[Path]:
+    """The files that were asked for, each when it is written."""
+    from rag_nodes.parsers import save_preset
+    from rag_nodes.workspace.script import script_for
+
+    if output:
+        write_text(output, found.to_json())
+        yield output
+    if export:
+        write_text(export, script_for(export.stem, found.parser, models, found.options))
+        yield export
+    if save:
+        save_preset(save, found.preset(save.stem))
+        yield save
 
 
 def _plan(cli: Invocation, budget: str, sizes: str, seed: int) -> "EvaluationPlan":

@@ -10,6 +10,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.columns import Variant
 from rag_nodes.evaluation.sizes import overlapped, resized
 from rag_nodes.parsers import as_parser, get_parser
+from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +21,9 @@ SWEPT = ("recursive", "heading", "token-overlap", "semantic")
 """Presets that are tried unless it is said which."""
 OVERLAPS = (0.15,)
 """Shares of a chunk that neighbours have in common, tried beside none."""
-STANDARD_PRESET, STANDARD_SIZE = "recursive", 200
-"""What stands where the data cannot tell: the setting that loses least over many corpora."""
+STANDARD_SIZE = 200
+"""Tokens of a chunk of the preset `DEFAULT_PARSER`, which is recursive: what stands where the data
+cannot tell, as it loses least over many corpora."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +35,12 @@ class Candidate:
         parser: how it cuts.
         size: tokens of a chunk at most; None for a parser whose size cannot be changed.
         overlap: tokens that neighbours share; None where the parser has its own idea of that.
-        standard: it is what stands where the data cannot tell.
     """
 
     preset: str
     parser: SpanNodeParser
     size: int | None = None
     overlap: int | None = None
-    standard: bool = False
 
     @property
     def name(self) -> str:
@@ -58,10 +58,8 @@ class Candidate:
 
 def standard() -> Candidate:
     """The candidate that stands where the data cannot tell."""
-    size = STANDARD_SIZE
-    parser = get_parser(STANDARD_PRESET, unit="tokens", chunk_size=size, chunk_overlap=0,
-                        scale_by_script=False)  # fmt: skip
-    return Candidate(STANDARD_PRESET, parser, size, 0, standard=True)
+    parser = get_parser(DEFAULT_PARSER)
+    return Candidate("recursive", parser, STANDARD_SIZE, 0)
 
 
 def at_sizes(parsers: Mapping[str, object], sizes: Sequence[int]) -> list[Candidate]:

@@ -6,11 +6,14 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from rag_nodes.parsers import preset_for
+from rag_nodes.parsers.preset_files import QUERY_KEYS
+from rag_nodes.query import QueryOptions
+
 if TYPE_CHECKING:
     from rag_nodes.evaluation.bootstrap import Interval
     from rag_nodes.evaluation.recommendation.candidates import Candidate
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.query import QueryOptions
+    from rag_nodes.parsers import Preset, SpanNodeParser
 
 SCHEMA = 1
 """Version of the recommendation as JSON; raised when a field changes its meaning or goes."""
@@ -101,6 +104,25 @@ class Recommendation:
     def parser(self) -> SpanNodeParser:
         """The parser to take."""
         return self.candidate.parser
+
+    def preset(self, name: str) -> Preset:
+        """The one to take as a preset, which `rag_nodes.parsers.save_preset` writes to a file.
+
+        Args:
+            name: of the preset.
+
+        Raises:
+            ConfigurationError: it is a splitter of another package, which no file may name.
+        """
+        query = {key: getattr(self.options, key) for key in QUERY_KEYS}
+        usual = QueryOptions()
+        changed = {key: value for key, value in query.items() if value != getattr(usual, key)}
+        return preset_for(
+            self.parser,
+            name,
+            summary=self.verdict[0],
+            query={**changed, "budget": self.settings["budget"]},
+        )
 
     def trial(self, name: str) -> Trial:
         """The candidate with a name.

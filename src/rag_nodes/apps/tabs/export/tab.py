@@ -8,11 +8,11 @@ import gradio as gr
 
 from rag_nodes.apps.inside_gradio import offer
 from rag_nodes.apps.tabs import TabView
-from rag_nodes.apps.tabs.export.script import script_name, script_of
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.view.parts import empty, title_of
 from rag_nodes.apps.visitors import cuts_of
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.workspace.script import script_name, script_of
 
 if TYPE_CHECKING:
     from rag_nodes.workspace import Sessions

@@ -1,4 +1,4 @@
-"""A strategy of the session as a Python script that does the same outside of the app."""
+"""A parser with its models and options as a Python script that does the same anywhere."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models.names import place_of, written_as
 from rag_nodes.parsers import ForeignNodeParser, get_parser
+from rag_nodes.parsers.preset_files import base_of
+from rag_nodes.parsers.presets import parser_names, preset_named
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
 from rag_nodes.workspace.options import preset_of
@@ -127,32 +129,46 @@ def script_name(strategy: str) -> str:
 def script_of(comparison: Comparison, strategy: str) -> str:
     """A script that ingests and answers as the session does, without any key in it.
 
-    Everything that was typed in stands in it as a Python literal, so none of it can be code.
-
     Args:
         comparison: parsers, models and options of the session.
         strategy: name of the parser in it.
 
     Raises:
-        ConfigurationError: no such parser.
+        ConfigurationError: no such parser, or one that no script can name.
     """
     parser = comparison.parsers.get(strategy)
     if parser is None:
         raise ConfigurationError(f"no parser {strategy!r} in this comparison: choose another")
-    preset = preset_of(strategy)
-    models = _models(comparison.models)
-    asks_openai = "os.environ" in models
-    embedder = next((name for name in _EMBEDDERS if getattr(parser, name, None)), None)
+    return script_for(strategy, parser, comparison.models, comparison.options)
+
+
+def script_for(name: str, parser: SpanNodeParser, models: Models, options: QueryOptions) -> str:
+    """A script that ingests and answers with one parser, without any key in it.
+
+    Everything that was typed in stands in it as a Python literal, so none of it can be code.
+
+    Args:
+        name: what the parser is called here, which names the file.
+        parser: ours, of an installed package, or a splitter that was named by its import path.
+        models: what embeds and answers.
+        options: how is answered.
+
+    Raises:
+        ConfigurationError: a splitter was given as an object, which no script can name.
+    """
+    chosen = _models(models)
+    asks_openai = "os.environ" in chosen
+    embedder = next((one for one in _EMBEDDERS if getattr(parser, one, None)), None)
     if isinstance(parser, ForeignNodeParser):
         made_by, arguments = "ForeignNodeParser", _arguments([], {"path": _path_of(parser)})
     else:
-        made_by = "get_parser"
+        made_by, preset = "get_parser", _preset_for(name, parser)
         arguments = _arguments([repr(preset)], _parser_options(preset, parser, embedder))
     return _TEMPLATE.format(
         extras="pdf,qdrant,openai" if asks_openai else "pdf,qdrant",
-        file=script_name(strategy),
+        file=script_name(name),
         imports_standard="import os\n" if asks_openai else "",
-        models=models,
+        models=chosen,
         made_by=made_by,
         parser=arguments,
         parser_object=(
@@ -160,8 +176,15 @@ def script_of(comparison: Comparison, strategy: str) -> str:
             if embedder
             else "PARSER"
         ),
-        options=_arguments([], _answer_options(comparison.options)),
+        options=_arguments([], _answer_options(options)),
     )
+
+
+def _preset_for(name: str, parser: SpanNodeParser) -> str:
+    """The preset that makes such a parser: that of its name, else one of its class."""
+    named = preset_of(name)
+    known = named in parser_names() and preset_named(named).parser is type(parser)
+    return named if known else base_of(parser).name
 
 
 def _models(models: Models) -> str:

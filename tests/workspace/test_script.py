@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.tabs.export.script import script_name, script_of
 from rag_nodes.apps.tabs.export.tab import EMPTY, ExportEvents
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError
@@ -23,6 +22,7 @@ from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 from rag_nodes.workspace import Choice, Sessions
 from rag_nodes.workspace.options import make_parsers
+from rag_nodes.workspace.script import script_name, script_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,0 +1,262 @@
+"""A preset as a file: a parser with its options, and how to search what it cut.
+
+    schema_version = 1
+    name = "manuals"
+    preset = "recursive"
+    output_version = 2
+
+    [options]
+    unit = "tokens"
+    chunk_size = 200
+
+    [query]
+    mode = "hybrid"
+
+A file names a preset of ours or the parser of an installed package, never a module, and no model:
+it may come from anybody, and whoever loads it runs nothing that is not installed, and sends no
+text anywhere. TOML or JSON, by its suffix.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.plugins import plugin_of
+from rag_nodes.parsers.presets import PRESETS, Preset, preset_named
+
+if TYPE_CHECKING:
+    from rag_nodes.parsers.base import SpanNodeParser
+
+SCHEMA = 1
+"""Version of the file; raised when a key changes its meaning."""
+SUFFIXES = (".toml", ".json")
+QUERY_KEYS = (
+    "budget", "top_k", "mode", "fusion", "similarity_cutoff", "expand"
+)  # fmt: skip
+"""Options of `rag_nodes.query.QueryOptions` that a file may have."""
+LARGEST = 64_000
+"""Bytes of a file; ours have a few hundred."""
+_KEYS = {
+    "schema_version": int,
+    "name": str,
+    "summary": str,
+    "preset": str,
+    "output_version": int,
+    "options": dict,
+    "query": dict,
+}
+_NEEDED = ("schema_version", "name", "preset")
+_LONGEST_NAME = 80
+_MODELS = ("embedding", "sentence_model")
+"""Options that name a model; whoever uses the preset chooses it."""
+_WRITTEN = frozenset({"class_name", "output_version", *_MODELS})
+"""What a parser serialises that is no option of the preset."""
+
+
+def is_preset_file(text: str) -> bool:
+    """Whether something typed is the path of such a file.
+
+    >>> is_preset_file("manuals.toml"), is_preset_file("fixed:chunk_size=500")
+    (True, False)
+    """
+    return text.strip().lower().endswith(SUFFIXES)
+
+
+def load_preset(path: Path | str) -> Preset:
+    """The preset in a file; `make` gives its parser, `query` says how to search.
+
+    Raises:
+        ConfigurationError: the file cannot be read, has an unknown key, preset or option, a value
+            that is out of range, or names a model or a module; or its parser cut differently when
+            it was written.
+    """
+    path = Path(path)
+    try:
+        return _preset(_read(path))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+
+
+def preset_for(parser: SpanNodeParser, name: str, **facts: Any) -> Preset:
+    """A preset that makes such a parser, to be written to a file.
+
+    Args:
+        parser: ours, or that of an installed package.
+        name: of the preset.
+        facts: other attributes of it, such as `summary` and `query`.
+
+    Raises:
+        ConfigurationError: it is a splitter of another package, which a file must not name.
+    """
+    base = base_of(parser)
+    usual = base.make().to_dict()
+    options = {
+        key: value
+        for key, value in parser.to_dict().items()
+        if key not in _WRITTEN and (key in base.options or usual.get(key) != value)
+    }
+    described = {"title": name, "summary": base.summary, **facts}
+    kept = {"ranges": (), "requirements": (), "sizes": None}
+    return replace(base, name=name, options=options, **kept | described)
+
+
+def save_preset(path: Path | str, preset: Preset) -> None:
+    """Write a preset as a file that `load_preset` reads.
+
+    Raises:
+        ConfigurationError: the suffix is neither .toml nor .json, or it cannot be written.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigurationError(f"{path}: name a file that ends in .toml or .json")
+    plain = _plain(preset)
+    text = _toml(plain) if path.suffix.lower() == ".toml" else json.dumps(plain, indent=1) + "\n"
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} cannot be written ({error}); name a file in a folder that is there"
+        ) from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ConfigurationError(f"over {LARGEST:,} bytes, which is no preset; name another")
+        text = content.decode("utf-8")
+        found = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigurationError(
+            f"cannot be read as a preset ({error}); `rag-nodes recommend --save` writes one"
+        ) from error
+    if not isinstance(found, dict):
+        raise ConfigurationError("holds no preset; `rag-nodes recommend --save` writes one")
+    return found
+
+
+def _preset(plain: Mapping[str, Any]) -> Preset:
+    _check_keys(plain)
+    base = preset_named(plain["preset"])
+    options, query = dict(plain.get("options", {})), dict(plain.get("query", {}))
+    _check_options(base, options)
+    _refuse_unknown("query", query, QUERY_KEYS)
+    version = base.make().output_version
+    if plain.get("output_version", version) != version:
+        raise ConfigurationError(
+            f"{base.name} cut differently when this was written (version "
+            f"{plain['output_version']}, now {version}); run `rag-nodes recommend` again"
+        )
+    made = replace(
+        base,
+        name=plain["name"],
+        title=plain["name"],
+        summary=plain.get("summary") or base.summary,
+        options=options,
+        ranges=(),
+        requirements=(),
+        sizes=None,
+        query=query,
+    )
+    made.make()
+    return made
+
+
+def _check_keys(plain: Mapping[str, Any]) -> None:
+    _refuse_unknown("", plain, tuple(_KEYS))
+    if missing := [name for name in _NEEDED if name not in plain]:
+        raise ConfigurationError(f"has no {missing[0]!r}; `rag-nodes recommend --save` writes it")
+    for name, value in plain.items():
+        if not isinstance(value, _KEYS[name]) or isinstance(value, bool):
+            raise ConfigurationError(f"{name} must be a {_KEYS[name].__name__}, not {value!r:.40}")
+    if plain["schema_version"] != SCHEMA:
+        raise ConfigurationError(
+            f"is of schema version {plain['schema_version']}, and {SCHEMA} is read; write it again"
+        )
+    name = plain["name"]
+    if not name.isprintable() or not 0 < len(name.strip()) <= _LONGEST_NAME:
+        raise ConfigurationError(f"name must have 1 to {_LONGEST_NAME} letters that can be shown")
+    if name in PRESETS:
+        raise ConfigurationError(f"the name {name!r} is that of a preset; choose another")
+
+
+def _check_options(base: Preset, options: Mapping[str, Any]) -> None:
+    if any(name in _MODELS for name in _names(options)):
+        raise ConfigurationError(
+            "options name a model, which a file must not; choose it with --embedding"
+        )
+    fields = base.parser.model_fields.items()
+    _refuse_unknown("options", options, tuple(name for name, one in fields if not one.exclude))
+
+
+def _names(options: Mapping[str, Any]) -> Iterator[str]:
+    """All keys, also of tables inside."""
+    for name, value in options.items():
+        yield name
+        if isinstance(value, Mapping):
+            yield from _names(value)
+
+
+def _refuse_unknown(table: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    if unknown := sorted(set(given) - set(known)):
+        where = f"{table}." if table else ""
+        raise ConfigurationError(
+            f"unknown key {where}{unknown[0]}; known are {', '.join(sorted(known))}"
+        )
+
+
+def base_of(parser: SpanNodeParser) -> Preset:
+    """The preset, or parser of an installed package, of the same class.
+
+    Raises:
+        ConfigurationError: it is a splitter of another package.
+    """
+    for preset in PRESETS.values():
+        if preset.parser is type(parser):
+            return preset
+    if plugin := plugin_of(parser.class_name()):
+        return preset_named(plugin)
+    raise ConfigurationError(
+        f"{getattr(parser, 'splitter_class', '') or parser.class_name()} is of another package, "
+        "which no preset file names: whoever loaded the file would run it; write a script instead"
+    )
+
+
+def _plain(preset: Preset) -> dict[str, Any]:
+    base = base_of(preset.make())
+    return {
+        "schema_version": SCHEMA,
+        "name": preset.name,
+        "summary": preset.summary,
+        "preset": base.name,
+        "output_version": preset.make().output_version,
+        "options": dict(preset.options),
+        "query": {name: value for name, value in preset.query.items() if value is not None},
+    }
+
+
+def _toml(plain: Mapping[str, Any]) -> str:
+    """Plain values, then a table for each mapping."""
+    lines = [f"{name} = {_value(one)}" for name, one in plain.items() if not isinstance(one, dict)]
+    for name, table in plain.items():
+        if isinstance(table, dict):
+            lines += ["", f"[{name}]", *(f"{key} = {_value(one)}" for key, one in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: object) -> str:
+    """A value as TOML writes it; texts, numbers and lists are written as in JSON."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{name} = {_value(one)}" for name, one in value.items())
+        return f"{{ {inner} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    # TOML wants letters as they are, and DEL escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
