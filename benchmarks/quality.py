@@ -16,7 +16,7 @@ from typing import Any
 
 from labelled_sets import LANGUAGES, OWN_DOCUMENT, labelled_set, options_of, without_marks
 from results.kept import FOLDER, Kept, System
-from splitters import BEST_PEER, LADDER_ON, of_equal_size, ours, peers
+from splitters import LADDER_ON, PEER, of_equal_size, ours, peers
 
 from rag_nodes.evaluation.columns import Variant
 from rag_nodes.evaluation.dataset import Dataset, Question
@@ -170,7 +170,7 @@ def _blank(text: str, start: int) -> str:
 
 def _few() -> dict[str, Any]:
     """What stands beside the ladder where not everything is measured again."""
-    return {LADDER_ON: ours()[LADDER_ON], BEST_PEER: peers()[BEST_PEER]}
+    return {LADDER_ON: ours()[LADDER_ON], PEER: peers()[PEER]}
 
 
 def _all(one: Measurement) -> Iterable[System]:

@@ -12,8 +12,8 @@ CURVE = (50, 100, 150, 200, 400, 800, 1600)
 """Sizes of our `recursive`, for the curves over the size."""
 LADDER_ON = "recursive 200"
 """The chunks that the ladder of widths takes its candidates from."""
-BEST_PEER = "LangChain recursive 150"
-"""The one setting of another package that is ahead of the others on average."""
+PEER = "LangChain recursive 200"
+"""The setting of another package that stands beside ours where not everything is measured."""
 
 
 class Semchunk:

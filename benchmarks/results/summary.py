@@ -35,7 +35,7 @@ TITLES = {
 """What people call the sets."""
 LEVELS = (500, 1000, 2000)
 """Budgets by which tables are named; see `SHORT_LEVELS` for XQuAD."""
-SHORT_LEVELS = (100, 200, 400)
+SHORT_LEVELS = (200, 200, 400)
 TUNED, CONFIRMED = 0, 1
 Named = tuple[str, str]
 """A step and a system in it."""
@@ -120,15 +120,17 @@ class Summary:
 
     def gap(self, left: Named, right: Named, name: str, level: int) -> Interval:
         """Left less right in a set, in points."""
-        drawn = self._differences(left, right, name, level)
-        found = drawn.bootstrap.gap(drawn.values)
-        return Interval(100 * found.mean, 100 * found.low, 100 * found.high)
+        return self._differences(left, right, PARTS[name], level).gap()
+
+    def gap_in_part(self, left: Named, right: Named, part: str, level: int) -> Interval:
+        """Left less right in one language, or a set that has no parts, in points."""
+        return self._differences(left, right, (part,), level).gap()
 
     def mean_gap(self, left: Named, right: Named, level: int) -> Interval:
         """Left less right on average over the sets, in points; sets are drawn independently."""
         drawn, means = [], []
         for number, name in enumerate(self.sets):
-            one = self._differences(left, right, name, level, seed=number)
+            one = self._differences(left, right, PARTS[name], level, seed=number)
             mean = float(one.values.mean())
             means.append(mean)
             spread = one.bootstrap.means(one.values[:, None])[:, 0] - mean
@@ -137,11 +139,11 @@ class Summary:
         return Interval(100 * float(np.mean(means)), 100 * float(low), 100 * float(high))
 
     def _differences(
-        self, left: Named, right: Named, name: str, level: int, *, seed: int = 0
+        self, left: Named, right: Named, parts: Sequence[str], level: int, *, seed: int = 0
     ) -> _Differences:
         """Question by question; the languages of an article are drawn together."""
         values, documents = [], []
-        for part in PARTS[name]:
+        for part in parts:
             values.append(self.recalls(left, part, level) - self.recalls(right, part, level))
             documents += [self.kept[part].documents[at] for at in self.chosen(part)]
         return _Differences(np.concatenate(values), Bootstrap(documents, seed=seed))
@@ -151,6 +153,10 @@ class Summary:
 class _Differences:
     values: Floats
     bootstrap: Bootstrap
+
+    def gap(self) -> Interval:
+        found = self.bootstrap.gap(self.values)
+        return Interval(100 * found.mean, 100 * found.low, 100 * found.high)
 
 
 def words(gap: Interval) -> str:

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from measuring import markdown_table
-from splitters import BEST_PEER, CURVE
+from splitters import CURVE, PEER
 
 from results.summary import CONFIRMED, LEVELS, PARTS, TITLES, TUNED, Named, Summary, words
 
 LADDER: Named = ("ladder", "ladder")
 PEERS = ("LangChain", "LlamaIndex", "semchunk", "chonkie")
 MAIN = 1000
+OURS = "recursive"
+"""Of our parsers the one that cuts as peers do."""
 _COLUMNS = ("headed", "EI", "QMSum", "de", "zh", "hi", "Chroma")
 """The parts of the sets, in the order of `Summary.parts`."""
 
@@ -23,18 +25,20 @@ def _summary(half: int | None = None) -> Summary:
 
 
 def systems() -> list[Named]:
-    """What regret is measured against: everything that asks for no setting per set."""
-    summary = _summary()
-    return [
-        (step, name)
-        for step in ("plain", "ladder")
-        for name in summary.kept["headed"].systems.get(step, {})
-    ]
+    """What regret is measured against: every setting that was measured as it is, and the ladder."""
+    return [*_named("plain"), *_named("ladder")]
 
 
 def is_peer(system: Named) -> bool:
     """Whether another package cuts."""
     return system[1].startswith(PEERS)
+
+
+@cache
+def best_peer() -> Named:
+    """The setting of another package with the best mean over the sets at the main budget."""
+    peers = [one for one in _summary().complete("plain") if is_peer(one)]
+    return max(peers, key=lambda one: _summary().mean(one, MAIN))
 
 
 def by_set() -> str:
@@ -73,7 +77,7 @@ def by_budget() -> str:
 
 def against_peer() -> str:
     """The ladder less the best single setting of another package, by set and budget."""
-    summary, peer = _summary(), ("plain", BEST_PEER)
+    summary, peer = _summary(), best_peer()
     rows = [
         [
             TITLES[name],
@@ -91,7 +95,7 @@ def by_half() -> str:
     """The same at the main budget for the documents it was tuned on, and for the others."""
     rows = []
     for title, half in (("tuned on", TUNED), ("confirming", CONFIRMED)):
-        summary, peer = _summary(half), ("plain", BEST_PEER)
+        summary, peer = _summary(half), best_peer()
         known = [one for one in systems() if one in summary.complete(one[0])]
         rows.append(
             [
@@ -102,7 +106,7 @@ def by_half() -> str:
                 f"{max(summary.regrets(LADDER, known, MAIN).values()):.1f}",
             ]
         )
-    header = ["half of the documents", "ladder", BEST_PEER, "difference", "worst regret"]
+    header = ["half of the documents", "ladder", best_peer()[1], "difference", "worst regret"]
     return markdown_table(header, rows)
 
 
@@ -120,15 +124,109 @@ def by_size() -> str:
     return markdown_table(header, rows)
 
 
+def equal_size() -> str:
+    """Splitters at one mean size, and each peer's difference to ours with the nearest way."""
+    summary = _summary()
+    rows = []
+    for system in _ordered(_named("equal")):
+        name = system[1]
+        ours = None if not is_peer(system) else ("equal", "heading" if "Markdown" in name else OURS)
+        cells = []
+        for one in PARTS:
+            if not all(summary.has(system, part) for part in PARTS[one]):
+                cells.append("-")
+                continue
+            value = f"{summary.of_set(system, one, MAIN):.1f}"
+            if ours:
+                value += f"; {words(summary.gap(ours, system, one, MAIN))}"
+            cells.append(value)
+        rows.append([_title(system), *cells])
+    return markdown_table(["splitter", *(TITLES[one] for one in PARTS)], rows)
+
+
+def heading() -> str:
+    """Our `heading` less other ways of cutting, on documentation with headings, at one size."""
+    summary, left = _summary(), ("equal", "heading")
+    rows = [
+        [
+            _title(system),
+            *(words(summary.gap(left, system, "headed", level)) for level in LEVELS),
+        ]
+        for system in _ordered(_named("equal"))
+        if system != left
+    ]
+    return markdown_table(["`heading` against", *(f"at {level:,}" for level in LEVELS)], rows)
+
+
+def unmarked() -> str:
+    """Chinese and Hindi with the marks that end sentences, and without."""
+    summary, rows = _summary(), []
+    for part in ("zh", "hi"):
+        for system, before in _with_plain("unmarked"):
+            with_marks = 100 * summary.recalls(before, part, MAIN).mean()
+            without = 100 * summary.recalls(system, part, MAIN).mean()
+            gap = summary.gap_in_part(system, before, part, MAIN)
+            rows.append(
+                [TITLES[part], _title(before), f"{with_marks:.1f}", f"{without:.1f}", words(gap)]
+            )
+    return markdown_table(["language", "system", "with marks", "without", "difference"], rows)
+
+
+def collections() -> str:
+    """The same questions over the document alone, all documents at once, and one in all."""
+    summary, rows = _summary(), []
+    for one in ("evidence_inference", "qmsum", "xquad"):
+        for system, before in _with_plain("together"):
+            values = [
+                f"{summary.of_set(named, one, MAIN):.1f}"
+                for named in (("alone", system[1]), before, system)
+            ]
+            rows.append([TITLES[one], _title(before), *values])
+    header = [
+        "set",
+        "system",
+        "a collection of its own",
+        "its document in the collection of all",
+        "all documents",
+    ]
+    return markdown_table(header, rows)
+
+
+def embeddings() -> str:
+    """Words alone, and MiniLM beside them."""
+    summary, rows = _summary(), []
+    parts = [part for part in summary.parts if "minilm" in summary.kept[part].systems]
+    for system, before in _with_plain("minilm"):
+        for title, named in (("words", before), ("words and MiniLM", system)):
+            values = [f"{100 * summary.recalls(named, part, MAIN).mean():.1f}" for part in parts]
+            rows.append([_title(before), title, *values])
+        gaps = [words(summary.gap_in_part(system, before, part, MAIN)) for part in parts]
+        rows.append(["", "difference", *gaps])
+    heads = dict(zip(summary.parts, _COLUMNS, strict=True))
+    return markdown_table(["system", "search", *(heads[part] for part in parts)], rows)
+
+
+def _named(step: str) -> list[Named]:
+    """The systems of a step on the set that has all of them."""
+    return [(step, name) for name in _summary().kept["headed"].systems.get(step, {})]
+
+
+def _with_plain(step: str) -> list[tuple[Named, Named]]:
+    """The few systems of a step, each with itself as it is measured everywhere."""
+    names = ("recursive 200", PEER)
+    pairs: list[tuple[Named, Named]] = [((step, name), ("plain", name)) for name in names]
+    return [*pairs, ((step, "ladder"), LADDER)]
+
+
 def _ordered(named: Iterable[Named]) -> Sequence[Named]:
     """Other packages first, then ours, the ladder last."""
     return sorted(named, key=lambda one: (one[0] == "ladder", not is_peer(one)))
 
 
 def _title(system: Named) -> str:
-    step, name = system
-    if step == "ladder":
-        return "**ladder of widths**, candidates from recursive 200"
+    name = system[1]
+    if name == "ladder":
+        return "**ladder of widths**"
     return name if is_peer(system) else f"{name} (ours)"
 
 
@@ -138,4 +236,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "against-peer": against_peer,
     "by-half": by_half,
     "by-size": by_size,
+    "equal-size": equal_size,
+    "heading": heading,
+    "unmarked": unmarked,
+    "collections": collections,
+    "embeddings": embeddings,
 }
