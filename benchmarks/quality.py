@@ -43,6 +43,8 @@ CANDIDATES = 40
 MEAN_SIZE = 150
 """Tokens of a chunk on average where splitters are compared at one size."""
 LADDER = "ladder"
+UNMARKED = ("zh", "hi")
+"""Sets that are asked without the marks that end sentences, too."""
 _GAP = 100
 """Characters of blank space that are looked at behind a chunk."""
 _DRAWS = 100
@@ -196,7 +198,7 @@ def equal(dataset: Dataset, cache: Path | None) -> Iterable[System]:
 
 def unmarked(dataset: Dataset, cache: Path | None) -> Iterable[System]:
     """Texts without the marks that end sentences."""
-    return _all(Measurement(without_marks(dataset), cache)) if dataset.name in LANGUAGES else ()
+    return _all(Measurement(without_marks(dataset), cache)) if dataset.name in UNMARKED else ()
 
 
 def alone(dataset: Dataset, cache: Path | None) -> Iterable[System]:

@@ -162,7 +162,7 @@ def unmarked() -> str:
     """Chinese and Hindi with the marks that end sentences, and without."""
     summary, rows = _summary(), []
     for part in ("zh", "hi"):
-        for system, before in _with_plain("unmarked"):
+        for system, before in _with_plain("unmarked", part):
             with_marks = 100 * summary.recalls(before, part, MAIN).mean()
             without = 100 * summary.recalls(system, part, MAIN).mean()
             gap = summary.gap_in_part(system, before, part, MAIN)
@@ -176,7 +176,7 @@ def collections() -> str:
     """The same questions over the document alone, all documents at once, and one in all."""
     summary, rows = _summary(), []
     for one in ("evidence_inference", "qmsum", "xquad"):
-        for system, before in _with_plain("together"):
+        for system, before in _with_plain("together", PARTS[one][-1]):
             values = [
                 f"{summary.of_set(named, one, MAIN):.1f}"
                 for named in (("alone", system[1]), before, system)
@@ -196,7 +196,7 @@ def embeddings() -> str:
     """Words alone, and MiniLM beside them."""
     summary, rows = _summary(), []
     parts = [part for part in summary.parts if "minilm" in summary.kept[part].systems]
-    for system, before in _with_plain("minilm"):
+    for system, before in _with_plain("minilm", "headed"):
         for title, named in (("words", before), ("words and MiniLM", system)):
             values = [f"{100 * summary.recalls(named, part, MAIN).mean():.1f}" for part in parts]
             rows.append([_title(before), title, *values])
@@ -211,11 +211,12 @@ def _named(step: str) -> list[Named]:
     return [(step, name) for name in _summary().kept["headed"].systems.get(step, {})]
 
 
-def _with_plain(step: str) -> list[tuple[Named, Named]]:
-    """The few systems of a step, each with itself as it is measured everywhere."""
+def _with_plain(step: str, part: str) -> list[tuple[Named, Named]]:
+    """The few systems of a step on a part, each with itself as it is measured everywhere."""
     names = ("recursive 200", PEER)
     pairs: list[tuple[Named, Named]] = [((step, name), ("plain", name)) for name in names]
-    return [*pairs, ((step, "ladder"), LADDER)]
+    pairs.append(((step, "ladder"), LADDER))
+    return [pair for pair in pairs if _summary().has(pair[0], part)]
 
 
 def _ordered(named: Iterable[Named]) -> Sequence[Named]:
