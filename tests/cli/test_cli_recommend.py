@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from rag_nodes.parsers import get_parser, load_preset, preset_for, save_preset
 
 if TYPE_CHECKING:
@@ -23,14 +25,16 @@ QUICK = ("--sizes", "100,800", "--overlaps", "0", "--mode", "sparse", "-q")
 def test_the_shipped_manual_is_told_to_be_cut_small_with_reasons(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
-    run = tmp_path / "run.json"
+    run, page = tmp_path / "run.json", tmp_path / "page.html"
     ended = command(
-        "recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, "--output", run
-    )
+        "recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, "--output", run,
+        "--html", page,
+    )  # fmt: skip
     assert ended.code == 0, ended.stderr
     assert "Take recursive 100: it finds" in ended.stdout
     assert "is not shown to be worse" in ended.stdout
     assert "46 questions about one document" in ended.stdout
+    assert "Take recursive 100: it finds" in page.read_text("utf-8")
     found = json.loads(run.read_text("utf-8"))
     assert found["chosen"] == "recursive 100"
     assert [one["name"] for one in found["trials"]] == [
@@ -51,6 +55,15 @@ def test_sizes_have_to_be_named(command: Callable[..., Ended]) -> None:
     ended = command("recommend", FERRY, "--sizes", "0")
     assert ended.code == 2
     assert "--budget and --sizes" in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["recursive.toml", "kept.yaml", "nowhere/kept.toml"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
+    command: Callable[..., Ended], name: str
+) -> None:
+    ended = command("recommend", FERRY, "--save", name)
+    assert ended.code == 2
+    assert "drafted" not in ended.stderr
 
 
 def test_nothing_to_ask_about_is_refused(command: Callable[..., Ended]) -> None:

@@ -106,16 +106,30 @@ def preset_for(parser: SpanNodeParser, name: str, **facts: Any) -> Preset:
     return replace(base, name=name, options=options, **kept | described)
 
 
+def name_of_preset(path: Path) -> str:
+    """What a preset in such a file is called.
+
+    Raises:
+        ConfigurationError: the suffix is neither .toml nor .json, or the name is taken.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise ConfigurationError(f"{path}: name a file that ends in .toml or .json")
+    _check_name(path.stem)
+    return path.stem
+
+
 def save_preset(path: Path | str, preset: Preset) -> None:
     """Write a preset as a file that `load_preset` reads.
 
     Raises:
-        ConfigurationError: the suffix is neither .toml nor .json, or it cannot be written.
+        ConfigurationError: the suffix is neither .toml nor .json, the name is that of a preset of
+            ours, or it cannot be written.
     """
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigurationError(f"{path}: name a file that ends in .toml or .json")
     plain = _plain(preset)
+    _check_keys(plain)
     text = _toml(plain) if path.suffix.lower() == ".toml" else json.dumps(plain, indent=1) + "\n"
     try:
         path.write_text(text, "utf-8")
@@ -180,7 +194,10 @@ def _check_keys(plain: Mapping[str, Any]) -> None:
         raise ConfigurationError(
             f"is of schema version {plain['schema_version']}, and {SCHEMA} is read; write it again"
         )
-    name = plain["name"]
+    _check_name(plain["name"])
+
+
+def _check_name(name: str) -> None:
     if not name.isprintable() or not 0 < len(name.strip()) <= _LONGEST_NAME:
         raise ConfigurationError(f"name must have 1 to {_LONGEST_NAME} letters that can be shown")
     if name in PRESETS:

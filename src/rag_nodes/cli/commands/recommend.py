@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.files import write_text
+from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers, numbers
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
@@ -17,6 +17,7 @@ from rag_nodes.cli.render.recommendation import recommendation_view
 from rag_nodes.cli.render.text import one_line
 from rag_nodes.cli.selection import query_options, select
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers.preset_files import name_of_preset
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.plan import EvaluationPlan
@@ -95,6 +96,10 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
             min=0, help="Of the drafts, of their order and of the draws.", rich_help_panel=_TRIED
         ),
     ] = 0,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write it as one HTML file, with recall over index and over context."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write all of it as JSON.")
     ] = None,
@@ -136,6 +141,8 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     selection = select(parser or (), changes or ())
     plan = _plan(cli, budget, sizes, seed)
     shares = tuple(one / 100 for one in numbers("--overlaps", overlaps))
+    files = _Files(html, output, export, save)
+    files.check()
     with cli.workspace(cli.settings()) as workspace:
         dataset = asked_of(cli, workspace, questions, paths or [], drafts, seed)
         models = workspace.models(answers=False)
@@ -152,36 +159,58 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
                 cache=cache,
                 progress=progress,
             )
-    for written in _written(found, models, output=output, export=export, save=save):
-        cli.note(f"Wrote {written}")
     if cli.as_json:
         cli.emit(found.as_dict())
     else:
         cli.show(*recommendation_view(found))
+    for written in files.write(found, models):
+        cli.note(f"Wrote {written}")
     raise typer.Exit(_code(cli, found))
 
 
-def _written(
-    found: "Recommendation",
-    models: "Models",
-    *,
-    output: Path | None,
-    export: Path | None,
-    save: Path | None,
-) -> Iterator[Path]:
-    """The files that were asked for, each when it is written."""
-    from rag_nodes.parsers import save_preset
-    from rag_nodes.workspace.script import script_for
+class _Files(NamedTuple):
+    """What is to be written, where anything is."""
 
-    if output:
-        write_text(output, found.to_json())
-        yield output
-    if export:
-        write_text(export, script_for(export.stem, found.parser, models, found.options))
-        yield export
-    if save:
-        save_preset(save, found.preset(save.stem))
-        yield save
+    html: Path | None
+    output: Path | None
+    export: Path | None
+    save: Path | None
+
+    def check(self) -> None:
+        """Refuse names before hours are spent on what should be written there.
+
+        Raises:
+            ConfigurationError: one cannot be written, or names no preset file.
+        """
+        for path in self:
+            if path:
+                check_writable(path)
+        if self.save:
+            name_of_preset(self.save)
+
+    def write(self, found: "Recommendation", models: "Models") -> Iterator[Path]:
+        """Each file when it is written, what may be refused last.
+
+        Raises:
+            ConfigurationError: what is chosen can be in no preset file or script.
+        """
+        from rag_nodes.evaluation.page import recommendation_page
+        from rag_nodes.parsers import save_preset
+        from rag_nodes.workspace.script import script_for
+
+        if self.html:
+            write_text(self.html, recommendation_page(found))
+            yield self.html
+        if self.output:
+            write_text(self.output, found.to_json())
+            yield self.output
+        if self.export:
+            name = self.export.stem
+            write_text(self.export, script_for(name, found.parser, models, found.options))
+            yield self.export
+        if self.save:
+            save_preset(self.save, found.preset(name_of_preset(self.save)))
+            yield self.save
 
 
 def _plan(cli: Invocation, budget: str, sizes: str, seed: int) -> "EvaluationPlan":

@@ -62,7 +62,7 @@ def html_of(report: EvaluationReport) -> str:
     rows = [row for row in report.rows if row.role in ("own", "matched")]
     shown = [row for row in rows if not row.error]
     outcomes = {row.name: {one.question: one for one in row.outcomes} for row in shown}
-    return _template().render(
+    return template("page").render(
         report=report,
         rows=rows,
         shown=shown,
@@ -88,7 +88,12 @@ def _judged(judgement: Judgement | None) -> dict[str, list[JudgedAnswer]]:
 
 
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """A page of this folder; everything put into it is escaped.
+
+    Args:
+        name: of its file, without suffixes.
+    """
     environment = Environment(
         loader=PackageLoader("rag_nodes.evaluation.page", "."),
         autoescape=True,
@@ -96,7 +101,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html.j2")
+    return environment.get_template(f"{name}.html.j2")
 
 
 def cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, Any]) -> Cell:
