@@ -28,6 +28,7 @@ def reason(
     *,
     budget: int = 60,
     is_filtered: bool = False,
+    by_sentence: bool = False,
 ) -> str | None:
     miss = diagnose(
         Question("q", "?", ((Passage("d", gold),),)),
@@ -36,6 +37,7 @@ def reason(
         TEXTS,
         budget=budget,
         is_filtered=is_filtered,
+        by_sentence=by_sentence,
     )
     assert miss is None or miss.reason in REMEDIES
     return miss and miss.reason
@@ -67,6 +69,13 @@ def test_a_miss_has_one_reason(
 def test_what_a_filter_kept_away_is_not_blamed_on_the_ranking() -> None:
     assert reason(words(22, 26), CHUNKS, [FIRST], is_filtered=True) == "filtered"
     assert reason(words(22, 26), CHUNKS, [FIRST]) == "ranked low"
+
+
+def test_where_sentences_are_read_boundaries_and_sizes_of_chunks_are_not_blamed() -> None:
+    assert reason(words(17, 22), CHUNKS, [words(15, 19)], by_sentence=True) == "read in part"
+    assert reason(words(17, 22), CHUNKS, [THIRD], by_sentence=True) == "ranked low"
+    diluted = [FIRST, words(20, 199)]
+    assert reason(words(150, 150), diluted, [FIRST], by_sentence=True) == "ranked low"
 
 
 def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:

@@ -16,7 +16,7 @@ from tests.evaluation.labelled import corpus
 
 from rag_nodes.errors import CancelledError, ConfigurationError, DatasetError
 from rag_nodes.evaluation.bootstrap import Interval
-from rag_nodes.evaluation.columns import CONTROL, StoredCollection
+from rag_nodes.evaluation.columns import CONTROL, Searched, StoredCollection
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.metrics import Passage
@@ -26,6 +26,7 @@ from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.query import QueryOptions
 from rag_nodes.store import Store, open_store
 from rag_nodes.text.spans import Span
 
@@ -92,6 +93,48 @@ def test_small_chunks_win_where_answers_are_short_and_at_equal_size_nobody_is_sa
     share = next(one for one in report.sizes if {one.left, one.right} == {"small", "large"})
     assert "are size" in share.words
     assert share.equal.mean < own.gap.mean / 2
+
+
+def test_columns_may_differ_in_how_they_are_searched(dataset: Dataset) -> None:
+    large = get_parser("token-overlap", chunk_size=300, chunk_overlap=30)
+    by_sentence = Searched(large, QueryOptions(granularity="sentences"))
+    both = {"chunks": large, "sentences": by_sentence}
+    plan = replace(PLAN, sizes=())
+    report = evaluate(dataset, both, plan=plan)
+    chunks, _, sentences, *_ = report.rows
+    assert chunks.parser == {k: v for k, v in sentences.parser.items() if k != "searched"}
+    assert sentences.parser["searched"] == {"granularity": "sentences"}
+    assert sentences.means["recall@60"] > chunks.means["recall@60"] + 0.2
+    for row in report.rows:
+        for budget in PLAN.budgets:
+            assert row.means[f"tokens@{budget}"] == pytest.approx(budget, abs=3)
+        missed = [one for one in row.outcomes if one.scores["recall@60"] < 1 - 1e-9]
+        assert sum(row.reasons.values()) == len(missed)
+    assert "cut" not in sentences.reasons
+    assert report.control is not None
+    assert report.control.gap == Interval(0.0, 0.0, 0.0)
+
+
+def test_sentences_are_ranked_anew_for_every_budget(dataset: Dataset) -> None:
+    whole = {"large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30)}
+    options = QueryOptions(granularity="sentences")
+    both = evaluate(dataset, whole, plan=replace(PLAN, sizes=(), target=None, options=options))
+    for budget in PLAN.budgets:
+        plan = replace(PLAN, sizes=(), target=None, budgets=(budget,), options=options)
+        alone = evaluate(dataset, whole, plan=plan)
+        name = f"recall@{budget}"
+        assert [one.scores[name] for one in alone.rows[0].outcomes] == [
+            one.scores[name] for one in both.rows[0].outcomes
+        ]
+
+
+def test_the_first_column_once_more_is_searched_as_the_first(dataset: Dataset) -> None:
+    parser = get_parser("token-overlap", chunk_size=300, chunk_overlap=30)
+    first = {"one": Searched(parser, QueryOptions(granularity="sentences", mode="sparse"))}
+    report = evaluate(dataset, first, plan=replace(PLAN, sizes=(), target=None))
+    own, control = report.rows
+    assert own.parser == control.parser
+    assert own.parser["searched"] == {"granularity": "sentences", "mode": "sparse"}
 
 
 def test_the_reasons_add_up_to_the_misses(report: EvaluationReport) -> None:

@@ -23,7 +23,7 @@ from rag_nodes.evaluation.tally import Finding, JudgedChunk, SizeLimits, Tally
 from rag_nodes.evaluation.text_facts import TextFacts, compare_sentences, text_facts
 
 if TYPE_CHECKING:
-    from rag_nodes.evaluation.columns import StoredCollection
+    from rag_nodes.evaluation.columns import Searched, StoredCollection
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.importers import load_dataset
     from rag_nodes.evaluation.judging.stage import Judging
@@ -43,6 +43,7 @@ __all__ = [
     "Passage",
     "Question",
     "Recommendation",
+    "Searched",
     "SizeLimits",
     "StoredCollection",
     "Tally",
@@ -72,6 +73,7 @@ _HOMES = {
     "Judging": "judging.stage",
     "Question": "dataset",
     "Recommendation": "recommendation",
+    "Searched": "columns",
     "StoredCollection": "columns",
     "evaluate": "run",
     "load_dataset": "importers",

@@ -134,7 +134,8 @@ def row_key(
     """
     if isinstance(variant.parser, StoredCollection):
         return None
-    facts = [variant.name, variant.note, variant.parser.fingerprint, dataset, documents, settings]
+    parser, searched = variant.parser.fingerprint, repr(variant.options)
+    facts = [variant.name, variant.note, parser, searched, dataset, documents, settings]
     return _digest(json.dumps(facts, sort_keys=True, default=repr))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import Parse
+    from rag_nodes.query import QueryOptions
     from rag_nodes.store import Store
 
 Role = Literal["own", "size", "matched", "control"]
@@ -41,6 +42,20 @@ class StoredCollection:
 
 
 @dataclass(frozen=True, slots=True)
+class Searched:
+    """A column that is searched in a way of its own, such as by sentences beside one by chunks.
+
+    Attributes:
+        parser: what cuts, or a `StoredCollection`.
+        options: how is searched, in place of the plan's `options`; budget and number of chunks are
+            set by the evaluation.
+    """
+
+    parser: object
+    options: QueryOptions
+
+
+@dataclass(frozen=True, slots=True)
 class Variant:
     """One parser with one configuration, which is indexed and asked on its own.
 
@@ -50,6 +65,7 @@ class Variant:
         parser: how it cuts, or the collection that was cut once.
         nominal: tokens a chunk may have, for a size of the curve; None otherwise.
         note: what has to be said of it, such as a mean size it could not reach; "" for nothing.
+        options: how it is searched, where that is not as all others are.
     """
 
     column: str
@@ -57,6 +73,7 @@ class Variant:
     parser: SpanNodeParser | StoredCollection
     nominal: int | None = None
     note: str = ""
+    options: QueryOptions | None = None
 
     @property
     def name(self) -> str:
@@ -78,7 +95,8 @@ def variants_of(
     """Everything that is indexed and asked, in the order it is shown, and what cannot be.
 
     Args:
-        columns: parsers by name: ours, and splitters of other packages; or collections.
+        columns: parsers by name: ours, and splitters of other packages; or collections; each of
+            them also `Searched` in a way of its own.
         documents: what the mean sizes are measured on.
         sizes: of the curve, in tokens; none for no curve.
         target: mean size of the comparison at equal size; None for none.
@@ -95,18 +113,15 @@ def variants_of(
         raise ConfigurationError(
             f"{CONTROL!r} is the name of a column that is added; choose another"
         )
-    parsers = {
-        name: one if isinstance(one, StoredCollection) else as_parser(one)
-        for name, one in columns.items()
-    }
+    own = [_own(name, column) for name, column in columns.items()]
     found: list[Variant] = []
     left_out: list[LeftOut] = []
-    for name, parser in parsers.items():
-        report(name)
-        found.append(Variant(name, "own", parser))
-        for one in _resized(name, parser, documents, sizes, target, parse):
+    for column in own:
+        report(column.name)
+        found.append(column)
+        for one in _resized(column.name, column.parser, documents, sizes, target, parse):
             if isinstance(one, Variant):
-                found.append(one)
+                found.append(replace(one, options=column.options))
             else:
                 left_out.append(one)
     repeated = [name for name, times in Counter(one.name for one in found).items() if times > 1]
@@ -114,9 +129,17 @@ def variants_of(
         raise ConfigurationError(
             f"two rows would be called {repeated[0]!r}; choose another name for that column"
         )
-    first = next(iter(parsers))
-    control = Variant(CONTROL, "control", parsers[first], note=f"{first} once more")
-    return [*found, control], left_out
+    note = f"{own[0].name} once more"
+    return [*found, replace(own[0], column=CONTROL, role="control", note=note)], left_out
+
+
+def _own(name: str, column: object) -> Variant:
+    """A column at its own options."""
+    given, options = (
+        (column.parser, column.options) if isinstance(column, Searched) else (column, None)
+    )
+    parser = given if isinstance(given, StoredCollection) else as_parser(given)
+    return Variant(name, "own", parser, options=options)
 
 
 def _resized(

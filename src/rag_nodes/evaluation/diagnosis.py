@@ -23,6 +23,7 @@ Reason = Literal[
     "too long",
     "filtered",
     "cut",
+    "read in part",
     "diluted",
     "ranked low",
 ]
@@ -38,6 +39,8 @@ REMEDIES: dict[Reason, str] = {
     "filtered": "the chunk with the answer was filtered or under the similarity cut-off; lower it",
     "cut": "a boundary runs through the answer and only part of it was read; choose larger "
     "chunks, overlap, or a parser that cuts at the document's own boundaries",
+    "read in part": "some of its sentences were read, others ranked behind the budget; raise the "
+    "budget",
     "diluted": "the answer is a small part of a large chunk, which ranks by everything else in it; "
     "choose smaller chunks",
     "ranked low": "other chunks rank before the one with the answer; try hybrid search, another "
@@ -70,6 +73,7 @@ def diagnose(
     budget: int,
     deeper: Callable[[], Sequence[Ranked]] = tuple,
     is_filtered: bool = False,
+    by_sentence: bool = False,
 ) -> Miss | None:
     """Why the answer was not read whole; None where it was.
 
@@ -83,6 +87,7 @@ def diagnose(
         budget: tokens that were read.
         deeper: retrieves more, for the rank of an answer that is not among `ranked`.
         is_filtered: something else than the ranking decided what could be retrieved.
+        by_sentence: sentences were ranked and read, whatever the boundaries of chunks.
     """
     read = read_of(ranked, fill(ranked, budget))
     if best_recall(read, question.gold, texts) >= FOUND:
@@ -92,7 +97,10 @@ def diagnose(
     places = tuple(dict.fromkeys(Passage(one.document, span) for one, span in holding))
     rank = _rank(ranked, answer) or _rank(deeper(), answer)
     reason = _absent(answer, places, chunks, texts)
-    reason = reason or _present(answer, holding, read, rank, texts, budget, is_filtered=is_filtered)
+    reason = reason or _beyond(answer, rank, texts, budget, is_filtered=is_filtered)
+    reason = reason or (
+        _of_sentences(answer, read) if by_sentence else _of_chunks(answer, holding, read)
+    )
     return Miss(reason, rank, places)
 
 
@@ -110,24 +118,32 @@ def _absent(
     return "not placeable" if lost else "not in the index"
 
 
-def _present(
+def _beyond(
     answer: Answer,
-    holding: Sequence[tuple[Passage, Span]],
-    read: Sequence[Passage],
     rank: int | None,
     texts: Mapping[str, str],
     budget: int,
     *,
     is_filtered: bool,
-) -> Reason:
-    """Why an answer that is in the index was not read whole."""
+) -> Reason | None:
+    """Why no order of what is in the index could have it read whole; None where one could."""
     if sum(count_tokens(one.span.of(texts[one.document])) for one in answer) > budget:
         return "too long"
-    if rank is None and is_filtered:
-        return "filtered"
+    return "filtered" if rank is None and is_filtered else None
+
+
+def _of_chunks(
+    answer: Answer, holding: Sequence[tuple[Passage, Span]], read: Sequence[Passage]
+) -> Reason:
+    """Why whole chunks did not have it."""
     whole = all(any(span.overlap(one.span) == one.span.length for other, span in holding
                     if other == one) for one in answer)  # fmt: skip
     if not whole and recall(read, answer) > 0:
         return "cut"
     share = max(span.overlap(one.span) / span.length for one, span in holding)
     return "diluted" if share < DILUTED else "ranked low"
+
+
+def _of_sentences(answer: Answer, read: Sequence[Passage]) -> Reason:
+    """Why sentences did not have it: where chunks end, and how long they are, does not matter."""
+    return "read in part" if recall(read, answer) > 0 else "ranked low"

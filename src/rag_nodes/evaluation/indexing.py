@@ -19,6 +19,7 @@ from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query.packing import passage_of
 from rag_nodes.query.places import document_of, span_of
 from rag_nodes.query.retriever import RagNodesRetriever
+from rag_nodes.query.sentences import Sentences
 from rag_nodes.store import parser_collection
 from rag_nodes.text.filling import fill
 from rag_nodes.text.tokens import count_tokens
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import ParserOutcome, Progress
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.query import QueryOptions, QuestionVectors
-    from rag_nodes.store import Store
+    from rag_nodes.store import Hit, Store
     from rag_nodes.text.filling import Ranked
 
 _CORPUS = "evaluation"
@@ -80,7 +81,7 @@ class Index:
         documents: all of the dataset.
         store: where; a collection of its own, unless the variant has one.
         models: embeds chunks and questions.
-        options: how is searched, the same for every variant.
+        options: how is searched, unless the variant says it.
         vectors: the questions' embeddings, shared by all variants.
         dimension: numbers of a vector; 0 where none are made.
         progress: hears of the ingestion.
@@ -105,7 +106,7 @@ class Index:
         parse: Parse | None = None,
     ) -> None:
         self.variant, self._models = variant, models
-        self._options, self._vectors = options, vectors
+        self.options, self._vectors = variant.options or options, vectors
         self._own = not isinstance(variant.parser, StoredCollection)
         if isinstance(variant.parser, StoredCollection):
             self._store, self.collection = variant.parser.store, variant.parser.name
@@ -157,16 +158,28 @@ class Index:
 
     def search(self, question: Question, depth: int) -> list[Ranked]:
         """The best `depth` chunks as what is read of them."""
+        whole = replace(self.options, top_k=depth, budget=None, granularity="chunks")
+        return [passage_of(hit) for hit in self._candidates(question, whole)]
+
+    def passages(self, question: Question, budgets: Sequence[int]) -> dict[int, list[Ranked]]:
+        """By budget the passages that are read, best first; none where whole chunks are read."""
+        if self.options.granularity != "sentences":
+            return {}
+        options = replace(self.options, top_k=None, budget=max(budgets))
+        sentences = Sentences(question.text, self._candidates(question, options))
+        return {budget: sentences.passages(budget) for budget in budgets}
+
+    def _candidates(self, question: Question, options: QueryOptions) -> list[Hit]:
         retriever = RagNodesRetriever(
             store=self._store,
             collection=self.collection,
             models=self._models,
             document_ids=question.within,
-            options=replace(self._options, top_k=depth, budget=None, granularity="chunks"),
+            options=replace(options, step_factor=1.0),
             vectors=self._vectors,
         )
         vector = retriever.question_vector(question.text).vector
-        return [passage_of(hit) for hit in retriever.hits(question.text, vector)]
+        return retriever.candidates(question.text, vector)
 
 
 def _ingested(

@@ -20,7 +20,7 @@ from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import Outcome, Row
 from rag_nodes.evaluation.scoring import FOUND, score, texts_of
 from rag_nodes.processes import current_interrupt
-from rag_nodes.query import QuestionVectors
+from rag_nodes.query import QueryOptions, QuestionVectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_SEARCHING = ("granularity", "mode", "fusion", "expand", "similarity_cutoff")
+"""Options of a search that are plain values."""
 _DEEPEST = 2_000
 """Chunks among which the rank of a missed answer is looked for."""
 
@@ -75,7 +77,9 @@ class Measurement:
         self._enough = enough or (lambda _name, _outcomes: False)
         self._interrupt = current_interrupt()
         self._started = time.monotonic()
-        self._options = replace(plan.options, step_factor=1.0)
+        self._options = replace(
+            plan.options, step_factor=1.0, granularity=plan.options.granularity or "chunks"
+        )
         self._vectors = QuestionVectors(size=len(dataset.questions), ttl_hours=1e6)
         self._done = self._total = self._began = 0
         self._drawn: frozenset[str] = frozenset()
@@ -109,16 +113,13 @@ class Measurement:
         self._total = self._done + len(variants) * len(self.dataset.questions)
         self._began = self._done
         self._started = time.monotonic()
-        first = self._vectors.get(
-            self.models, self.dataset.questions[0].text, mode=self._options.mode
-        )
-        dimension = len(first.vector or ())
+        self._dimension(self._options)  # a model that cannot be reached ends the whole run
         good: list[Variant] = []
         for one in variants:
             variant = _repeated(one, good) if one.role == "control" else one
             self._tell("index", variant)
             try:
-                yield self._known_row(variant) or self._measured(variant, store, dimension)
+                yield self._known_row(variant) or self._measured(variant, store)
                 good.append(variant)
             except CancelledError:
                 raise
@@ -149,8 +150,8 @@ class Measurement:
                 return row.outcomes[:asked]
         return row.outcomes if len(row.outcomes) == len(self.dataset.questions) else None
 
-    def _measured(self, variant: Variant, store: Store, dimension: int) -> Row:
-        row = self._row(variant, store, dimension)
+    def _measured(self, variant: Variant, store: Store) -> Row:
+        row = self._row(variant, store)
         self._cache.keep(self._key(variant), row)
         return row
 
@@ -164,7 +165,7 @@ class Measurement:
         ]
         return row_key(variant, self.dataset.fingerprint, known, settings)
 
-    def _row(self, variant: Variant, store: Store, dimension: int) -> Row:
+    def _row(self, variant: Variant, store: Store) -> Row:
         index = Index(
             variant,
             self.dataset.documents,
@@ -172,7 +173,7 @@ class Measurement:
             models=self.models,
             options=self._options,
             vectors=self._vectors,
-            dimension=dimension,
+            dimension=self._dimension(variant.options or self._options),
             progress=lambda _: self._check(),
             parse=self._parse,
         )
@@ -196,6 +197,11 @@ class Measurement:
             outcomes=outcomes,
         )
 
+    def _dimension(self, options: QueryOptions) -> int:
+        """Numbers of a vector; 0 where the search makes none."""
+        first = self.dataset.questions[0].text
+        return len(self._vectors.get(self.models, first, mode=options.mode).vector or ())
+
     def _outcomes(self, index: Index) -> tuple[Outcome, ...]:
         outcomes: list[Outcome] = []
         for question in self.dataset.questions:
@@ -209,9 +215,14 @@ class Measurement:
 
     def _outcome(self, index: Index, question: Question) -> Outcome:
         plan = self.plan
-        ranked = index.ranking(question, budget=max(plan.budgets), chunks=max(plan.ks, default=1))
+        most = max(plan.budgets)
+        passages = index.passages(question, plan.budgets)
+        ranked = passages.get(most) or index.ranking(
+            question, budget=most, chunks=max(plan.ks, default=1)
+        )
+        main = passages.get(plan.budget, ranked)
         if question.id in self._drawn and index.variant.role == "own":
-            self.read[index.variant.name][question.id] = texts_of(ranked, plan.budget)
+            self.read[index.variant.name][question.id] = texts_of(main, plan.budget)
         scores = score(
             question,
             ranked,
@@ -219,17 +230,18 @@ class Measurement:
             self.dataset.texts,
             budgets=plan.budgets,
             ks=plan.ks,
+            passages_at=passages,
         )
         if scores[f"recall@{plan.budget}"] >= FOUND or not plan.explain:
             return Outcome(question.id, scores)
-        miss = self._miss(index, question, ranked)
+        miss = self._miss(index, question, main)
         if miss is None:
             return Outcome(question.id, scores)
         chunks = tuple((one.document, *one.span) for one in miss.chunks)
         return Outcome(question.id, scores, miss.reason, miss.rank, chunks)
 
     def _miss(self, index: Index, question: Question, ranked: Sequence[Ranked]) -> Miss | None:
-        options = self._options
+        options = index.options
         return diagnose(
             question,
             ranked,
@@ -238,6 +250,7 @@ class Measurement:
             budget=self.plan.budget,
             deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.cost.chunks))),
             is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
+            by_sentence=options.granularity == "sentences",
         )
 
     def _tell(self, stage: Literal["index", "ask"], variant: Variant) -> None:
@@ -260,7 +273,8 @@ def _repeated(control: Variant, good: Sequence[Variant]) -> Variant:
     first = next((one for one in good if one.role == "own"), None)
     if first is None:
         return control
-    return replace(control, parser=first.parser, note=f"{first.name} once more")
+    note = f"{first.name} once more"
+    return replace(control, parser=first.parser, options=first.options, note=note)
 
 
 def _with(row: Row, outcomes: tuple[Outcome, ...]) -> Row:
@@ -286,16 +300,26 @@ def means_of(outcomes: Sequence[Outcome]) -> dict[str, float]:
 
 def configuration_of(variant: Variant) -> dict[str, Any]:
     """The class and the plain options of a parser; what could hold a key is left out."""
-    parser = variant.parser
+    parser, searched = variant.parser, _searched(variant.options)
     if isinstance(parser, StoredCollection):
-        return {"class": "collection", "name": parser.name, "store": parser.store.location}
+        place = {"class": "collection", "name": parser.name, "store": parser.store.location}
+        return {**place, **searched}
     plain = (str, int, float, bool, dict)
     options = {
         name: value
         for name in type(parser).model_fields
         if isinstance(value := getattr(parser, name), plain)
     }
-    return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options}
+    return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options, **searched}
+
+
+def _searched(options: QueryOptions | None) -> dict[str, Any]:
+    """How a column is searched in a way of its own, as plain data; nothing where it is not."""
+    if options is None:
+        return {}
+    usual = QueryOptions()
+    values = {name: getattr(options, name) for name in _SEARCHING}
+    return {"searched": {k: v for k, v in values.items() if v != getattr(usual, k)}}
 
 
 def _failed(variant: Variant, error: Exception) -> Row:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.evaluation.metrics import (
@@ -80,6 +81,7 @@ def score(
     *,
     budgets: Sequence[int],
     ks: Sequence[int],
+    passages_at: Mapping[int, Sequence[Ranked]] = MappingProxyType({}),
 ) -> Scores:
     """All measures of one question in one column.
 
@@ -92,12 +94,14 @@ def score(
         texts: of the documents.
         budgets: tokens of context.
         ks: numbers of chunks.
+        passages_at: what was retrieved for a budget, where that depends on it.
     """
     passages = [Passage(one.document, one.span) for one in ranked]
     scores: Scores = {}
     for budget in budgets:
-        filled = fill(ranked, budget)
-        read = read_of(ranked, filled)
+        for_it = passages_at.get(budget, ranked)
+        filled = fill(for_it, budget)
+        read = read_of(for_it, filled)
         scores |= _shares(str(budget), read, question, texts)
         scores[f"tokens@{budget}"] = filled.tokens
     for k in ks:

@@ -11,14 +11,22 @@ from llama_index.core import Settings
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
+from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.models import settled
 from rag_nodes.query.expansion import expanded, with_neighbours
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.question_vectors import QuestionVector, QuestionVectors
 from rag_nodes.query.replacement import replaced
-from rag_nodes.query.sentences import best_sentences
+from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.tracing import connect, dispatcher, retrieving
 from rag_nodes.store.filters import Filter
+
+_ENOUGH = 2
+"""Times the budget that the chunks hold from which sentences are chosen, if there are as many."""
+_DEEPER = 4
+"""How many times as many chunks are searched for where they do not."""
+_LETTERS = 4
+"""Characters of a token, where nobody counted."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,26 +132,57 @@ class RagNodesRetriever(BaseRetriever):
             CollectionMissingError: nothing was ingested.
             DimensionError: the vector is not from the model the chunks were embedded with.
         """
-        options, budget = self.options, self.options.tokens(widened=widened)
-        wanted = options.chunks(widened=widened)
-        found = self.store.search(
-            self.collection,
-            vector=vector,
-            text=question,
-            limit=max(wanted, CANDIDATES) if options.rerank else wanted,
-            mode=options.mode,
-            document_ids=self.document_ids,
-            filter=options.filter,
-            fusion=options.fusion,
+        found = self.candidates(question, vector, widened=widened)
+        budget = self.options.tokens(widened=widened)
+        if self.options.reads_sentences and budget is not None:
+            return Sentences(question, found).hits(budget)
+        return found
+
+    def candidates(
+        self, question: str, vector: Sequence[float] | None, *, widened: bool = False
+    ) -> list[Hit]:
+        """The chunks for a question, best first, with all that may be read because of them.
+
+        What `hits` gives, where whole chunks are read; where sentences are, they are chosen from
+        these chunks and the ones beside them, which come last.
+        """
+        options, wanted = self.options, self.options.chunks(widened=widened)
+        found = self._search(
+            question, vector, max(wanted, CANDIDATES) if options.rerank else wanted
         )
         if options.similarity_cutoff is not None:
             found = _similar(found, options.similarity_cutoff)
         if options.rerank:
             found = _reranked(found, question, options)
-        read = expanded(found, self._fetch, options.expand, limit=wanted)
-        if options.reads_sentences and budget is not None:
-            return best_sentences(question, self._with_context(read), budget)
-        return read
+        limit = wanted if options.rerank else len(found)
+        read = expanded(found, self._fetch, options.expand, limit=limit)
+        return self._with_context(read) if options.reads_sentences else read
+
+    def _search(self, question: str, vector: Sequence[float] | None, limit: int) -> list[Hit]:
+        """So many chunks, or more where they are so small that there is little to choose from."""
+        options = self.options
+        while True:
+            found = self.store.search(
+                self.collection,
+                vector=vector,
+                text=question,
+                limit=limit,
+                mode=options.mode,
+                document_ids=self.document_ids,
+                filter=options.filter,
+                fusion=options.fusion,
+            )
+            if len(found) < limit or options.rerank or not self._is_little(found):
+                return found
+            limit *= _DEEPER
+
+    def _is_little(self, hits: Sequence[Hit]) -> bool:
+        """Whether there is less than twice the budget to choose sentences from."""
+        options = self.options
+        if not options.reads_sentences or options.top_k or options.budget is None:
+            return False
+        held = sum(_tokens(hit.node) for hit in hits)
+        return held < _ENOUGH * options.budget
 
     def _with_context(self, hits: Sequence[Hit]) -> list[Hit]:
         """The hits and what stands beside them, as far as the options let it be read."""
@@ -167,6 +206,11 @@ class RagNodesRetriever(BaseRetriever):
         question = query_bundle.query_str
         vector = query_bundle.embedding or await self.aembed(question)
         return replaced(await asyncio.to_thread(self.hits, question, vector))
+
+
+def _tokens(node: TextNode) -> float:
+    """As its parser counted them, else by a rule of thumb."""
+    return node.metadata.get(TOKEN_COUNT) or len(node.text) / _LETTERS
 
 
 def scored(hits: Sequence[Hit]) -> list[NodeWithScore]:

@@ -18,7 +18,7 @@ from rag_nodes.query.packing import passage_of
 from rag_nodes.query.places import document_of, related, span_of
 from rag_nodes.query.slices import part_of, slice_of
 from rag_nodes.text.filling import Ranked, fill
-from rag_nodes.text.ladder import Run, best_passages, joined_runs
+from rag_nodes.text.ladder import Ladder, Run, joined_runs
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
     from rag_nodes.store import Hit
+    from rag_nodes.text.ladder import Read
 
 
 class _Piece(NamedTuple):
@@ -43,38 +44,64 @@ class _Found(NamedTuple):
     score: float
 
 
-def best_sentences(question: str, hits: Sequence[Hit], budget: int) -> list[Hit]:
-    """What to read of chunks that were found, best first, until a budget is full.
+class Sentences:
+    """The sentences of chunks that were found, ranked for a question, for any number of budgets.
 
     Passages of whole sentences, ranked by the question's words; where these are in none of the
-    chunks, or do not fill the budget, chunks follow as they were ranked.
+    chunks, or do not fill a budget, chunks follow as they were ranked.
 
     Args:
         question: in the user's words.
         hits: what may be read, in rank order: what was found, and what stands beside it.
-        budget: tokens of all that is read.
-
-    Returns:
-        Hits that share no character, ranks counted anew. `node` is the chunk that holds the
-        passage, or most of it; `read` is the passage. The score is the share of the best passage's.
     """
-    text = _Text([_Piece(hit, passage_of(hit)) for hit in hits])
-    found = list(text.passages(question, budget))
-    best = max((one.score for one in found), default=0.0)
-    least = min((one.score / best for one in found), default=1.0)
-    rest = [one for one in text.pieces if one.hit.origin == "search"]
-    ranked = [
-        *(one._replace(score=one.score / best) for one in found),
-        *(_Found(one.passage, min(least, one.hit.score)) for one in rest),
-    ]
-    filled = fill((one.passage for one in ranked), budget)
-    chosen: list[Hit] = []
-    for (passage, score), parts in zip(ranked, filled.parts, strict=False):
-        for part in parts:
-            hit = text.hit(passage.document, part)
-            chosen.append(replace(hit, rank=len(chosen) + 1, score=min(score, 1.0)))
-    text.link(chosen)
-    return chosen
+
+    def __init__(self, question: str, hits: Sequence[Hit]) -> None:
+        self._text = _Text([_Piece(hit, passage_of(hit)) for hit in hits])
+        self._ladder = Ladder(question, self._text.runs)
+
+    def passages(self, budget: int) -> list[Ranked]:
+        """What is read, best first: passages that share no character and fill the budget.
+
+        Args:
+            budget: tokens of all of them together.
+        """
+        return [one.passage for one in self._read(budget)]
+
+    def hits(self, budget: int) -> list[Hit]:
+        """The same as hits, ranks counted anew.
+
+        `node` is the chunk that holds the passage, or most of it; `read` is the passage. The score
+        is the share of the best passage's.
+        """
+        chosen = [
+            replace(self._text.hit(one.passage), rank=rank, score=one.score)
+            for rank, one in enumerate(self._read(budget), start=1)
+        ]
+        self._text.link(chosen)
+        return chosen
+
+    def _read(self, budget: int) -> Iterator[_Found]:
+        ranked = list(self._ranked(budget))
+        filled = fill((one.passage for one in ranked), budget)
+        for one, parts in zip(ranked, filled.parts, strict=False):
+            for part in parts:
+                start = one.passage.span.start
+                text = one.passage.text[part.start - start : part.end - start]
+                yield _Found(Ranked(one.passage.document, part, text), one.score)
+
+    def _ranked(self, budget: int) -> Iterator[_Found]:
+        """Passages with a word of the question, then chunks; scores from 1 down to 0."""
+        least, best = 1.0, 0.0
+        for read in self._ladder.passages(budget):
+            if read.score > 0:
+                best = best or read.score
+                least = min(least, read.score / best)
+                for passage in self._text.parts(read):
+                    yield _Found(passage, least)
+        for hit, passage in self._text.pieces:
+            if hit.origin == "search":
+                least = min(least, hit.score)
+                yield _Found(passage, max(0.0, least))
 
 
 class _Text:
@@ -96,32 +123,26 @@ class _Text:
             for document, own in self._by_document.items()
         }
         gaps = _gaps(pieces)
-        self._runs = joined_runs(
+        self.runs = joined_runs(
             Run(one.document, one.span.start, one.text + "\n" * gaps.get(_end(one), 0))
             for _, one in pieces
         )
 
-    def passages(self, question: str, budget: int) -> Iterator[_Found]:
-        """The best sentences and what belongs to them, as far as they have a word of the question.
+    def parts(self, read: Read) -> Iterator[Ranked]:
+        """The characters of a passage that chunks hold: two parts where it goes on behind a gap."""
+        run = self.runs[read.run]
+        for held in self._held[run.document]:
+            if held.overlap(read.span):
+                span = Span(max(held.start, read.span.start), min(held.end, read.span.end))
+                yield Ranked(run.document, span, _text(run, span))
 
-        One that goes on in the next chunk, behind blank space, is read as two.
-        """
-        for read in best_passages(question, self._runs, budget):
-            run = self._runs[read.run]
-            if read.score <= 0:
-                continue
-            for held in self._held[run.document]:
-                if held.overlap(read.span):
-                    span = Span(max(held.start, read.span.start), min(held.end, read.span.end))
-                    yield _Found(Ranked(run.document, span, _text(run, span)), read.score)
-
-    def hit(self, document: str, span: Span) -> Hit:
+    def hit(self, passage: Ranked) -> Hit:
         """The hit of some characters: the chunk that holds most of them, and they as what is read.
 
         Of chunks that hold as much, the one that was found rather than read beside another, and the
         best of these.
         """
-        own = self._by_document[document]
+        own, span = self._by_document[passage.document], passage.span
         piece = max(
             own,
             key=lambda one: (
@@ -161,7 +182,7 @@ class _Text:
             and run.start <= span.start
             and span.end <= run.start + len(run.text)
             and _text(run, span).isspace()
-            for run in self._runs
+            for run in self.runs
         )
 
 
