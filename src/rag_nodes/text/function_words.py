@@ -3,8 +3,9 @@
 Without a corpus at hand their weight cannot be measured, so the commonest are listed here for
 the languages we see most; in others all words weigh the same, which costs a little precision.
 The lists apply to every text, so a word that means something in another language (the German
-"war", the Italian "ai") is in none of them.
+"war", the Italian "ai", the Polish "pod") is in none of them.
 """
+# ruff: noqa: RUF001 -- letters of other alphabets are meant
 
 from __future__ import annotations
 
@@ -55,6 +56,51 @@ _LISTS = {
         "het hij hoe hun ik in is kan kunnen maar met moet na naar niet nog of om onder ook op "
         "over te tot uit van veel voor waar waarom was wat we welke wel wie wordt worden zal ze "
         "zich zijn zij zo"
+    ),
+    "sv": (
+        "är att av blev bli blir då där de dem det då eller efter ett finns från för "
+        "före hade hur här i inte jag kan mellan när och också om på samt sedan sig sin "
+        "sitt ska skulle som till under upp utan vad vid vilka vilken vilket"
+    ),
+    "pl": (
+        "albo bardzo był była było były być czy dla do gdy gdzie i ich ile jak jaka jaki "
+        "jakie jako jego jej jest już która które którego której który których kto lub między "
+        "może na nie niż oraz po przed przez przy się są ta tak także tego tej też "
+        "to tym tylko w we więc z za ze że"
+    ),
+    "ro": (
+        "al am asupra au că câte câți când ce cel cele de despre după este "
+        "fost în între la lor lui o pentru prin sa să sau se și sunt un unde unei "
+        "unor unui"
+    ),
+    "tr": (
+        "ancak bir bu çok da daha de değil diye en gibi göre hangi her için ile ise kaç "
+        "kadar mı mi nasıl ne neden nedir nerede olan olarak oldu olduğu sonra şu tarafından "
+        "ve veya ya"
+    ),
+    "ru": (
+        "а без более бы был была были было быть в вам вас ведь во вот все всех вы где да для до "
+        "его ее её если есть еще ещё же за и из или им их к как какая какие какой когда который "
+        "которая которые которых кто ли между меня мне мы на над не него нет ни но ну о об один "
+        "он она они оно от по под при с сам свою себя сколько со так такой там то того тоже той "
+        "только том ты у уже чего чем что чтобы эта эти это этого этой этом этот я"
+    ),
+    "el": (
+        "αλλά αν από αυτά αυτή αυτό αυτός για δεν εδώ είναι είχε ένα έναν ένας εκεί έχει έχουν ή "
+        "ήταν η θα και κάθε κατά με μετά μέσα μια μία μας μόνο μπορεί να ο οι όπου όπως όταν ότι "
+        "που πού ποια ποιά ποιο ποιοι ποιος πόσα πόσο πόσοι πότε πριν προς πώς σας σε στη στην "
+        "στης στις στο στον στους στα τα τη την της τι τις το τον του τους των ως"
+    ),
+    "ar": (
+        "أن إن أو أي إلى أين الذي التي الذين أم أما بعد بين ثم حتى حول حيث خلال ذلك سوف عن عند "
+        "على غير في قد قبل كان كانت كل كم كما كيف لا لم لماذا لن له لها ما ماذا متى مع من منذ "
+        "هذا هذه هل هم هو هي هناك و وقد وهو وهي يكون تم"
+    ),
+    "hi": (
+        "अपना अपनी अपने इन इस इसके इसे उन उस उसके उसे एक एवं और कब कर करता करते करना करने कहाँ का "
+        "कि कितना कितनी कितने किन किया किस किसने किसे की के कैसे को कौन क्या क्यों गई गए गया जिन जिस "
+        "जिसे जो तक तथा तो था थी थे दिया द्वारा ने नहीं पर बाद भी में यह या ये रहा रही रहे लिए वह वे "
+        "सकता सकते से साथ ही है हैं हो होता होती होते"
     ),
     "zh": "什么 怎么 如何 哪些 哪个 多少 为什么 是否 可以 以及 这个 那个 我们 他们 的是",
     "ja": "です ます した して する いる ある こと から まで この その どの 何で ですか ません",

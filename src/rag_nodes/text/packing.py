@@ -14,7 +14,7 @@ from rag_nodes.text.sentences import AUTO, Bounds, guess_language, sentence_boun
 from rag_nodes.text.spans import Span, trimmed, with_indentation
 from rag_nodes.text.tokens import DEFAULT_ENCODING, LengthIndex, SliceIndex, TokenIndex, token_index
 
-_BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
+BY_LINE = frozenset({Kind.TABLE, Kind.LIST, Kind.CODE, Kind.HTML, Kind.FRONT_MATTER})
 """Blocks whose natural inner boundaries are line ends; all others have sentences."""
 _CACHED_BLOCKS = 256
 """Blocks whose sentences are kept: all of a short text, which several parsers may try."""
@@ -119,7 +119,7 @@ class Packer:
         found = _VISIBLE.search(self.text, offset, max(offset, block.end))
         if found is None:
             return offset
-        keeps = block.kind in _BY_LINE
+        keeps = block.kind in BY_LINE
         return with_indentation(self.text, offset, found.start()) if keeps else found.start()
 
     def end_of_piece(self, start: int, after: int, stop: int, limit: int) -> int:
@@ -214,7 +214,7 @@ class Packer:
             self._bounds.clear()
         if block.kind is Kind.HEADING:  # one thought, whatever full stops are in it
             bounds = Bounds([block.start], [block.end])
-        elif block.kind in _BY_LINE:
+        elif block.kind in BY_LINE:
             bounds = _lines(self.text, block.start, block.end)
         else:
             bounds = sentence_bounds(self.text, block.start, block.end, self.language)

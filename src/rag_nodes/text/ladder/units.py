@@ -1,20 +1,23 @@
-"""Text to units of reading: whole sentences, and parts of what goes on for longer."""
+"""Text to units of reading: sentences, rows and lines, and parts of what goes on for longer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import regex
 
 from rag_nodes.text.graphemes import boundary_at_or_before
-from rag_nodes.text.sentences import sentence_bounds
+from rag_nodes.text.markdown import Kind
+from rag_nodes.text.packing import BY_LINE, Packer
 from rag_nodes.text.spans import Span, trimmed
 
-LONGEST = 300
-"""Letters from which a sentence is cut: a table, a list or speech without marks is no unit."""
-PART = 150
+LONGEST = 400
+"""Letters from which a sentence is cut: speech without marks, or a script without them, is none."""
+PART = 200
 """Letters of the parts it is cut in, about."""
+SHORTEST_LINES = 100
+"""Letters that lines of code, lists and tables have at least together: a brace is no thought."""
 _DENSE = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
 _DENSE_LETTERS = 3
 """Letters that one character of such a script stands for."""
@@ -30,17 +33,29 @@ _ENDS = (
 def unit_spans(text: str, language: str) -> Iterator[Span]:
     """The units of a text in order, disjoint, each trimmed of blank space.
 
+    A heading is no unit of its own: it belongs to what follows it.
+
     Args:
         text: any string.
         language: ISO 639-1 code, for the rules of sentences.
     """
-    for start, end in zip(*sentence_bounds(text, 0, len(text), language), strict=True):
-        short = (end - start) * _DENSE_LETTERS <= LONGEST
-        size = 0 if short else letters(text[start:end])
-        if size <= LONGEST:
-            yield Span(start, end)
-        else:
-            yield from _parts(text, Span(start, end), -(-size // PART))
+    packer = Packer(text, language=language)
+    heading: Span | None = None
+    for block in packer.blocks:
+        if block.kind is Kind.HEADING:
+            own = Span(block.start, block.end)
+            if heading is not None and heading.union(own).length > LONGEST:
+                yield heading  # a table of contents, of which most is followed by nothing
+                heading = None
+            heading = own if heading is None else heading.union(own)
+            continue
+        whole: Iterable[Span] = packer.units_of(block)
+        for unit in _grouped(whole) if block.kind in BY_LINE else whole:
+            for part in _parts(text, unit):
+                yield part if heading is None else heading.union(part)
+                heading = None
+    if heading is not None:
+        yield heading
 
 
 def letters(text: str) -> int:
@@ -50,14 +65,32 @@ def letters(text: str) -> int:
     return len(text) + (_DENSE_LETTERS - 1) * len(_DENSE_LETTER.findall(text))
 
 
-def _parts(text: str, span: Span, number: int) -> Iterator[Span]:
-    """About equal parts, cut where a line, a phrase or a word ends."""
-    length = span.length / number
-    cuts = [span.start]
+def _grouped(lines: Iterable[Span]) -> Iterator[Span]:
+    """Lines in groups that are long enough to be read, the last of them apart."""
+    group: Span | None = None
+    for line in lines:
+        group = line if group is None else group.union(line)
+        if group.length >= SHORTEST_LINES:
+            yield group
+            group = None
+    if group is not None:
+        yield group
+
+
+def _parts(text: str, unit: Span) -> Iterator[Span]:
+    """The unit, or about equal parts of it where it is too long."""
+    long = unit.length * _DENSE_LETTERS > LONGEST
+    size = letters(unit.of(text)) if long else 0
+    if size <= LONGEST:
+        yield unit
+        return
+    number = -(-size // PART)
+    length = unit.length / number
+    cuts = [unit.start]
     for cut in range(1, number):
-        ideal, reach = round(span.start + cut * length), round(length / 3)
+        ideal, reach = round(unit.start + cut * length), round(length / 3)
         cuts.append(_cut(text, ideal, reach, cuts[-1]))
-    for low, high in pairwise([*cuts, span.end]):
+    for low, high in pairwise([*cuts, unit.end]):
         part = trimmed(text, low, high)
         if part.length:
             yield part

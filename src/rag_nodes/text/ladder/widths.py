@@ -124,7 +124,7 @@ class Widths:
         holding = (counts > 0).sum(0)
         rarity = np.log(1 + (len(sums) - holding + 0.5) / (holding + 0.5))
         norm = _K1 * (1 - _B + _B * lengths / lengths.mean())
-        found: Floats = (counts / (counts + norm[:, None])) @ (rarity * (_K1 + 1))
+        found: Floats = (rarity * (_K1 + 1) * counts / (counts + norm[:, None])).sum(1)
         return found
 
     def _windows(self, width: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -1,0 +1,170 @@
+"""What of retrieved text is worth reading, sentence by sentence."""
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from steps import steps_of
+from strategies import TEXTS
+
+from rag_nodes.text.filling import MOST_LOST, Ranked, fill
+from rag_nodes.text.ladder import Ladder, Read, Run, best_passages
+from rag_nodes.text.tokens import count_tokens
+
+FERRY = (
+    "The ferry leaves at nine. Dogs travel free on the car deck. Bicycles cost four euros each. "
+    "The café opens at ten and sells soup. The last boat returns at six in the evening."
+)
+MUSEUM = (
+    "The museum opens at ten. Children pay nothing. A ticket costs nine euros. The guide is free."
+)
+
+
+def read(question: str, texts: dict[str, str], budget: int) -> list[str]:
+    runs = [Run(name, 0, text) for name, text in texts.items()]
+    return [of(one, runs) for one in best_passages(question, runs, budget)]
+
+
+def of(one: Read, runs: list[Run]) -> str:
+    run = runs[one.run]
+    return run.text[one.span.start - run.start : one.span.end - run.start]
+
+
+def test_the_sentence_with_the_words_of_the_question_is_read_first() -> None:
+    best, *_ = read("What do bicycles cost?", {"ferry": FERRY}, 10)
+    assert best == "Bicycles cost four euros each."
+
+
+def test_words_meet_in_any_of_their_forms() -> None:
+    best, *_ = read("Is there a bicycle?", {"ferry": FERRY}, 10)
+    assert best == "Bicycles cost four euros each."
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "answer"),
+    [
+        ("Was kosten die Fahrräder?", "Die Fähre ist blau. Ein Fahrrad kostet vier.", "Ein F"),
+        ("狗可以上船吗?", "渡轮九点出发。狗可以免费乘船。咖啡馆十点开门。", "狗"),
+        ("कुत्ते कैसे यात्रा करते हैं?", "नाव नौ बजे चलती है। कुत्ते मुफ्त यात्रा करते हैं।", "कुत्ते"),
+        ("สุนัข", "เรือออกเก้าโมง\n\nสุนัขเดินทางฟรี", "สุนัข"),
+        ("Сколько стоит билет?", "Это не паром, и он синий. Билеты стоят девять.", "Бил"),
+    ],
+)
+def test_the_answer_is_read_first_in_every_script(question: str, text: str, answer: str) -> None:
+    best, *_ = read(question, {"ferry": text}, 8)
+    assert best.startswith(answer)
+
+
+def test_what_stands_around_a_sentence_decides_between_equal_ones() -> None:
+    texts = {
+        "museum": "The museum is old. It has a garden. A ticket costs nine euros.",
+        "ferry": "The ferry is blue. It has a deck. A ticket costs four euros.",
+    }
+    passages = read("What does a ticket cost on the ferry?", texts, 40)
+    wanted = [
+        next(at for at, one in enumerate(passages) if euros in one) for euros in ("four", "nine")
+    ]
+    assert wanted == sorted(wanted)
+
+
+def test_a_sentence_nearly_as_good_as_the_best_is_read_with_it() -> None:
+    text = "Dogs bark. A bicycle costs four euros. A bicycle costs five euros. Cats sleep."
+    best, *_ = read("What does a bicycle cost in euros?", {"ferry": text}, 60)
+    assert best == "A bicycle costs four euros. A bicycle costs five euros."
+
+
+def test_places_count_from_the_start_of_the_document_and_not_of_the_run() -> None:
+    best, *_ = best_passages("What do bicycles cost?", [Run("ferry", 1_000, FERRY)], 10)
+    assert best.span.start == 1_000 + FERRY.index("Bicycles")
+
+
+def test_passages_are_disjoint_and_together_fill_the_budget() -> None:
+    passages = best_passages("when does the boat leave?", [Run("ferry", 0, FERRY * 20)], 200)
+    spans = sorted(one.span for one in passages)
+    assert all(a.end <= b.start for a, b in pairwise(spans))
+    assert sum(count_tokens((FERRY * 20)[a:b]) for a, b in spans) >= 195
+
+
+def test_no_passage_reaches_from_one_run_into_another() -> None:
+    best, *_ = read("soup", {"a": "Soup is hot.", "b": "Soup is hot."}, 50)
+    assert best == "Soup is hot."
+
+
+@pytest.mark.parametrize("question", ["", " ", "?!", "zzz", "\ud800"])
+def test_a_question_that_says_nothing_is_answered_in_reading_order(question: str) -> None:
+    passages = best_passages(question, [Run("ferry", 0, FERRY)], 1_000)
+    assert [one.span for one in passages] == sorted(one.span for one in passages)
+    assert passages[0].span.start == 0
+
+
+def test_a_question_of_function_words_alone_asks_for_them() -> None:
+    best, *_ = read("on the", {"museum": MUSEUM, "ferry": FERRY}, 10)
+    assert best == "Dogs travel free on the car deck."
+
+
+@pytest.mark.parametrize("runs", [[], [Run("a", 0, "")], [Run("a", 0, " \n")]])
+def test_where_nothing_stands_nothing_is_read(runs: list[Run]) -> None:
+    assert best_passages("What do bicycles cost?", runs, 100) == []
+
+
+def test_one_ladder_serves_every_budget() -> None:
+    runs = [Run("ferry", 0, FERRY * 9), Run("museum", 0, MUSEUM * 9)]
+    ladder = Ladder("What does a ticket for a bicycle cost?", runs)
+    for budget in (400, 50, 100):
+        assert ladder.passages(budget) == best_passages(
+            "What does a ticket for a bicycle cost?", runs, budget
+        )
+
+
+RUNS = st.lists(TEXTS, max_size=4).map(
+    lambda texts: [Run(f"d{at % 2}", at * 100_000, text) for at, text in enumerate(texts)]
+)
+QUESTIONS = TEXTS | st.text(st.characters(), max_size=40) | st.just("Where is the quick brown fox?")
+
+
+@given(QUESTIONS, RUNS, st.integers(1, 300))
+def test_passages_are_disjoint_visible_slices_that_fill_the_budget(
+    question: str, runs: list[Run], budget: int
+) -> None:
+    passages = best_passages(question, runs, budget)
+    assert passages == best_passages(question, runs, budget)
+    spans = sorted((runs[one.run].document, one.span) for one in passages)
+    assert all(a[0] < b[0] or a[1].end <= b[1].start for a, b in pairwise(spans))
+    texts = [of(one, runs) for one in passages]
+    assert all(len(text) == one.span.length for one, text in zip(passages, texts, strict=True))
+    assert not any(text.isspace() for text in texts)
+    filled = fill(
+        [Ranked(runs[one.run].document, one.span, of(one, runs)) for one in passages], budget
+    )
+    whole = sum(len("".join(run.text.split())) for run in runs)
+    everything = sum(len("".join(text.split())) for text in texts) == whole
+    assert filled.cut or everything or filled.tokens >= budget * (1 - MOST_LOST)
+
+
+@given(QUESTIONS, RUNS, st.randoms(use_true_random=False))
+def test_the_order_of_runs_decides_nothing_but_ties(
+    question: str, runs: list[Run], random: Random
+) -> None:
+    mixed = sorted(runs, key=lambda _: random.random())
+    ours, others = (best_passages(question, each, 10**6) for each in (runs, mixed))
+    assert sum(one.score for one in ours[:1]) == sum(one.score for one in others[:1])
+    assert sorted(of(one, runs) for one in ours) == sorted(of(one, mixed) for one in others)
+
+
+@pytest.mark.parametrize(
+    "piece", ["The ferry leaves. ", "ferry ", "渡轮", "# ferry\n", "ferry\n\n"]
+)
+def test_steps_grow_with_the_length_of_the_text_and_no_faster(
+    piece: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best_passages("ferry", [Run("a", 0, piece * 10)], 100)
+    once, twice = (
+        steps_of(
+            lambda text=piece * count: best_passages("ferry", [Run("a", 0, text)], 100),
+            monkeypatch,
+        )
+        for count in (3_000, 6_000)
+    )
+    assert twice < 2.5 * once
