@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,6 +69,50 @@ def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:
     equal = [row("A at equal size", judge, "matched")]
     sentences = summary(own, equal, contrasts_of(judge, own), 60, 12)
     assert "Not compared at equal size, which they do not reach: B." in sentences
+
+
+@pytest.mark.parametrize(
+    ("own", "equal", "words"),
+    [
+        ((0.8, 0.4), (0.7, 0.4), "10 of the 40 points of A over B are size; at equal size A is"),
+        ((0.8, 0.4), (0.7, 0.4), "; at equal size A is better by 30.0 ("),
+        ((0.8, 0.4), (0.4, 0.4), "40 of the 40 points of A over B are size; at equal size no dif"),
+        ((0.8, 0.4), (0.8, 0.4), "none of the 40 points of A over B are size; at equal size A is"),
+        ((0.8, 0.4), (0.4, 0.8), "A is better than B by 40.0 ("),
+        ((0.8, 0.4), (0.4, 0.8), "; at equal size B is better by 40.0 ("),
+        ((0.8, 0.4), (0.9, 0.3), "A is better than B by 40.0 ("),
+        ((0.5, 0.5), (0.2, 0.8), "A and B: no difference shown at their own options; at equal si"),
+        ((0.5, 0.5), (0.2, 0.8), "; at equal size B is better by 60.0 ("),
+        ((0.5, 0.5), (0.5, 0.5), "A and B: no difference shown, at their own options or at equal"),
+    ],
+)
+def test_how_much_of_a_gap_is_size(
+    own: tuple[float, float], equal: tuple[float, float], words: str
+) -> None:
+    count = DOCUMENTS * EACH
+    means = dict(zip(("A", "B", "A at equal size", "B at equal size"), own + equal, strict=True))
+    judge = Judge({name: np.array([float((7 * n) % count < mean * count) for n in range(count)])
+                   for name, mean in means.items()}, BOOTSTRAP)  # fmt: skip
+    matched = {"A": "A at equal size", "B": "B at equal size"}
+    (share,) = shares_of(judge, [row("A", judge), row("B", judge)], matched)
+    assert words in share.words
+
+
+def test_questions_that_are_missing_are_those_beyond_the_ones_there_are() -> None:
+    generator = np.random.default_rng(3)
+    values = {name: (generator.random(60) < 0.5).astype(float) for name in "AB"}
+    judge = Judge(values, BOOTSTRAP)
+    (contrast,) = contrasts_of(judge, [row("A", judge), row("B", judge)])
+    error = (contrast.gap.high - contrast.gap.low) / 2 / 1.96
+    assert contrast.needed == pytest.approx((2.8 * error / 0.03) ** 2 * 60, rel=0.15)
+    assert f"about {contrast.needed - 60:,} more questions are needed" in contrast.words
+
+
+@pytest.mark.parametrize(("documents", "few"), [(9, True), (10, False)])
+def test_few_documents_are_said_to_be_few(documents: int, *, few: bool) -> None:
+    judge = Judge({"A": np.ones(60)}, BOOTSTRAP)
+    sentences = summary([row("A", judge)], [], [], 60, documents)
+    assert sentences[-1].endswith(" are few: ask about more of them.") == few
 
 
 @settings(deadline=None, max_examples=60)
