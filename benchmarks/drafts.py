@@ -57,10 +57,10 @@ def recalls(
     datasets: Sequence[Dataset], plan: EvaluationPlan, *, own_document: bool
 ) -> list[dict[str, float]]:
     """Mean recall of every column at every size, for each set of questions about the same texts."""
-    first = datasets[0]
-    marked = [[replace(one, id=f"{number} {one.id}") for one in each.questions]
-              for number, each in enumerate(datasets)]  # fmt: skip
-    together = replace(first, questions=tuple(one for each in marked for one in each))
+    marked = [replace(one, id=f"{number} {one.id}") for number, each in enumerate(datasets)
+              for one in each.questions]  # fmt: skip
+    marked.sort(key=lambda one: one.document)  # a filter is looked up once for all its questions
+    together = replace(datasets[0], questions=tuple(marked))
     report = evaluate(
         together.narrowed() if own_document else together,
         {name: get_parser(name) for name in COLUMNS},
@@ -68,10 +68,10 @@ def recalls(
     )
     found: list[dict[str, float]] = [{} for _ in datasets]
     for row in (row for row in report.of_role("size") if not row.error):
-        values = [one.scores[plan.main] for one in row.outcomes]
-        for number, each in enumerate(marked):
-            found[number][row.name] = float(np.mean(values[: len(each)]))
-            values = values[len(each) :]
+        for number, own in enumerate(found):
+            values = [one.scores[plan.main] for one in row.outcomes
+                      if one.question.startswith(f"{number} ")]  # fmt: skip
+            own[row.name] = float(np.mean(values))
     return found
 
 
