@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from llama_index.core import Document
 
-from rag_nodes.evaluation.checks import check_dataset, leakage
+from rag_nodes.evaluation.checks import LARGEST, check_dataset, leakage
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens import count_tokens
 
 TEXT = "The ferry leaves the northern pier at nine. " + "Passengers wait in the old hall. " * 600
 DOCUMENT = Document(text=TEXT, id_="d", metadata={"file_name": "ferry.md"})
@@ -39,6 +41,22 @@ def test_a_question_in_the_words_of_its_answer_leaks() -> None:
     assert check_dataset(dataset(leaky)).is_sound
 
 
+def test_four_words_of_five_in_the_answer_leak_and_three_do_not() -> None:
+    four = Question("four", "Ferry leaves northern pier tomorrow?", ((GOLD,),))
+    three = Question("three", "Ferry leaves southern pier tomorrow?", ((GOLD,),))
+    assert leakage(four, dataset(four)) == pytest.approx(0.8)
+    assert problems(dataset(four, three)) == [("four", "leakage")]
+    assert check_dataset(dataset(four, three)).leakage == pytest.approx(0.7)
+
+
+def test_a_question_without_words_is_named_and_changes_no_mean() -> None:
+    mute = Question("mute", "???", ((GOLD,),))
+    leaky = Question("leaky", "When leaves the ferry the northern pier?", ((GOLD,),))
+    made = dataset(mute, replace(leaky, draft=True))
+    assert problems(made) == [("mute", "no words"), ("leaky", "leakage")]
+    assert check_dataset(made).leakage == 1.0
+
+
 def test_a_question_that_is_asked_twice_is_counted_twice_and_that_is_said() -> None:
     twin = replace(FAIR, id="twin", text="  when does the BOAT go? ")
     assert problems(dataset(FAIR, twin)) == [("twin", "duplicate")]
@@ -49,6 +67,12 @@ def test_a_question_that_is_asked_twice_is_counted_twice_and_that_is_said() -> N
 def test_an_answer_no_chunk_can_hold_is_named() -> None:
     whole = replace(FAIR, gold=((Passage("d", Span(0, len(TEXT))),),))
     assert problems(dataset(whole)) == [("fair", "too long")]
+    words = " word" * (LARGEST + 1)
+    assert count_tokens(words) == LARGEST + 1
+    for size, expected in ((LARGEST, []), (LARGEST + 1, [("fair", "too long")])):
+        document = Document(text=words, id_="d")
+        gold = Passage("d", Span(0, size * len(" word")))
+        assert problems(Dataset("t", (document,), (replace(FAIR, gold=((gold,),)),))) == expected
 
 
 def test_gold_that_was_found_only_nearly_and_what_was_not_found_are_shown() -> None:

@@ -10,6 +10,7 @@ from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.scoring import ChunkMap
 from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span
+from rag_nodes.text.tokens import count_tokens
 
 WORDS = [f"word{number:03d}" for number in range(200)]
 TEXT = " ".join(WORDS)
@@ -55,6 +56,7 @@ CHUNKS: list[Span | None] = [FIRST, SECOND, THIRD]
         (words(17, 22), CHUNKS, [FIRST, THIRD, SECOND], "cut"),
         (words(17, 22), CHUNKS, [THIRD, FIRST, SECOND], "ranked low"),
         (words(150, 150), [FIRST, words(20, 199)], [FIRST, words(20, 199)], "diluted"),
+        (words(150, 150), [words(146, 151)], [FIRST, SECOND, words(146, 151)], "ranked low"),
         (words(100, 104), CHUNKS, [FIRST, SECOND], "not in the index"),
         (words(100, 104), [*CHUNKS, None], [FIRST, SECOND], "not placeable"),
         (words(0, 59), CHUNKS, [FIRST, SECOND, THIRD], "too long"),
@@ -64,6 +66,32 @@ def test_a_miss_has_one_reason(
     gold: Span, chunks: list[Span | None], ranking: list[Span], expected: str | None
 ) -> None:
     assert reason(gold, chunks, ranking) == expected
+
+
+def test_an_answer_of_just_the_budget_is_not_too_long_for_it() -> None:
+    tokens = count_tokens(FIRST.of(TEXT))
+    assert reason(FIRST, CHUNKS, [SECOND, FIRST], budget=tokens) == "ranked low"
+    assert reason(FIRST, CHUNKS, [SECOND, FIRST], budget=tokens - 1) == "too long"
+
+
+def test_an_answer_is_cut_where_one_of_its_passages_is() -> None:
+    parts = (Passage("d", words(2, 3)), Passage("d", words(38, 41)))
+    ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
+    chunks = ChunkMap.of(("d", one) for one in CHUNKS)
+    miss = diagnose(Question("q", "?", (parts,)), ranked, chunks, TEXTS, budget=60)
+    assert miss is not None
+    assert miss.reason == "cut"
+
+
+def test_an_answer_that_was_not_retrieved_is_looked_for_deeper_down() -> None:
+    asked = Question("q", "?", ((Passage("d", words(22, 26)),),))
+    ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
+    miss = diagnose(
+        asked, ranked[:1], ChunkMap.of(("d", one) for one in CHUNKS), TEXTS,
+        budget=60, deeper=lambda: ranked, is_filtered=True,
+    )  # fmt: skip
+    assert miss is not None
+    assert (miss.rank, miss.reason) == (3, "ranked low")
 
 
 def test_what_a_filter_kept_away_is_not_blamed_on_the_ranking() -> None:

@@ -53,7 +53,11 @@ def test_a_drop_on_most_questions_fails_and_says_how_far(report: EvaluationRepor
 
 
 def test_a_drop_on_one_question_is_noise(report: EvaluationReport) -> None:
-    assert against_baseline(changed(report, 1000, -0.3), report)[0].passed
+    (result,) = against_baseline(changed(report, 1000, -0.3), report)
+    assert result.passed
+    assert result.gap is not None
+    assert result.gap.mean < 0
+    assert "holds" in result.words
 
 
 def test_a_rise_passes(report: EvaluationReport) -> None:
@@ -95,6 +99,11 @@ def test_a_limit_is_reached_or_not(report: EvaluationReport) -> None:
     value = report.row("small").means["iou@60"]
     assert under(report, f"iou@60={value - 0.01:.3f}")[0].passed
     assert not under(report, f"iou@60 = {value + 0.001:.4f}")[0].passed
+
+
+def test_a_limit_that_is_just_reached_is_reached(report: EvaluationReport) -> None:
+    rows = tuple(replace(row, means={**row.means, "recall@60": 0.75}) for row in report.rows)
+    assert under(replace(report, rows=rows), "recall@60=0.75")[0].passed
 
 
 @pytest.mark.parametrize("limit", ["recall", "recall@60", "recall@60=85", "recall@60=x", "=0.5"])

@@ -41,6 +41,29 @@ def test_of_several_answers_the_one_counts_that_was_read_best() -> None:
     found = scores_of(question((SENTENCES[0],), (SENTENCES[3],)), 3)
     assert found["recall@100"] == 1.0
     assert found["precision@100"] == 1.0
+    assert found["iou@100"] == 1.0
+
+
+def test_of_several_answers_the_one_counts_that_was_cut_best() -> None:
+    half = Span(56, 56 + SENTENCES[3].length // 2)
+    assert scores_of(question((half,), (SENTENCES[0],)), 0)["omega"] == 1.0
+
+
+def test_an_answer_of_which_a_letter_is_missing_is_not_found() -> None:
+    """The tokens to full recall are those to all of it, the last letter included."""
+    short = Ranked("d", Span(0, 17), Span(0, 17).of(TEXT))
+    chunks = ChunkMap.of([("d", short.span)])
+    found = score(question((SENTENCES[0],)), [short], chunks, TEXTS, budgets=(100,), ks=(1,))
+    assert found["recall@100"] == pytest.approx(17 / 18)
+    assert "full" not in found
+
+
+def test_what_is_read_on_both_sides_of_what_was_read_before_counts() -> None:
+    around = Ranked("d", Span(0, len(TEXT)), TEXT)
+    chunks = ChunkMap.of(("d", span) for span in SENTENCES)
+    asked = question((SENTENCES[0], SENTENCES[3]))
+    found = score(asked, [*ranked(1), around], chunks, TEXTS, budgets=(100,), ks=(1,))
+    assert found["recall@100"] == 1.0
 
 
 def test_all_passages_of_an_answer_are_wanted() -> None:

@@ -5,11 +5,20 @@ from __future__ import annotations
 import pytest
 from llama_index.core import Document
 from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import BaseNode, TextNode
 from tests.evaluation.labelled import corpus
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.sizes import TOLERANCE, matched, mean_size, resized, token_counts
-from rag_nodes.parsers import PRESETS, as_parser, get_parser, leaf_nodes
+from rag_nodes.metadata import TOKEN_COUNT
+from rag_nodes.parsers import (
+    PRESETS,
+    ForeignNodeParser,
+    SpanNodeParser,
+    as_parser,
+    get_parser,
+    leaf_nodes,
+)
 from rag_nodes.text.tokens import count_tokens
 
 DOCUMENTS = [Document(text="\n\n".join(one.text for one in corpus(6).documents), id_="long")]
@@ -63,3 +72,32 @@ def test_sizes_are_counted_in_the_encoding_of_budgets_whatever_the_parser_counts
     nodes = parser(DOCUMENTS)
     counted = token_counts(nodes, parser.tokenizer)
     assert counted == [count_tokens(node.get_content()) for node in leaf_nodes(nodes)]
+
+
+@pytest.mark.parametrize(("target", "nearest"), [(90, 50), (110, 150)])
+def test_of_all_sizes_that_were_tried_the_nearest_is_taken(target: int, nearest: int) -> None:
+    def cut(parser: SpanNodeParser, _: Document) -> list[BaseNode]:
+        size = 150 if parser.chunk_size >= 100 else 50  # type: ignore[attr-defined] # of recursive
+        return [TextNode(text="x", metadata={TOKEN_COUNT: size})]
+
+    found = matched(get_parser("recursive"), DOCUMENTS, target, cut=cut)
+    assert (found.mean, found.reached) == (nearest, False)
+
+
+class Plain:
+    """A splitter that is no model of pydantic."""
+
+    def __init__(self, chunk_size: int) -> None:
+        self._chunk_size, self._chunk_overlap = chunk_size, chunk_size // 4
+
+    def split_text(self, text: str) -> list[str]:
+        size = self._chunk_size
+        return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def test_a_splitter_of_anybody_is_resized_and_the_given_one_stays_as_it_is() -> None:
+    splitter = Plain(400)
+    other = resized(as_parser(splitter), 80)
+    assert isinstance(other, ForeignNodeParser)
+    assert (other.splitter._chunk_size, other.splitter._chunk_overlap) == (80, 20)
+    assert (splitter._chunk_size, splitter._chunk_overlap) == (400, 100)
