@@ -30,23 +30,16 @@ from rag_nodes.parsers import as_parser
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesRetriever
 from rag_nodes.query.packing import passage_of
 from rag_nodes.store import open_store
-from rag_nodes.text.filling import Ranked
-from rag_nodes.text.ladder import Ladder, Run, joined_runs
-from rag_nodes.text.spans import Span
 
 BUDGETS = (500, 1000, 2000)
 """Tokens that are read."""
 SHORT = (100, 200, 400)
 """The same of XQuAD, whose documents have about 1,000."""
-CANDIDATES = 40
-"""Chunks whose text the ladder ranks, with the one before and after each."""
 MEAN_SIZE = 150
 """Tokens of a chunk on average where splitters are compared at one size."""
 LADDER = "ladder"
 UNMARKED = ("zh", "hi")
 """Sets that are asked without the marks that end sentences, too."""
-_GAP = 100
-"""Characters of blank space that are looked at behind a chunk."""
 _DRAWS = 100
 """Of the intervals of `evaluate`, which nobody sees: those in the tables are of what is kept."""
 
@@ -108,7 +101,7 @@ class Measurement:
         )
 
     def ladder(self) -> System:
-        """The sentences of what was found, by the ladder of widths."""
+        """Sentences of the chunks that were found, by the ladder of widths: the product's default."""
         parser = as_parser(ours()[LADDER_ON])
         recall: dict[int, list[float]] = {budget: [] for budget in self._budgets}
         vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
@@ -121,53 +114,29 @@ class Measurement:
                 options=self._options,
                 vectors=vectors,
             )
-            retriever = RagNodesRetriever(
-                store=store,
-                collection=index.collection,
-                models=self._models,
-                options=self._options,
-            )
-            for question in self.dataset.questions:
-                runs = self._runs(retriever, question)
-                ladder = Ladder(question.text, runs)
-                for budget in self._budgets:
-                    read = [(runs[one.run].document, one.span) for one in ladder.passages(budget)]
-                    recall[budget].append(self._recall(question, read, index, budget))
+            for budget in self._budgets:
+                retriever = RagNodesRetriever(
+                    store=store,
+                    collection=index.collection,
+                    models=self._models,
+                    options=replace(self._options, budget=budget, granularity="sentences"),
+                    vectors=vectors,
+                )
+                recall[budget] = [
+                    self._recall(question, retriever, index, budget)
+                    for question in self.dataset.questions
+                ]
         return System(LADDER, index.statistics.mean, index.cost.chunks, recall)
 
-    def _runs(self, retriever: RagNodesRetriever, question: Question) -> list[Run]:
-        """The best chunks and their neighbours, joined where only blank space is between them."""
+    def _recall(
+        self, question: Question, retriever: RagNodesRetriever, index: Index, budget: int
+    ) -> float:
+        """What the product reads for a question, end to end."""
         retriever.document_ids = question.within
         vector = retriever.question_vector(question.text).vector
-        hits = retriever.hits(question.text, vector, limit=CANDIDATES)
-        around = {
-            other.node_id
-            for hit in hits
-            for other in (hit.node.prev_node, hit.node.next_node)
-            if other is not None
-        }
-        found = retriever.store.fetch(retriever.collection, sorted(around))
-        pieces = [passage_of(hit) for hit in hits]
-        pieces += [passage_of(replace(hits[0], node=node)) for node in found.values()]
-        texts = self.dataset.texts
-        return joined_runs(
-            Run(one.document, one.span.start, one.text + _blank(texts[one.document], one.span.end))
-            for one in pieces
-        )
-
-    def _recall(
-        self, question: Question, read: Iterable[tuple[str, Span]], index: Index, budget: int
-    ) -> float:
-        texts = self.dataset.texts
-        ranked = [Ranked(document, span, span.of(texts[document])) for document, span in read]
-        found = score(question, ranked, index.chunks, texts, budgets=(budget,), ks=())
+        read = [passage_of(hit) for hit in retriever.hits(question.text, vector)]
+        found = score(question, read, index.chunks, self.dataset.texts, budgets=(budget,), ks=())
         return found[f"recall@{budget}"]
-
-
-def _blank(text: str, start: int) -> str:
-    """The blank space from an offset on, which parsers leave out between two chunks."""
-    rest = text[start : start + _GAP]
-    return rest[: len(rest) - len(rest.lstrip())]
 
 
 def _few() -> dict[str, Any]:
