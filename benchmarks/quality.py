@@ -101,7 +101,7 @@ class Measurement:
         )
 
     def ladder(self) -> System:
-        """Sentences of the chunks that were found, by the ladder of widths: the product's default."""
+        """The sentences of what was found, by the ladder of widths: what `ask` does."""
         parser = as_parser(ours()[LADDER_ON])
         recall: dict[int, list[float]] = {budget: [] for budget in self._budgets}
         vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
