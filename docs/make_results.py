@@ -15,11 +15,18 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from results.picture import picture  # noqa: E402 -- of the folder above
-from results.tables import TABLES  # noqa: E402
+from results.tables import TABLES, lead  # noqa: E402
 
 PAGE = ROOT / "docs" / "results.md"
+README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "size-curves.svg"
 _TABLE = re.compile(r"(?<=<!-- table: )([a-z-]+)( -->\n).*?(?=<!-- /table -->)", re.DOTALL)
+_LEAD = re.compile(r"(?<=<!-- lead -->\n).*?(?=<!-- /lead -->)", re.DOTALL)
+
+
+def with_lead(page: str) -> str:
+    """The text of the README with what stands under its picture made anew."""
+    return _LEAD.sub(lambda _: f"{lead()}\n", page)
 
 
 def with_tables(page: str) -> str:
@@ -28,7 +35,8 @@ def with_tables(page: str) -> str:
 
 
 def main() -> None:
-    """Write the page and the picture."""
+    """Write both pages and the picture."""
+    README.write_text(with_lead(README.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     PICTURE.write_text(picture(), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Makes the README's picture of size against strategy, and the sentences under it.
+"""Makes the picture of size against strategy of docs/evaluation.md, and the sentences under it.
 
 `python docs/make_size_curve.py` evaluates the example manual with the defaults of
 `rag-nodes evaluate`, which takes half a minute. The sentences stand between two comments,
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
 QUESTIONS = ROOT / "examples" / "corpus" / "ferry_questions.csv"
 PICTURE = ROOT / "docs" / "images" / "size-curve.svg"
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "evaluation.md"
 _SENTENCES = re.compile(r"(?<=<!-- verdict -->\n).*?(?=<!-- /verdict -->)", re.DOTALL)
 _STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
 _OF_THE_PICTURE = re.compile(r"^(?::root|@media|  --|svg text|svg \.|\.c\d)", re.MULTILINE)
@@ -68,8 +68,8 @@ def main() -> None:
     """Measure once; write the picture and the sentences."""
     report = measured(EvaluationPlan())
     PICTURE.write_text(picture(report), encoding="utf-8")
-    page = with_sentences(README.read_text(encoding="utf-8"), sentences(report))
-    README.write_text(page, encoding="utf-8")
+    page = with_sentences(PAGE.read_text(encoding="utf-8"), sentences(report))
+    PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

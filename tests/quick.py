@@ -60,6 +60,7 @@ SLOW = (
     "test_openai_end_to_end.py",
     "test_packaging.py",
     "test_public_names.py",
+    "test_results.py",
     "text/test_encodings.py",
     "text/test_tokenizers.py",
     "workspace/test_loading.py",

@@ -16,6 +16,12 @@ def test_the_tables_of_the_results_are_made_of_the_recalls_that_are_kept() -> No
     assert SCRIPT["with_tables"](PAGE) == PAGE, "run docs/make_results.py"
 
 
+def test_the_sentences_under_the_picture_are_made_of_them_too() -> None:
+    page = SCRIPT["README"].read_text(encoding="utf-8")
+    assert SCRIPT["with_lead"](page) == page, "run docs/make_results.py"
+    assert SCRIPT["lead"]() in page
+
+
 def later_no_table() -> None:
     missing = [name for name in SCRIPT["TABLES"] if f"<!-- table: {name} -->" not in PAGE]
     assert missing == []

@@ -1,4 +1,4 @@
-"""The README's picture and the sentences under it are what a run on the example manual gives."""
+"""The picture of docs/evaluation.md and the sentences under it: what the example manual gives."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rag_nodes.evaluation.plan import BUDGETS, SIZES, EvaluationPlan
 from rag_nodes.parsers import COMPARED
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 SCRIPT = runpy.run_path(str(ROOT / "docs" / "make_size_curve.py"))
+PAGE = SCRIPT["PAGE"].read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -23,9 +23,9 @@ def said() -> str:
     return str(SCRIPT["sentences"](SCRIPT["measured"](EvaluationPlan(sizes=()))))
 
 
-def test_the_sentences_of_the_readme_are_those_of_the_report(said: str) -> None:
-    assert SCRIPT["with_sentences"](README, said) == README, "run docs/make_size_curve.py"
-    assert said in README
+def test_the_sentences_of_the_page_are_those_of_the_report(said: str) -> None:
+    assert SCRIPT["with_sentences"](PAGE, said) == PAGE, "run docs/make_size_curve.py"
+    assert said in PAGE
 
 
 def test_they_say_of_the_largest_difference_how_much_is_size(said: str) -> None:
