@@ -20,23 +20,25 @@ if TYPE_CHECKING:
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 FERRY, QUESTIONS = CORPUS / "ferry.pdf", CORPUS / "ferry_questions.csv"
 QUICK = ("--sizes", "100,800", "--overlaps", "0", "--mode", "sparse", "-q")
+CHUNKS = ("--granularity", "chunks")
 
 
-def test_the_shipped_manual_is_told_to_be_cut_small_with_reasons(
+def test_the_shipped_manual_is_told_not_to_be_cut_large_with_reasons(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
     run, page = tmp_path / "run.json", tmp_path / "page.html"
     ended = command(
-        "recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, "--output", run,
+        "recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS, "-o", run,
         "--html", page,
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
-    assert "Take recursive 100: it finds" in ended.stdout
-    assert "is not shown to be worse" in ended.stdout
+    assert "Take recursive 200: it finds" in ended.stdout
+    assert "is not shown to be a difference" in ended.stdout
+    assert "most of all recursive 800" in ended.stdout
     assert "46 questions about one document" in ended.stdout
-    assert "Take recursive 100: it finds" in page.read_text("utf-8")
+    assert "Take recursive 200: it finds" in page.read_text("utf-8")
     found = json.loads(run.read_text("utf-8"))
-    assert found["chosen"] == "recursive 100"
+    assert found["chosen"] == "recursive 200"
     assert [one["name"] for one in found["trials"]] == [
         "recursive 200", "recursive 100", "recursive 800",
     ]  # fmt: skip
@@ -46,7 +48,7 @@ def test_without_questions_drafts_choose_nothing_and_say_so(command: Callable[..
     ended = command("recommend", FERRY, "--drafts", "40", "-p", "recursive", *QUICK, "--json")
     assert ended.code == 0, ended.stderr
     assert "were drafted from the documents" in ended.stderr
-    assert (ended.json["told"], ended.json["chosen"]) == (False, "recursive 200")
+    assert (ended.json["told"], ended.json["chosen"]) == (False, "recursive 200 by sentences")
     assert ended.json["dataset"]["drafts"] == ended.json["dataset"]["questions"] > 20
     assert ended.json["verdict"][0].startswith("The data cannot tell: ")
 
@@ -76,12 +78,12 @@ def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
     saved = tmp_path / "ferry.toml"
-    questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK)
+    questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
     assert command("recommend", FERRY, *questions, "--save", saved).code == 0
     preset = load_preset(saved)
-    assert preset.make().to_dict()["chunk_size"] == 100
-    assert dict(preset.query) == {"mode": "sparse", "budget": 1000}
-    assert preset.summary.startswith("Take recursive 100: it finds")
+    assert preset.make().to_dict()["chunk_size"] == 200
+    assert dict(preset.query) == {"granularity": "chunks", "mode": "sparse", "budget": 1000}
+    assert preset.summary.startswith("Take recursive 200: it finds")
     ended = command("ingest", FERRY, "-p", saved, "--store", "kept", "--json")
     assert [one["parser"] for one in ended.json["columns"]] == ["ferry"]
     asked = command(
@@ -121,10 +123,11 @@ def test_the_exported_script_answers_in_a_process_of_its_own(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
     script = tmp_path / "pipeline.py"
-    questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK)
+    questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
     assert command("recommend", FERRY, *questions, "--export", script).code == 0
     told = script.read_text("utf-8")
-    assert "chunk_size=100" in told
+    assert "chunk_size=200" in told
+    assert "granularity='chunks'" in told
     assert "mode='sparse'" in told
     ended = subprocess.run(
         [sys.executable, "-I", script, FERRY, "--question", "How long is a short turn?"],

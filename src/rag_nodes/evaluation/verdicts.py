@@ -249,11 +249,12 @@ def _share(left: str, right: str, own: Interval, equal: Interval) -> str:
         split = f"{left} is better than {right} by {points(own)} at its own options"
     if equal.shows_a_gap:
         ahead = left if equal.mean > 0 else right
-        return f"{split}; at equal size {ahead} is better by {points(_turned(equal))}."
+        return f"{split}; at equal size {ahead} is better by {points(upright(equal))}."
     return f"{split}; at equal size no difference is shown."
 
 
-def _turned(gap: Interval) -> Interval:
+def upright(gap: Interval) -> Interval:
+    """A gap without its sign."""
     return gap if gap.mean >= 0 else Interval(-gap.mean, -gap.high, -gap.low)
 
 

@@ -15,8 +15,8 @@ from rag_nodes.errors import CancelledError, DatasetError
 from rag_nodes.evaluation import Dataset, Recommendation, recommend
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.recommendation import PLAN
-from rag_nodes.evaluation.recommendation.candidates import standard
 from rag_nodes.parsers import get_parser
+from rag_nodes.query import QueryOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,19 +47,43 @@ def test_each_parser_is_tried_at_each_size_and_its_best_size_with_overlap(
     found: Recommendation,
 ) -> None:
     names = [one.name for one in found.trials]
-    assert names[0] == standard().name == "recursive 200"
-    assert sorted(names[1:5]) == [
-        "recursive 30", "recursive 300", "token-overlap 30", "token-overlap 300",
+    assert names[0] == "recursive 200 by sentences"
+    assert sorted(names[1:6]) == [
+        "recursive 30", "recursive 300",
+        "token-overlap 200 by sentences", "token-overlap 30", "token-overlap 300",
     ]  # fmt: skip
-    assert sorted(names[5:]) == ["recursive 30/6", "token-overlap 30/6"]
+    assert sorted(names[6:]) == ["recursive 30/6", "token-overlap 30/6"]
 
 
-def test_small_chunks_are_chosen_where_answers_are_short(found: Recommendation) -> None:
-    chosen = found.trial(found.chosen)
+def test_large_chunks_are_not_chosen_where_answers_are_short(found: Recommendation) -> None:
     assert found.told
-    assert (chosen.size, chosen.state) == (30, "level")
+    assert found.trial(found.chosen).state == "level"
     assert found.trial("recursive 300").state in ("behind", "stopped")
     assert found.verdict[0].startswith(f"Take {found.chosen}: it finds ")
+
+
+def test_whole_chunks_alone_are_tried_where_that_is_asked_for(dataset: Dataset) -> None:
+    plan = replace(SMALL, options=QueryOptions(granularity="chunks"))
+    found = recommend(dataset, parsers(), plan=plan, overlaps=())
+    assert {one.granularity for one in found.trials} == {"chunks"}
+    assert found.trials[0].name == "recursive 200"
+    assert found.trial(found.chosen).size == 30
+    assert found.options.granularity == "chunks"
+
+
+def test_the_best_is_searched_in_other_ways_where_that_is_asked_for(dataset: Dataset) -> None:
+    found = recommend(
+        dataset, parsers(), plan=SMALL, overlaps=(), modes=("hybrid", "dense", "sparse")
+    )
+    others = [one for one in found.trials if one.mode != "hybrid"]
+    assert [one.mode for one in others] == ["dense", "sparse"]
+    assert [one.name for one in others] == [f"{_before(found)}, dense", f"{_before(found)}, sparse"]
+
+
+def _before(found: Recommendation) -> str:
+    """The one that led before other ways of searching were tried."""
+    first = [one for one in found.trials if one.mode == "hybrid" and one.state != "stopped"]
+    return max(first, key=lambda one: one.means[found.measure]).name
 
 
 def test_the_parser_of_the_choice_cuts_as_was_measured(
@@ -101,7 +125,9 @@ def test_a_splitter_of_another_package_is_tried_at_its_sizes(dataset: Dataset) -
     plan = replace(SMALL, sizes=(40,))
     stock = SentenceSplitter(chunk_size=60, chunk_overlap=0)
     found = recommend(dataset, {"stock": stock}, plan=plan, overlaps=())
-    assert [one.name for one in found.trials] == ["recursive 200", "stock 40"]
+    assert [one.name for one in found.trials] == [
+        "recursive 200 by sentences", "stock 200 by sentences", "stock 40",
+    ]  # fmt: skip
 
 
 def test_one_that_fails_is_listed_and_the_others_are_judged(dataset: Dataset) -> None:
@@ -112,7 +138,7 @@ def test_one_that_fails_is_listed_and_the_others_are_judged(dataset: Dataset) ->
     failed = found.trial("broken")
     assert failed.state == "failed"
     assert "characters today" in failed.words
-    assert found.chosen == "recursive 200"
+    assert found.chosen == "recursive 200 by sentences"
 
 
 def test_without_questions_there_is_nothing_to_choose_by(dataset: Dataset) -> None:
@@ -157,7 +183,7 @@ def test_a_run_that_was_ended_goes_on_and_no_text_is_embedded_twice(
 
     again = recommend(dataset, parsers(), plan=SMALL, overlaps=(), cache=tmp_path, parse=parse)
     assert again.to_json() == whole.to_json()
-    assert standard().parser.fingerprint not in cut
+    assert get_parser("retrieval").fingerprint not in cut
     assert cut
 
 

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.recommendation import Recommendation
     from rag_nodes.models import Models
+    from rag_nodes.store import SearchMode
 
 _TRIED = "What is tried"
+MODES: "tuple[SearchMode, ...]" = ("hybrid", "dense", "sparse")
+"""Ways of searching that are tried with an embedding that knows more than words."""
 
 
-@takes("similarity_cutoff", *MODEL_SETTINGS, search=("mode", "expand", "filter"))
+@takes("similarity_cutoff", *MODEL_SETTINGS, search=("granularity", "mode", "expand", "filter"))
 def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     cli: Invocation,
     paths: Annotated[
@@ -128,10 +131,12 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
 ) -> None:
     """Find the parser, size and overlap to take for your documents, with reasons.
 
-    Parsers are tried at several sizes, the best size of each with overlap as well. All are asked
-    the same questions and read the same number of tokens; those that fall far behind are asked no
-    more. What is chosen is the cheapest to keep that is as good as the best, with intervals that
-    hold for all candidates at once, and what would have to be true to choose another.
+    Parsers are tried at several sizes, the best size of each with overlap as well, and at 200
+    tokens also read by sentences. With an embedding other than the lexical one the best is searched
+    by meaning and by words alone, too, unless --mode says how. All are asked the same questions and
+    read the same number of tokens; those that fall far behind are asked no more. What is chosen is
+    the cheapest to keep that is as good as the best, with intervals that hold for all candidates at
+    once, and what would have to be true to choose another.
 
     Where the questions cannot tell candidates apart it says so, and how many would be needed.
     Drafted questions flatter search by words: they show what is far behind, and choose nothing.
@@ -155,6 +160,7 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
                 selection.build(models) if parser else None,
                 plan=plan,
                 overlaps=shares,
+                modes=() if cli.search["mode"] or models.sentence_model is None else MODES,
                 models=models,
                 cache=cache,
                 progress=progress,

@@ -32,7 +32,7 @@ def recommendation_page(found: Recommendation) -> str:
                 *(one for one in found.trials if one not in asked)],
         cost=cost_plot(found),
         context=context_plot(found),
-        colour=lambda one: colour(_numbers(found)[one.preset]),
+        colour=lambda one: colour(_shades(found)[one.name]),
         budgets=found.settings["budgets"],
     )  # fmt: skip
 
@@ -50,7 +50,7 @@ def cost_plot(found: Recommendation) -> Markup:
     parts = [*grid(frame, found.measure, amount, _marks(frame))]
     front = found.front
     parts.append(curve((_place(frame, one, found.measure) for one in front), "front"))
-    numbers = _numbers(found)
+    shades = _shades(found)
     for one in trials:
         low, high = (one.interval.low, one.interval.high) if one.interval else (0.0, 1.0)
         said = (
@@ -58,12 +58,12 @@ def cost_plot(found: Recommendation) -> Markup:
             f"{one.bytes / _KILOBYTE:,.0f} kB, {one.chunks['mean']:.0f} tokens a chunk"
         )
         chosen = one.name == found.chosen
-        kind = f"{colour(numbers[one.preset])}{' own' if chosen else ''}"
+        kind = f"{colour(shades[one.name])}{' own' if chosen else ''}"
         radius = 7 if chosen else 5 if one.state == "level" else 3
         parts.append(dot(*_place(frame, one, found.measure), radius, kind, said))
     named = {one.name: one for one in (found.trial(found.chosen), *front)}
     parts += labels(
-        (frame.y(_points(one, found.measure)), numbers[one.preset], name)
+        (frame.y(_points(one, found.measure)), shades[one.name], name)
         for name, one in named.items()
     )
     spoken = f"{found.measure} over {amount}; none is cheaper and better than {_all(front)}"
@@ -75,7 +75,7 @@ def context_plot(found: Recommendation) -> Markup:
     budgets = found.settings["budgets"]
     if len(budgets) < 2:  # noqa: PLR2004 -- a line has two ends
         return Markup("")
-    trials, numbers = _asked(found), _numbers(found)
+    trials, shades = _asked(found), _shades(found)
     best = [_best(trials, f"recall@{budget}") for budget in budgets]
     named = {one.name: one for one in (found.trial(found.chosen), *best)}
     values = [_points(one, f"recall@{budget}") for one in trials for budget in budgets]
@@ -84,7 +84,7 @@ def context_plot(found: Recommendation) -> Markup:
     parts = [*grid(frame, "recall", "tokens of context that are read", ticks)]
     for one in (*(one for one in trials if one.name not in named), *named.values()):
         places = [(frame.x(at), frame.y(_points(one, f"recall@{at}"))) for at in budgets]
-        shade = colour(numbers[one.preset])
+        shade = colour(shades[one.name])
         chosen = one.name == found.chosen
         parts.append(curve(places, shade if one.name in named else f"{shade} faint"))
         for (x, y), at in zip(places, budgets, strict=True):
@@ -92,7 +92,7 @@ def context_plot(found: Recommendation) -> Markup:
             kind = f"{shade}{' own' if chosen else ''}"
             parts.append(dot(x, y, 6 if chosen else 3, kind, said))
     parts += labels(
-        (frame.y(_points(one, f"recall@{budgets[-1]}")), numbers[one.preset], name)
+        (frame.y(_points(one, f"recall@{budgets[-1]}")), shades[one.name], name)
         for name, one in named.items()
     )
     return picture(HEIGHT, f"recall over tokens of context for {', '.join(named)}", parts)
@@ -107,10 +107,11 @@ def _asked(found: Recommendation) -> list[Trial]:
     return [one for one in found.trials if one.state in ("level", "behind")]
 
 
-def _numbers(found: Recommendation) -> dict[str, int]:
-    """The number of each preset's colour."""
-    presets = dict.fromkeys(one.preset for one in found.trials)
-    return {name: number for number, name in enumerate(presets)}
+def _shades(found: Recommendation) -> dict[str, int]:
+    """The number of each candidate's colour: one for what differs in size and overlap alone."""
+    kinds = {one.name: (one.preset, one.granularity) for one in found.trials}
+    order = list(dict.fromkeys(kinds.values()))
+    return {name: order.index(kind) for name, kind in kinds.items()}
 
 
 def _marks(frame: Frame) -> Iterator[tuple[float, str]]:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 TOLERANCE = 0.01
-"""By how much the mean of a cheaper candidate may be below that of the leader: one point."""
+"""By how much the mean of a cheaper candidate may be below that of the leader: one point, or one
+standard error of their difference (Breiman et al., "Classification and Regression Trees", 1984,
+section 3.4.3), but no more than `VISIBLE`."""
 _CONFIDENCE = 0.95
 _ALIKE = 1.05
 """Costs within a twentieth are the same."""
@@ -123,7 +125,9 @@ def decide(
     good = [
         name
         for name in standing.gaps
-        if name not in behind and means[standing.leader] - means[name] <= TOLERANCE
+        if name not in behind
+        and means[standing.leader] - means[name]
+        <= max(TOLERANCE, min(standing.errors[name], VISIBLE))
     ]
     least = min(costs[name] for name in good)
     cheap = [name for name in good if costs[name] <= _ALIKE * least]

@@ -31,6 +31,8 @@ class Trial:
         preset: the parser, without its size.
         size: tokens of a chunk at most; None where it cannot be changed.
         overlap: tokens that neighbours share; None where the parser has none.
+        mode: how was searched.
+        granularity: what was read, "sentences" or "chunks".
         parser: class and options.
         state: how it compares with the leader.
         asked: questions it was asked.
@@ -47,6 +49,8 @@ class Trial:
     preset: str
     size: int | None
     overlap: int | None
+    mode: str
+    granularity: str
     parser: dict[str, Any]
     state: State
     asked: int
@@ -80,7 +84,6 @@ class Recommendation:
         verdict: what to take and why, in sentences, the most important first.
         otherwise: what would have to be true to take another.
         candidate: the one to take, ready to be used.
-        options: how was searched.
     """
 
     dataset: dict[str, Any]
@@ -93,7 +96,6 @@ class Recommendation:
     verdict: tuple[str, ...]
     otherwise: tuple[str, ...]
     candidate: Candidate = field(repr=False)
-    options: QueryOptions = field(repr=False)
 
     @property
     def measure(self) -> str:
@@ -104,6 +106,11 @@ class Recommendation:
     def parser(self) -> SpanNodeParser:
         """The parser to take."""
         return self.candidate.parser
+
+    @property
+    def options(self) -> QueryOptions:
+        """How to search it, and what to read."""
+        return self.candidate.options
 
     def preset(self, name: str) -> Preset:
         """The one to take as a preset, which `rag_nodes.parsers.save_preset` writes to a file.

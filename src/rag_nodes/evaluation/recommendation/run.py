@@ -20,6 +20,7 @@ from rag_nodes.evaluation.recommendation.candidates import (
     Candidate,
     at_sizes,
     standard,
+    with_modes,
     with_overlap,
 )
 from rag_nodes.evaluation.recommendation.choice import decide, standing
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import Row
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.store import Store
+    from rag_nodes.store import SearchMode, Store
 
 PLAN = EvaluationPlan(ks=(), target=None, explain=False)
 """What is measured of each candidate; its sizes are those that are tried."""
@@ -57,6 +58,7 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     *,
     plan: EvaluationPlan = PLAN,
     overlaps: Sequence[float] = OVERLAPS,
+    modes: Sequence[SearchMode] = (),
     models: Models | None = None,
     embed_model: BaseEmbedding | str | None = None,
     store: Store | None = None,
@@ -67,16 +69,18 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     """Find the parser and size to take for some documents, or say that the data cannot tell.
 
     Each parser is tried at each size of the plan, and the best size of each parser with overlap as
-    well. All are asked the same questions and read the same number of tokens. A candidate that
-    falls far behind after some of the questions is asked no more. What is chosen is the cheapest
-    that is as good as the best; where nothing is shown to be worse than anything else, recursive
-    at 200 tokens stands.
+    well; at 200 tokens it is also read by sentences. All are asked the same questions and read the
+    same number of tokens. A candidate that falls far behind after some of the questions is asked no
+    more. What is chosen is the cheapest that is as good as the best; where nothing is shown to be
+    worse than anything else, the preset `retrieval` read by sentences stands.
 
     Args:
         dataset: documents and questions, labelled or drafted.
         parsers: by name: ours, and splitters of other packages; None for `SWEPT`.
-        plan: budgets, sizes, how is searched, and the seed.
+        plan: budgets, sizes, how is searched, and the seed. Where its options name a granularity
+            all candidates are read so.
         overlaps: shares of a chunk that neighbours have in common; () for none.
+        modes: how the one that found most is searched as well; () for only as the plan says.
         models: embeds texts and questions; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex; None for that of LlamaIndex's `Settings`
             where it was set, else offline.
@@ -108,8 +112,9 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
         )  # fmt: skip
         given = parsers or {name: get_parser(name) for name in SWEPT}
         sweep = _Sweep(measurement, race, own)
-        sweep.measure(at_sizes(given, plan.sizes))
+        sweep.measure(at_sizes(given, plan.sizes, plan.options))
         sweep.measure(sweep.overlapping(overlaps))
+        sweep.measure(sweep.searched(modes))
     return _judged(dataset, plan, known, sweep)
 
 
@@ -141,16 +146,23 @@ class _Sweep:
                 self.race.finish(row.name, row.outcomes)
 
     def overlapping(self, shares: Sequence[float]) -> list[Candidate]:
-        """The best size of each parser with overlaps."""
+        """The best size of each parser with overlaps; sentences are read across chunks anyway."""
         measure = self._measurement.plan.main
         best: dict[str, str] = {}
         for name, row in self.finished.items():
+            if self.candidates[name].options.granularity == "sentences":
+                continue
             preset = self.candidates[name].preset
             if preset not in best or row.means[measure] > self.rows[best[preset]].means[measure]:
                 best[preset] = name
         return [
             one for name in best.values() for one in with_overlap(self.candidates[name], shares)
         ]
+
+    def searched(self, modes: Sequence[SearchMode]) -> list[Candidate]:
+        """The one that leads, searched in other ways."""
+        leader = self.candidates.get(self.race.leader)
+        return list(with_modes(leader, modes)) if leader else []
 
 
 def _judged(
@@ -164,12 +176,12 @@ def _judged(
         [one.document for one in dataset.questions], draws=plan.draws, seed=plan.seed
     )
     stands = standing(_values(finished, plan.main), bootstrap)
-    about = described(dataset)
+    about, usual = described(dataset), standard(plan.options).name
     decision = decide(
         stands,
         {name: row.means[plan.main] for name, row in finished.items()},
         {name: float(row.cost["bytes"] or 0) for name, row in finished.items()},
-        standard=standard().name,
+        standard=usual,
         stopped=list(sweep.race.stops),
         drafted=about["drafts"] == about["questions"],
         asked=len(dataset.questions),
@@ -179,13 +191,13 @@ def _judged(
         trials={one.name: one for one in trials},
         decision=decision,
         leader=stands.leader,
-        standard=standard().name,
+        standard=usual,
         plan=plan,
         dataset=about,
     )
     return Recommendation(
         dataset=about,
-        settings={**settings_of(plan, models, bootstrap.unit), "standard": standard().name},
+        settings={**settings_of(plan, models, bootstrap.unit), "standard": usual},
         trials=trials,
         leader=stands.leader,
         chosen=decision.chosen,
@@ -194,7 +206,6 @@ def _judged(
         verdict=tuple(reasons.verdict()),
         otherwise=tuple(reasons.otherwise(_at_budgets(finished, plan, bootstrap, decision.chosen))),
         candidate=sweep.candidates[decision.chosen],
-        options=plan.options,
     )
 
 
@@ -229,6 +240,8 @@ def _trials(
             preset=candidate.preset,
             size=candidate.size,
             overlap=candidate.overlap,
+            mode=candidate.options.mode,
+            granularity=candidate.options.granularity or "chunks",
             parser=row.parser,
             state=state,
             asked=len(row.outcomes),

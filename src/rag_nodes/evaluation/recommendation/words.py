@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.evaluation.recommendation.report import pareto
-from rag_nodes.evaluation.verdicts import VISIBLE, basis, of_drafts, points
+from rag_nodes.evaluation.verdicts import VISIBLE, basis, of_drafts, points, upright
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -86,7 +86,7 @@ class Reasons:
         """
         chosen = self.trials[self.decision.chosen]
         best = self.trials[self.leader]
-        if best is not chosen and self.decision.told:
+        if self.decision.told and best.bytes > (1 + _ALIKE) * chosen.bytes:
             yield (
                 f"Where a point of recall is worth any index: {best.name}, which takes "
                 f"{_space(best, chosen)}."
@@ -167,16 +167,18 @@ class Reasons:
         return f"{'; '.join(said)}." if said else ""
 
     def _at(self, one: AtBudget) -> str:
-        change = "more" if one.change.mean >= 0 else "less"
-        low, high = sorted((abs(one.change.low), abs(one.change.high)))
-        text = (
-            f"In {one.budget:,} tokens instead of {self.plan.budget:,}, {self.decision.chosen} "
-            f"finds {100 * abs(one.change.mean):.1f} points {change} "
-            f"({100 * low:.1f} to {100 * high:.1f})"
-        )
+        """What another budget would change, and whether another candidate is better in it."""
+        change, chosen = one.change, self.decision.chosen
+        start = f"In {one.budget:,} tokens instead of {self.plan.budget:,}, {chosen}"
+        if change.shows_a_gap:
+            more = "more" if change.mean > 0 else "less"
+            said = f"{start} finds {points(upright(change))} points {more}"
+        else:
+            more = "less" if one.budget < self.plan.budget else "more"
+            said = f"{start} is not shown to find {more}: {points(change)} points"
         if one.gap.low > 0:
-            return f"{text}, and {one.leader} is better than it by {points(one.gap)}."
-        return f"{text}; none is shown to be better there."
+            return f"{said}, and {one.leader} is better there by {points(one.gap)}."
+        return f"{said}; none is shown to be better there."
 
 
 def why_stopped(stop: Stop, questions: int) -> str:
