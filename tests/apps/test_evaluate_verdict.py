@@ -118,7 +118,7 @@ def test_a_cell_says_why_and_leads_to_the_chunk_with_the_answer(
     events.upload(sheet, Request())
     cells = _cells(_run(events, "3", "", 0)[-1][0])
     told = events.explain(Request(), Click(**cells[0]))
-    assert "missed" in told
+    assert "% of the answer was read within 3 tokens" in told
     assert "too long" in told
     assert "raise the budget" in told
     assert "rn-begins" in told
@@ -130,6 +130,21 @@ def test_a_cell_says_why_and_leads_to_the_chunk_with_the_answer(
     assert tabs.selected == "chunks"
     chosen = re.search(r'class="[^"]*rn-chosen[^"]*"', drawn[-1])
     assert chosen
+
+
+def test_a_place_that_is_drawn_in_chunks_of_another_size_says_so(
+    events: VerdictEvents, session: Session, sheet: str
+) -> None:
+    events.upload(sheet, Request())
+    cells = _cells(_run(events, "3", "", 0)[-1][0])
+    assert "chunks of another size" not in events.explain(Request(), Click(**cells[0]))
+    found = session.evaluator.verdict
+    assert found is not None
+    rows = tuple(
+        replace(row, parser={**row.parser, "fingerprint": "0"}) for row in found.report.rows
+    )
+    session.evaluator._verdict = replace(found, report=replace(found.report, rows=rows))
+    assert "chunks of another size" in events.explain(Request(), Click(**cells[0]))
 
 
 @pytest.mark.parametrize(

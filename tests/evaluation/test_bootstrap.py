@@ -155,3 +155,10 @@ def test_an_interval_stays_within_what_a_share_can_be() -> None:
     values = np.array([0.9, 1.0, 1.0, 0.2])
     found = Bootstrap(["a", "a", "b", "c"], draws=300).interval(values)
     assert (found.low, found.high) == (0.0, 1.0)
+
+
+def test_answers_that_are_all_found_are_no_certainty() -> None:
+    few = Bootstrap(["one"] * 3, draws=100).interval(np.ones(3))
+    assert few == Interval(1.0, pytest.approx(0.025 ** (1 / 3)), 1.0)
+    none = Bootstrap([f"{n}" for n in range(40)], draws=100).interval(np.zeros(40))
+    assert none == Interval(0.0, 0.0, pytest.approx(0.088, abs=0.001))

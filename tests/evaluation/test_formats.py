@@ -275,3 +275,12 @@ def test_two_documents_of_one_name_are_told_apart_when_questions_are_read_again(
     assert plain["questions"][0]["gold"][0]["document"] == "one"
     again = load_dataset(write(tmp_path / "again.json", plain), [first, other])
     assert again.questions == dataset.questions
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+def test_a_sheet_is_read_as_spreadsheets_save_it(encoding: str, tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    sheet = "question;quote\r\nWie viel Tee für Grüße, höchstens?;Black tea takes boiling water\r\n"
+    path.write_bytes(sheet.encode(encoding))
+    (question,) = load_dataset(path, [TEA]).questions
+    assert question.text == "Wie viel Tee für Grüße, höchstens?"

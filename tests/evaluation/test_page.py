@@ -10,9 +10,10 @@ import pytest
 from llama_index.core import Document
 from tests.evaluation.labelled import corpus
 
+from rag_nodes.evaluation.bootstrap import Interval
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.evaluation.page import html_of, interval_plot, size_curve
+from rag_nodes.evaluation.page import html_of, interval_plot, size_curve, told_apart
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
@@ -131,6 +132,26 @@ def cells_of(page: str) -> list[list[str]]:
     rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
     return [[re.sub(r"<[^>]+>", "", cell).strip() for cell in
              re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)] for row in rows]  # fmt: skip
+
+
+def test_of_many_pairs_those_without_a_difference_are_folded(report: EvaluationReport) -> None:
+    (one,) = report.contrasts[:1]
+    none = [replace(one, words=f"Nothing {n}.", gap=Interval(0.0, -0.1, 0.1)) for n in range(3)]
+    some = replace(one, words="One is better.", gap=Interval(0.1, 0.05, 0.2))
+    assert told_apart(none) == (none, [])
+    assert told_apart([*none, some]) == ([some], none)
+    page = html_of(replace(report, contrasts=(*none, some)))
+    folded = re.findall(
+        r"<summary>3 pairs without a difference</summary>(.*?)</details>", page, re.DOTALL
+    )
+    assert "Nothing 2." in folded[0]
+    assert "One is better." not in folded[0]
+
+
+def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> None:
+    rows = tuple(replace(row, reasons={"cut": 1}) for row in report.rows)
+    page = html_of(replace(report, rows=rows))
+    assert re.search(r"<td class=\"words\">cut<br><span[^>]*>a boundary runs", page)
 
 
 def test_kinds_and_documents_have_their_own_numbers(report: EvaluationReport) -> None:

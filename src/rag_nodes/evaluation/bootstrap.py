@@ -7,6 +7,9 @@ draw see the same questions, which is what makes a comparison paired.
 Few documents vary less among the draws than they would if others were found, so intervals are as
 much wider as Student's t is than the normal distribution.
 
+Draws of equal values are equal, which would be certainty: there the interval is that of Clopper and
+Pearson, "The Use of Confidence or Fiducial Limits" (1934).
+
 Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 8 and 13; Hesterberg,
 "What Teachers Should Know About the Bootstrap" (2015), section 3.3.
 """
@@ -79,7 +82,8 @@ class Bootstrap:
         self._draws = draws
         self._seed = seed
         self.unit = "documents" if len(self._groups) > 1 else "questions"
-        self.stretch = _stretch(len(self._groups) if len(self._groups) > 1 else len(documents))
+        self._units = len(self._groups) if len(self._groups) > 1 else len(documents)
+        self.stretch = _stretch(self._units)
 
     def means(self, values: Floats) -> Floats:
         """The mean of each column in each draw.
@@ -97,10 +101,15 @@ class Bootstrap:
         """Where the mean of one column may lie.
 
         Args:
-            values: one per question, from 0 to 1.
+            values: one per question, from 0 to 1; where all are alike the draws are, too, and the
+                interval is the exact one of as many successes.
             drawn: its mean in each draw, where that is known.
         """
-        return self._interval(values, drawn, least=0.0)
+        found = self._interval(values, drawn, least=0.0)
+        if np.ptp(values) > 0 or self.stretch == inf:
+            return found
+        share = _TAILS[0] ** (1 / self._units)
+        return Interval(found.mean, found.mean * share, 1 - (1 - found.mean) * share)
 
     def gap(self, differences: Floats, drawn: Floats | None = None) -> Interval:
         """Where the difference of two columns may lie.

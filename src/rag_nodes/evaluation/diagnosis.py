@@ -43,7 +43,7 @@ REMEDIES: dict[Reason, str] = {
     "budget",
     "diluted": "the answer is a small part of a large chunk, which ranks by everything else in it; "
     "choose smaller chunks",
-    "ranked low": "other chunks rank before the one with the answer; try hybrid search, another "
+    "ranked low": "other chunks rank before the one with the answer; try another mode of search or "
     "embedding model, a reranker, or a larger budget",
 }
 """What can be done about each reason."""

@@ -131,6 +131,11 @@ class Contrast:
     needed: int
     words: str
 
+    @property
+    def shows_a_gap(self) -> bool:
+        """Whether one is better by more than chance."""
+        return self.gap.shows_a_gap
+
 
 @dataclass(frozen=True, slots=True)
 class SizeShare:
@@ -149,6 +154,11 @@ class SizeShare:
     own: Interval
     equal: Interval
     words: str
+
+    @property
+    def shows_a_gap(self) -> bool:
+        """Whether one is better by more than chance, at their own options or at equal size."""
+        return self.own.shows_a_gap or self.equal.shows_a_gap
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import Document
@@ -19,7 +20,7 @@ from rag_nodes.evaluation.importers import (
     sheet,
     squad,
 )
-from rag_nodes.evaluation.importers.labels import Labels, read_json, read_text
+from rag_nodes.evaluation.importers.labels import Labels, read_any_text, read_json, read_text
 from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.metadata import FILE_NAME, SOURCE
 
@@ -86,10 +87,12 @@ def _read(path: Path) -> Labels:
     if suffix in (".yaml", ".yml"):
         return chunklab.read_chunklab(read_text(path), path)
     if suffix in (".csv", ".tsv"):
-        rows = sheet.read_rows(read_text(path), path)
+        text, guessed = read_any_text(path)
+        rows = sheet.read_rows(text, path)
         if rows and rows[0].keys() >= chroma.COLUMNS:
             return chroma.read_chroma(rows, path)
-        return sheet.read_sheet(rows, path)
+        labels = sheet.read_sheet(rows, path)
+        return replace(labels, form=f"{labels.form}, {guessed}") if guessed else labels
     raise DatasetError(
         f"{path}: questions are read from .json, .jsonl, .csv, .tsv and .yaml files; "
         "save a sheet as CSV"

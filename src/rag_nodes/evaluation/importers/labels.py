@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.errors import DatasetError, EmptyFileError, ReadError
+from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
@@ -83,6 +84,21 @@ def read_text(path: Path) -> str:
         raise DatasetError(
             f"{path} cannot be read ({error}); name a file of questions in UTF-8"
         ) from error
+
+
+def read_any_text(path: Path) -> tuple[str, str]:
+    """The text of a sheet in whatever encoding a spreadsheet saved it, and what was guessed.
+
+    Raises:
+        DatasetError: it cannot be read, or is no text.
+    """
+    try:
+        text, guessed = decode_file(path)
+    except EmptyFileError:
+        return "", ""
+    except (OSError, ReadError) as error:
+        raise DatasetError(f"{path} cannot be read ({error}); save the sheet as CSV") from error
+    return text, "; ".join(guessed)
 
 
 def read_json(path: Path) -> Any:

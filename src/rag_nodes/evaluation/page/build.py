@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
     from rag_nodes.evaluation.judging import JudgedAnswer, Judgement
-    from rag_nodes.evaluation.report import EvaluationReport, Outcome
+    from rag_nodes.evaluation.report import Contrast, EvaluationReport, Outcome, SizeShare
 
+    Pair = Contrast | SizeShare
+
+_FEW = 3
+"""Pairs of columns that are all read one by one."""
 _HALF = 0.5
 """Recall from which an answer counts as found in part."""
 
@@ -68,6 +72,8 @@ def html_of(report: EvaluationReport) -> str:
         shown=shown,
         curve=size_curve(report),
         intervals={role: interval_plot(report, role) for role in ("matched", "own")},
+        counted=counted,
+        told_apart=told_apart,
         colour=lambda column: colour_of(report, column),
         cell=lambda row, question: cell_of(report, outcomes[row.name][question["id"]], question),
         remedies=REMEDIES,
@@ -77,6 +83,22 @@ def html_of(report: EvaluationReport) -> str:
         judged=_judged(report.judgement),
         budgets=[f"recall@{budget}" for budget in report.settings["budgets"]],
     )
+
+
+def counted(number: int, thing: str) -> str:
+    """`1 question`, `1,200 questions`."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def told_apart(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """Pairs that are read one by one, and those of which none shows a difference.
+
+    Up to `_FEW` are all read one by one: more sentences that say nothing hide those that do.
+    """
+    if len(pairs) <= _FEW:
+        return list(pairs), []
+    shown = [one for one in pairs if one.shows_a_gap]
+    return shown, [one for one in pairs if not one.shows_a_gap]
 
 
 def _judged(judgement: Judgement | None) -> dict[str, list[JudgedAnswer]]:

@@ -121,7 +121,7 @@ def explained(report: EvaluationReport, question: Mapping[str, Any], row: Row, l
         tag(
             "p",
             tag("span", _WORDS[cell.grade], cls=f"rn-grade rn-{cell.grade}"),
-            f" {cell.points:.0f} % of the answer within {budget} tokens, ",
+            f" {cell.points:.0f} % of the answer was read within {budget} tokens: ",
             tag("strong", name_of(row.name)),
             ", ",
             name_of(names[question["document"]]),
@@ -137,9 +137,15 @@ def explained(report: EvaluationReport, question: Mapping[str, Any], row: Row, l
     )
 
 
-def link_to(place: AnswerPlace, title: str) -> Html:
-    """A button that opens the place in the tab that draws chunks."""
-    return tag(
+def link_to(place: AnswerPlace, title: str, *, same: bool) -> Html:
+    """A button that opens the place in the tab that draws chunks.
+
+    Args:
+        place: where the answer stands.
+        title: of the column.
+        same: whether the chunks that are drawn there are those of the row.
+    """
+    opens = tag(
         "button",
         "Open it in Chunks",
         type="button",
@@ -149,6 +155,10 @@ def link_to(place: AnswerPlace, title: str) -> Html:
         data_start=place.start,
         aria_label=f"Open the place of the answer in the chunks of {title}",
     )
+    if same:
+        return opens
+    note = " There it is drawn as compared in this app, in chunks of another size."
+    return join([opens, tag("span", note, cls="rn-quiet")])
 
 
 def _around(cell: Cell) -> Html | None:

@@ -142,8 +142,13 @@ class VerdictEvents:
         strategy = _strategies(session.cuts).get(cell[1].column)
         first = cell[0]["gold"][0][0]
         link = Html("")
-        if strategy is not None:
-            link = link_to(AnswerPlace(strategy, first["document"], first["start"]), cell[1].column)
+        if strategy is not None and session.cuts is not None:
+            drawn = session.cuts.comparison.parsers[strategy].fingerprint
+            link = link_to(
+                AnswerPlace(strategy, first["document"], first["start"]),
+                cell[1].column,
+                same=cell[1].parser.get("fingerprint") == drawn,
+            )
         return explained(found.report, cell[0], cell[1], link)
 
     def open(self, request: gr.Request, event: gr.EventData) -> tuple[Any, ...]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.apps.tabs.evaluate.matrix import matrix, shown_rows
 from rag_nodes.apps.view.html import Html, drawn, name_of, tag
-from rag_nodes.apps.view.parts import bones, colour_of, empty, swatch
+from rag_nodes.apps.view.parts import bones, colour_of, count, empty, swatch
 from rag_nodes.evaluation.diagnosis import REMEDIES
-from rag_nodes.evaluation.page import interval_plot, size_curve
+from rag_nodes.evaluation.page import interval_plot, size_curve, told_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from rag_nodes.evaluation.page.build import Pair
     from rag_nodes.evaluation.plan import Step
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
@@ -105,25 +106,31 @@ def _pictures(report: EvaluationReport) -> Iterable[Html]:
             "One line per parser at several sizes; the ringed point is its own size. Every point "
             f"reads {report.settings['budget']:,} tokens.",
             drawn(curve),
-            [one.words for one in report.sizes],
+            report.sizes,
         )
     for role, title in (("matched", "At an equal mean size"), ("own", "At their own options")):
         plot = interval_plot(report, role)
         if plot:
-            words = [one.words for one in report.contrasts if one.role == role]
-            yield _figure(title, f"{report.measure} with its 95 % interval.", drawn(plot), words)
+            pairs = [one for one in report.contrasts if one.role == role]
+            yield _figure(title, f"{report.measure} with its 95 % interval.", drawn(plot), pairs)
 
 
-def _figure(title: str, note: str, picture: Html, words: Iterable[str]) -> Html:
+def _figure(title: str, note: str, picture: Html, pairs: Sequence[Pair]) -> Html:
     """A picture in a frame that scrolls where the screen is narrower than its letters."""
     frame = tag("div", picture, cls="rn-wide", tabindex="0", role="region", aria_label=title)
-    said = [tag("li", name_of(one)) for one in words]
+    said, others = told_apart(pairs)
     return tag(
         "figure",
         tag("figcaption", tag("h3", title), tag("span", note, cls="rn-quiet")),
         frame,
-        tag("ul", *said) if said else None,
-    )
+        _listed(said) if said else None,
+        tag("details", tag("summary", f"{count(len(others), 'pair')} without a difference"),
+            _listed(others)) if others else None,
+    )  # fmt: skip
+
+
+def _listed(pairs: Sequence[Pair]) -> Html:
+    return tag("ul", *(tag("li", name_of(one.words)) for one in pairs))
 
 
 def _numbers(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
@@ -164,13 +171,12 @@ def _reasons(report: EvaluationReport) -> Html | None:
     met = [reason for reason in REMEDIES if any(reason in row.reasons for row in rows)]
     if not met:
         return None
-    names = ("Reason", *(row.name for row in rows), "What can be done")
+    names = ("Reason, and what can be done", *(row.name for row in rows))
     lines = [
         tag(
             "tr",
-            tag("th", reason, scope="row"),
+            tag("th", reason, tag("small", REMEDIES[reason], cls="rn-remedy"), scope="row"),
             *(tag("td", f"{row.reasons.get(reason, 0) or ''}") for row in rows),
-            tag("td", REMEDIES[reason], cls="rn-remedy"),
         )
         for reason in met
     ]
