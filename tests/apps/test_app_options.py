@@ -8,7 +8,14 @@ import gradio as gr
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.apps.sidebar.answering import _PRESETS, BY_COUNT, _like_preset, number
+from rag_nodes.apps.sidebar.answering import (
+    _PRESETS,
+    BY_BUDGET,
+    BY_COUNT,
+    BY_SENTENCE,
+    _like_preset,
+    number,
+)
 from rag_nodes.apps.sidebar.controls import build_controls
 from rag_nodes.apps.view.parts import colour_of, title_of
 from rag_nodes.compare.sizing import EQUAL_SIZE
@@ -79,6 +86,23 @@ def test_thresholds_of_the_server_survive_a_typed_model(settings: Settings) -> N
 
 def test_every_preset_has_sliders() -> None:
     assert all(ranges_of(preset) for preset in PRESETS.values())
+
+
+@pytest.mark.parametrize(
+    ("way", "granularity"),
+    [(BY_BUDGET, "chunks"), (BY_SENTENCE, "sentences"), (BY_COUNT, "chunks")],
+)
+def test_chunks_are_compared_unless_the_best_sentences_are_chosen(
+    way: str, granularity: str, controls: Controls, settings: Settings
+) -> None:
+    values = [component.value for component in controls.inputs]
+    at = controls.inputs.index(controls.answering.retrieval)
+    assert values[at] == BY_BUDGET
+    values[at] = way
+    options = query_options(settings, controls.choice(values))
+    assert options.granularity == granularity
+    assert (options.top_k is None) == (way != BY_COUNT)
+    assert (options.budget is None) == (way == BY_COUNT)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -57,6 +57,23 @@ def test_a_stock_splitter_is_a_column_like_any_other(
     assert ended.json["rows"][1]["cost"]["recovery"] == 1.0
 
 
+def test_every_column_can_be_read_by_chunks_and_by_sentences(
+    command: Callable[..., Ended], manual: Path, sheet: Path
+) -> None:
+    asked = ("evaluate", manual, "--questions", sheet, "-p", "fixed", *QUICK, "--json")
+    usual, both = command(*asked).json, command(*asked, "--granularity", "both").json
+    alone = command(*asked, "--granularity", "sentences").json
+    assert [row["column"] for row in both["rows"]][:2] == ["fixed", "fixed by sentence"]
+    chunks, sentences, *_ = [row["means"]["recall@20"] for row in both["rows"]]
+    assert (usual["settings"]["granularity"], alone["settings"]["granularity"]) == (
+        "chunks",
+        "sentences",
+    )
+    assert usual["rows"][0]["means"]["recall@20"] == chunks
+    assert alone["rows"][0]["means"]["recall@20"] == sentences
+    assert chunks < sentences == 1
+
+
 def test_kinds_have_their_own_numbers_and_sizes_that_cannot_be_had_are_said(
     command: Callable[..., Ended], manual: Path, tmp_path: Path
 ) -> None:

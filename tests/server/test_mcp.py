@@ -102,6 +102,45 @@ async def test_an_agent_cuts_asks_and_compares_a_text_of_its_own(address: str) -
     assert [column["parser"] for column in compared["columns"]] == ["fixed", "heading"]
 
 
+async def test_an_agent_gets_sentences_to_a_question_and_chunks_where_it_compares(
+    address: str,
+) -> None:
+    question = {"question": "What colour is the machine?", "text": TEXT}
+    column = {**question, "parsers": ["fixed"]}
+    async with _connected(address) as session:
+
+        async def asked(tool: str, **given: object) -> dict[str, Any]:
+            sent = {**(question if tool == "ask" else column), **given}
+            reply = _data(await session.call_tool(tool, sent))
+            return reply if tool == "ask" else reply["columns"][0]["answer"]
+
+        sentences = [
+            await asked("ask", budget=8),
+            await asked("compare", budget=8, granularity="sentences"),
+        ]
+        chunks = [
+            await asked("ask", budget=8, granularity="chunks"),
+            await asked("compare", budget=8),
+        ]
+    for answer in sentences:
+        read = answer["chunks"][0]["read"]
+        assert TEXT[read["start"] : read["end"]] == read["text"]
+        assert len(read["text"]) < len(answer["chunks"][0]["text"])
+    assert all(answer["chunks"][0]["read"] is None for answer in chunks)
+
+
+async def test_an_agent_compares_at_one_mean_size_where_it_sends_a_text(address: str) -> None:
+    text = "\n\n".join(f"The machine of hall {number} is red and old. " * 9 for number in range(12))
+    given = {"question": "Which colour?", "parsers": ["fixed", "recursive"], "equal_size": 60}
+    async with _connected(address) as session:
+        compared = _data(await session.call_tool("compare", {**given, "text": text}))
+        refused = await session.call_tool("compare", given)
+    means = [column["mean_tokens"] for column in compared["columns"]]
+    assert means == pytest.approx([60, 60], rel=0.15)
+    assert refused.isError
+    assert "send a text, or leave equal_size out" in str(refused.content)
+
+
 async def test_an_agent_asks_the_stored_documents_and_changes_nothing(
     address: str, offline: Settings, tmp_path: Path
 ) -> None:

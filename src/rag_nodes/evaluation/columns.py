@@ -133,6 +133,21 @@ def variants_of(
     return [*found, replace(own[0], column=CONTROL, role="control", note=note)], left_out
 
 
+def in_both_ways(columns: Mapping[str, object], options: QueryOptions) -> dict[str, object]:
+    """Each column, and the same column read by sentences.
+
+    Args:
+        columns: as `evaluate` takes them, read as its plan says.
+        options: of the search, but for what is read.
+    """
+    by_sentence = replace(options, granularity="sentences", top_k=None, budget=options.budget or 1)
+    found: dict[str, object] = {}
+    for name, column in columns.items():
+        found[name] = column
+        found[f"{name} by sentence"] = Searched(column, by_sentence)
+    return found
+
+
 def _own(name: str, column: object) -> Variant:
     """A column at its own options."""
     given, options = (

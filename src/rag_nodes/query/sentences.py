@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
 from rag_nodes.query.packing import passage_of
-from rag_nodes.query.places import document_of, related, span_of
+from rag_nodes.query.places import document_of, pages_of, related, span_of
 from rag_nodes.query.slices import part_of, slice_of
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.ladder import Ladder, Run, joined_runs
@@ -91,13 +91,12 @@ class Sentences:
 
     def _ranked(self, budget: int) -> Iterator[_Found]:
         """Passages with a word of the question, then chunks; scores from 1 down to 0."""
-        least, best = 1.0, 0.0
-        for read in self._ladder.passages(budget):
-            if read.score > 0:
-                best = best or read.score
-                least = min(least, read.score / best)
-                for passage in self._text.parts(read):
-                    yield _Found(passage, least)
+        reads = [read for read in self._ladder.passages(budget) if read.score > 0]
+        least = 1.0
+        for read, core in self._text.joined(reads):
+            least = read.score / reads[0].score
+            for passage in self._text.parts(read, core):
+                yield _Found(passage, least)
         for hit, passage in self._text.pieces:
             if hit.origin == "search":
                 least = min(least, hit.score)
@@ -128,13 +127,45 @@ class _Text:
             for _, one in pieces
         )
 
-    def parts(self, read: Read) -> Iterator[Ranked]:
+    def joined(self, reads: Sequence[Read]) -> list[tuple[Read, Span]]:
+        """Passages with only blank space between them as one, in the place of the best of them.
+
+        Unless the page is turned there: what an answer cites should be on one page. With each comes
+        the best of them, which is kept where not all of it fits.
+        """
+        best: list[tuple[int, Read]] = []
+        for rank, read in sorted(enumerate(reads), key=lambda one: (one[1].run, one[1].span)):
+            if best and self._continues(best[-1][1], read):
+                first, before = best.pop()
+                span = Span(before.span.start, read.span.end)
+                place = min(rank, first)
+                best.append((place, reads[place]._replace(span=span)))
+            else:
+                best.append((rank, read))
+        return [(read, reads[rank].span) for rank, read in sorted(best)]
+
+    def _continues(self, before: Read, read: Read) -> bool:
+        """Whether a passage goes on where another one ends."""
+        run, end, start = self.runs[read.run], before.span.end, read.span.start
+        if before.run != read.run or not _text(run, Span(end, start)).isspace():
+            return False
+        return self._page(run.document, before.span.start) == self._page(run.document, start)
+
+    def _page(self, document: str, offset: int) -> int | None:
+        for hit, passage in self._by_document[document]:
+            if passage.span.start <= offset < passage.span.end:
+                at = offset - passage.span.start
+                return pages_of(hit.read, at, at + 1)[0]
+        return None
+
+    def parts(self, read: Read, core: Span) -> Iterator[Ranked]:
         """The characters of a passage that chunks hold: two parts where it goes on behind a gap."""
         run = self.runs[read.run]
         for held in self._held[run.document]:
             if held.overlap(read.span):
                 span = Span(max(held.start, read.span.start), min(held.end, read.span.end))
-                yield Ranked(run.document, span, _text(run, span))
+                kept = core if core.overlap(span) else None
+                yield Ranked(run.document, span, _text(run, span), kept)
 
     def hit(self, passage: Ranked) -> Hit:
         """The hit of some characters: the chunk that holds most of them, and they as what is read.

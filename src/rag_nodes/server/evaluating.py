@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rag_nodes.evaluation.columns import in_both_ways
 from rag_nodes.evaluation.importers import documents_of, read_labels
 from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.evaluation.run import evaluate
@@ -41,11 +42,13 @@ class Evaluation:
         choice: the parsers, and the models that embed.
         plan: budgets, sizes and search.
         own_document: search only the document a question is about.
+        in_both_ways: read every column by sentences as well.
     """
 
     choice: Choice
     plan: EvaluationPlan
     own_document: bool = False
+    in_both_ways: bool = False
 
 
 def read_questions(path: Path) -> Labels:
@@ -94,9 +97,12 @@ def evaluated(
         RagNodesError: the parsers contradict themselves, or the models do not answer.
     """
     check_plan(work.plan)
-    check_amount(dataset, len(work.choice.parsers), work.plan)
+    ways = 2 if work.in_both_ways else 1
+    check_amount(dataset, ways * len(work.choice.parsers), work.plan)
     models = workspace.models(work.choice, answers=False)
-    columns = parsers_of(work.choice, models, offer)
+    columns: Mapping[str, object] = parsers_of(work.choice, models, offer)
+    if work.in_both_ways:
+        columns = in_both_ways(columns, work.plan.options)
     with _AT_ONCE.take("the evaluation"):
         return evaluate(
             dataset.narrowed() if work.own_document else dataset,

@@ -10,6 +10,7 @@ from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.offer import LEAST_CHUNK, in_few_words, ranges_of
 from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_named
 from rag_nodes.query import QueryOptions
+from rag_nodes.query.options import Granularity
 from rag_nodes.settings import MODEL_OPTIONS, Settings
 from rag_nodes.workspace.addresses import check_address
 
@@ -43,6 +44,7 @@ class Choice:
         options: per name, the values of its sliders by field.
         budget: context tokens per answer; None for no budget.
         top_k: chunks per answer; None lets the budget decide.
+        granularity: whole chunks or sentences; None for what the settings say.
         retrieval_only: show what was found, write no answer.
         api_key: typed in by the user; never the server's own.
         api_base: typed in by the user.
@@ -58,6 +60,7 @@ class Choice:
     options: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     budget: int | None = 1500
     top_k: int | None = None
+    granularity: Granularity | None = None
     retrieval_only: bool = False
     api_key: SecretStr | None = field(default=None, repr=False)
     api_base: str = ""
@@ -187,12 +190,14 @@ def _fields(preset: Preset, values: Mapping[str, float]) -> dict[str, Any]:
 
 def query_options(settings: Settings, choice: Choice) -> QueryOptions:
     """How questions are answered: as the server is set up, and as was chosen."""
-    chosen = {
+    chosen: dict[str, Any] = {
         "budget": choice.budget,
         "top_k": choice.top_k,
         "retrieval_only": choice.retrieval_only,
         "similarity_cutoff": choice.similarity_cutoff,
     }
+    if choice.granularity:
+        chosen["granularity"] = choice.granularity
     return QueryOptions(**{**settings.answering(), **chosen})
 
 

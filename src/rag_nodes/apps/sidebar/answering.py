@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rag_nodes.settings import Settings
 
 BY_BUDGET = "Same token budget"
+BY_SENTENCE = "Best sentences, same token budget"
 BY_COUNT = "Same number of chunks"
 _PRESETS = {
     "workbench": "workbench: gpt-4o, top 5",
@@ -34,7 +35,7 @@ class AnsweringControls:
     """The components, the same for every column.
 
     Attributes:
-        retrieval: budget or number of chunks.
+        retrieval: budget, sentences within it, or number of chunks.
         budget: context tokens per answer.
         top_k: chunks per answer.
         retrieval_only: whether answers are left out.
@@ -68,11 +69,12 @@ class AnsweringControls:
         """The values of `inputs` as fields of a `Choice`."""
         retrieval, budget, top_k, retrieval_only, *typed = values
         key, api_base, embedding_model, llm_model, cutoff, temperature, longest = typed
-        by_budget = retrieval == BY_BUDGET
+        by_budget = retrieval != BY_COUNT
         key = (key or "").strip()
         return {
             "budget": int(budget) if by_budget else None,
             "top_k": None if by_budget else int(top_k),
+            "granularity": "sentences" if retrieval == BY_SENTENCE else "chunks",
             "retrieval_only": bool(retrieval_only),
             "api_key": SecretStr(key) if key else None,
             "api_base": api_base or "",
@@ -97,7 +99,7 @@ class AnsweringControls:
             **quiet,
         )
         self.retrieval.change(
-            lambda way: (gr.Slider(visible=way == BY_BUDGET), gr.Slider(visible=way == BY_COUNT)),
+            lambda way: (gr.Slider(visible=way != BY_COUNT), gr.Slider(visible=way == BY_COUNT)),
             self.retrieval,
             [self.budget, self.top_k],
             **quiet,
@@ -175,12 +177,14 @@ def _like_preset(name: str | None) -> list[Any]:
 
 def _retrieval(settings: Settings) -> tuple[gr.Radio, gr.Slider, gr.Slider]:
     by_budget = settings.top_k is None
+    usual = BY_SENTENCE if settings.answering().get("granularity") == "sentences" else BY_BUDGET
     return (
         gr.Radio(
-            [BY_BUDGET, BY_COUNT],
-            value=BY_BUDGET if by_budget else BY_COUNT,
+            [BY_BUDGET, BY_SENTENCE, BY_COUNT],
+            value=usual if by_budget else BY_COUNT,
             label="What every parser gets",
-            info="With the same number of chunks, larger chunks win by size.",
+            info="With the same number of chunks, larger chunks win by size. Sentences are read "
+            "wherever chunks end: better answers, and less of a difference between parsers.",
         ),
         gr.Slider(
             200,

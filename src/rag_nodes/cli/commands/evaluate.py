@@ -1,7 +1,8 @@
 """`rag-nodes evaluate`: which way of cutting finds the answers, by how much, and is it the size."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.settings import Settings
 
+_Granularity = Literal["chunks", "sentences", "both"]
 _GATES = "Gates"
 _MEASURED = "What is measured"
 _JUDGED = "Whether the answers are good"
@@ -91,6 +93,15 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
             rich_help_panel=_MEASURED,
         ),
     ] = 200,
+    granularity: Annotated[
+        _Granularity | None,
+        typer.Option(
+            help="Read whole chunks (chunks, the default), the sentences of them that answer "
+            "(sentences), or have every column read in both ways (both).",
+            rich_help_panel=_MEASURED,
+            show_default=False,
+        ),
+    ] = None,
     own_document: Annotated[
         bool,
         typer.Option(
@@ -163,11 +174,11 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     Without questions of your own, drafts are made of the documents. They share many words with
     their answers, which flatters search by words; the report says how many.
     """
-    from rag_nodes.evaluation.columns import StoredCollection
+    from rag_nodes.evaluation.columns import StoredCollection, in_both_ways
     from rag_nodes.evaluation.run import evaluate as run
 
     selection = select(parser or (), changes or ())
-    plan = _plan(cli, budget, sizes, equal_size, seed)
+    plan = _plan(cli, budget, sizes, equal_size, granularity, seed)
     before = _baseline(baseline, plan)
     _check_gates(plan, fail_under or [])
     for written in (html, output):
@@ -179,14 +190,17 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         dataset = asked_of(cli, workspace, questions, paths or [], drafts)
         models = workspace.models(answers=bool(judging))
         stored = {name: StoredCollection(workspace.store, name) for name in collection or ()}
-        columns = {} if stored and not parser else selection.build(models)
+        parsers = {} if stored and not parser else selection.build(models)
+        columns = {**parsers, **stored}
+        if granularity == "both":
+            columns = in_both_ways(columns, plan.options)
         if judging:
-            requests = judging.requests(len(columns) + len(stored), len(dataset.questions))
+            requests = judging.requests(len(columns), len(dataset.questions))
             cli.note(f"Answering and judging takes up to {requests:,} requests.")
         with shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress:
             report = run(
                 dataset.narrowed() if own_document else dataset,
-                {**columns, **stored},
+                columns,
                 plan=plan,
                 models=models,
                 cache=cache,
@@ -245,17 +259,28 @@ def _judging(
     return Judging(count, choose_models(settings.model_copy(update=own | named)).llm, prices=prices)
 
 
-def _plan(cli: Invocation, budget: str, sizes: str, equal_size: int, seed: int) -> "EvaluationPlan":
+def _plan(
+    cli: Invocation,
+    budget: str,
+    sizes: str,
+    equal_size: int,
+    granularity: _Granularity | None,
+    seed: int,
+) -> "EvaluationPlan":
     from rag_nodes.evaluation.plan import EvaluationPlan
 
     budgets = numbers("--budget", budget)
     if not budgets:
         raise ConfigurationError("--budget must be at least 1 token")
+    options = query_options(cli)
+    if granularity:
+        read = "chunks" if granularity == "both" else granularity
+        options = replace(options, granularity=read, top_k=None, budget=budgets[0])
     return EvaluationPlan(
         budgets=budgets,
         sizes=numbers("--sizes", sizes),
         target=equal_size or None,
-        options=query_options(cli),
+        options=options,
         seed=seed,
     )
 

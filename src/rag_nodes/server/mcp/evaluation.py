@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import anyio
 import anyio.from_thread
@@ -96,7 +96,7 @@ class EvaluationSummary(BaseModel):
 class EvaluationTools(Calls):
     """The tools as methods; their docstrings are what agents read."""
 
-    async def evaluate(
+    async def evaluate(  # noqa: PLR0913, PLR0917 -- what agents may name, by name
         self,
         context: CallContext,
         text: _Text,
@@ -120,6 +120,10 @@ class EvaluationTools(Calls):
         equal_size: Annotated[
             int | None, Field(description="Mean tokens of a chunk to compare at; null for none.")
         ] = 200,
+        granularity: Annotated[
+            Literal["chunks", "sentences", "both"],
+            Field(description="Read whole chunks, the sentences that answer, or each in turn."),
+        ] = "chunks",
     ) -> EvaluationSummary:
         """Find out which parser's chunks hold the answers to questions about a text.
 
@@ -135,6 +139,7 @@ class EvaluationTools(Calls):
                 budgets=budgets,
                 sizes=sizes,
                 equal_size=equal_size,
+                granularity=granularity,
             )
             asked = body.work(self._settings.answering())
             with Client(self._settings, offer=self._offer) as client:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from rag_nodes.errors import CollectionMissingError, RagNodesError
+from rag_nodes.errors import CollectionMissingError, ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import COMPARED, DEFAULT_PARSER
+from rag_nodes.parsers.offer import LEAST_CHUNK
 from rag_nodes.processes import current_interrupt
 from rag_nodes.server.clients import Client
 from rag_nodes.server.mcp.calls import CallContext, Calls
@@ -26,6 +27,7 @@ from rag_nodes.server.rest.parser_options import ParserName, ParserOptions
 from rag_nodes.server.rest.replies import AnswerReply, Chunks, Compared
 from rag_nodes.server.rest.uploads import text_document
 from rag_nodes.workspace import Workspace
+from rag_nodes.workspace.bounds import LARGEST
 from rag_nodes.workspace.options import MOST_QUESTION
 from rag_nodes.workspace.workspace import asked_preset, cut, is_stored, parsers_of
 
@@ -59,6 +61,10 @@ _Cutoff = Annotated[
     Cutoff | None,
     Field(description="Leave out chunks of a lower cosine similarity; null for the server's."),
 ]
+_Granularity = Annotated[
+    Literal["sentences", "chunks"] | None,
+    Field(description="Read the sentences that answer, or whole chunks as they are found."),
+]
 _Budget = Annotated[Size | None, Field(description="Tokens of context; null for no limit.")]
 
 
@@ -81,7 +87,7 @@ class Tools(Calls):
 
         return await self._run(context, work)
 
-    async def ask(
+    async def ask(  # noqa: PLR0913, PLR0917 -- what agents may name, by name
         self,
         context: CallContext,
         question: _Question,
@@ -91,6 +97,7 @@ class Tools(Calls):
         budget: _Budget = BUDGET,
         filter: _Filter = None,  # noqa: A002 - what REST calls it
         similarity_cutoff: _Cutoff = None,
+        granularity: _Granularity = None,
     ) -> AnswerReply:
         """Answer a question, citing the passages it rests on."""
 
@@ -100,6 +107,7 @@ class Tools(Calls):
                 question=question,
                 options=options,
                 filter=filter,
+                granularity=granularity,
                 **(named | _given(budget, similarity_cutoff)),
             )
             (column,) = self._answers(body, text).columns
@@ -109,7 +117,7 @@ class Tools(Calls):
 
         return await self._run(context, work)
 
-    async def compare(
+    async def compare(  # noqa: PLR0913, PLR0917 -- what agents may name, by name
         self,
         context: CallContext,
         question: _Question,
@@ -120,6 +128,16 @@ class Tools(Calls):
         budget: _Budget = BUDGET,
         filter: _Filter = None,  # noqa: A002 - what REST calls it
         similarity_cutoff: _Cutoff = None,
+        granularity: _Granularity = "chunks",
+        equal_size: Annotated[
+            int | None,
+            Field(
+                ge=LEAST_CHUNK,
+                le=LARGEST,
+                description="Tokens that a chunk of every parser has on average, so that they "
+                "differ in how they cut and not in size; needs a text.",
+            ),
+        ] = None,
     ) -> Compared:
         """Answer a question with several parsers, to see which finds the better passages."""
 
@@ -128,6 +146,8 @@ class Tools(Calls):
                 question=question,
                 parsers=parsers,
                 filter=filter,
+                granularity=granularity,
+                equal_size=equal_size,
                 **_given(budget, similarity_cutoff),
             )
             return Compared.of(self._answers(body, text))
@@ -141,6 +161,10 @@ class Tools(Calls):
             with Client(self._settings, offer=self._offer) as client:
                 client.add_text(text)
                 return client.answers(body.question, body.choice(), options)
+        if isinstance(body, CompareBody) and body.equal_size is not None:
+            raise ConfigurationError(
+                "what is stored has the size it was cut at; send a text, or leave equal_size out"
+            )
         settings = self._settings
         if not is_stored(settings.store):
             raise CollectionMissingError(

@@ -87,6 +87,12 @@ class QuestionBody(Body):
     top_k: Annotated[int, Field(ge=1, le=100)] | None = Field(
         default=None, description="Chunks; null for as many as fit the budget."
     )
+    granularity: Literal["sentences", "chunks"] | None = Field(
+        default=None,
+        description="Read the sentences that answer, out of what is found and what stands beside "
+        "it, or whole chunks as they are found. Null for chunks where parsers are compared or "
+        "`top_k` is sent, else for sentences.",
+    )
     mode: Literal["hybrid", "dense", "sparse"] = Field(
         default="hybrid", description="Search by meaning and words, by meaning, or by words."
     )
@@ -128,6 +134,7 @@ class QuestionBody(Body):
                 **(limits if limited or not preset else {name: preset[name] for name in limits}),
                 "similarity_cutoff": cutoff,
                 "mode": self.mode,
+                **({"granularity": self.granularity} if self.granularity else {}),
                 **({"expand": self.expand} if self.expand else {}),
                 "filter": self.filter.condition() if self.filter else None,
                 "retrieval_only": self.retrieval_only,
@@ -159,6 +166,15 @@ class AskBody(QuestionBody):
     )
     parser: ParserName = Field(default=DEFAULT_PARSER, description="How the documents are cut.")
     options: ParserOptions | None = Field(default=None, description="Null for those of the preset.")
+
+    def query_options(self, configured: dict[str, Any]) -> QueryOptions:
+        """As those of every question; nothing is compared here, so sentences are read if possible.
+
+        Args:
+            configured: what the server's settings say.
+        """
+        options = super().query_options(configured)
+        return replace(options, granularity="sentences" if options.reads_sentences else "chunks")
 
     def choice(self) -> Choice:
         """The one parser and the models."""

@@ -9,6 +9,7 @@ import re
 # At runtime, since Gradio evaluates the annotations of its events.
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,6 @@ from rag_nodes.errors import (
     RagNodesError,
 )
 from rag_nodes.evaluation.plan import EvaluationPlan
-from rag_nodes.query import QueryOptions
 from rag_nodes.workspace.cuts import span_of
 from rag_nodes.workspace.questions import read_questions
 
@@ -229,9 +229,8 @@ def _steps(session: Session, plan: EvaluationPlan) -> Iterator[Step | None]:
         budgets=plan.budgets,
         sizes=plan.sizes,
         target=plan.target,
-        options=QueryOptions(mode=options.mode, fusion=options.fusion, expand=options.expand,
-                             similarity_cutoff=options.similarity_cutoff),
-    )  # fmt: skip
+        options=replace(options, top_k=None, budget=plan.budget, filter=None),
+    )
     steps: queue.SimpleQueue[Step] = queue.SimpleQueue()
     latest: Step | None = None
     yield None

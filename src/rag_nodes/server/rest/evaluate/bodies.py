@@ -143,6 +143,11 @@ class EvaluateBody(CheckBody):
         default=TARGET,
         description="Mean tokens of a chunk at which parsers are compared; null for no such row.",
     )
+    granularity: Literal["chunks", "sentences", "both"] = Field(
+        default="chunks",
+        description="Read whole chunks, the sentences of them that answer, or have every column "
+        "read in both ways.",
+    )
     mode: Literal["hybrid", "dense", "sparse"] = Field(
         default="hybrid", description="Search by meaning and words, by meaning, or by words."
     )
@@ -182,6 +187,7 @@ class EvaluateBody(CheckBody):
             **configured
             | {
                 "mode": self.mode,
+                "granularity": "sentences" if self.granularity == "sentences" else "chunks",
                 "filter": self.filter.condition() if self.filter else None,
                 "similarity_cutoff": self.similarity_cutoff,
             }
@@ -193,7 +199,8 @@ class EvaluateBody(CheckBody):
             options=options,
             seed=self.seed,
         )
-        return Evaluation(choice, plan, self.own_document)
+        both = self.granularity == "both"
+        return Evaluation(choice, plan, self.own_document, in_both_ways=both)
 
 
 def labels_of(questions: Sequence[LabelledQuestion] | None) -> Labels | None:
