@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from steps import steps_of
 from strategies import MARKDOWN, PLAIN
 
-from rag_nodes.text.ladder.units import LONGEST, letters, unit_spans
+from rag_nodes.text.ladder.units import LONGEST, letters, units_in
 
 
 def read(text: str, language: str = "en") -> list[str]:
-    return [span.of(text) for span in unit_spans(text, language)]
+    return [unit.span.of(text) for unit in units_in(text, language)]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,15 @@ def test_a_heading_belongs_to_what_follows_it() -> None:
     assert read(text) == [
         "# Ferries\n\n## Prices\n\nBicycles cost four euros.",
         "Dogs travel free.",
+    ]
+
+
+def test_a_unit_says_which_headings_it_stands_under() -> None:
+    text = "# Ferries\n\nThey are blue.\n\n## Prices\n\nDogs travel free. Cats too."
+    assert [unit.headings for unit in units_in(text, "en")] == [
+        ("Ferries",),
+        ("Ferries", "Prices"),
+        ("Ferries", "Prices"),
     ]
 
 
@@ -104,7 +113,7 @@ def test_a_chinese_character_stands_for_several_letters() -> None:
 def test_units_are_disjoint_and_together_hold_every_visible_character(
     text: str, language: str
 ) -> None:
-    spans = list(unit_spans(text, language))
+    spans = [unit.span for unit in units_in(text, language)]
     assert all(one.end <= other.start for one, other in pairwise(spans))
     assert all(not span.of(text).isspace() for span in spans)
     kept = "".join("".join(span.of(text).split()) for span in spans)
@@ -115,9 +124,9 @@ def test_units_are_disjoint_and_together_hold_every_visible_character(
 def test_steps_grow_with_the_length_of_the_text_and_no_faster(
     piece: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    list(unit_spans(piece * 10, "en"))
+    list(units_in(piece * 10, "en"))
     once, twice = (
-        steps_of(lambda text=piece * count: list(unit_spans(text, "en")), monkeypatch)
+        steps_of(lambda text=piece * count: list(units_in(text, "en")), monkeypatch)
         for count in (3_000, 6_000)
     )
     assert twice < 2.5 * once

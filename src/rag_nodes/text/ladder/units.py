@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 import regex
 
@@ -30,7 +31,19 @@ _ENDS = (
 """What a text is best cut behind: a line, a phrase, a word."""
 
 
-def unit_spans(text: str, language: str) -> Iterator[Span]:
+class Unit(NamedTuple):
+    """What is read as a whole.
+
+    Attributes:
+        span: which characters.
+        headings: under which it stands, outermost first, as far as the text shows them.
+    """
+
+    span: Span
+    headings: tuple[str, ...]
+
+
+def units_in(text: str, language: str) -> Iterator[Unit]:
     """The units of a text in order, disjoint, each trimmed of blank space.
 
     A heading is no unit of its own: it belongs to what follows it.
@@ -40,6 +53,11 @@ def unit_spans(text: str, language: str) -> Iterator[Span]:
         language: ISO 639-1 code, for the rules of sentences.
     """
     packer = Packer(text, language=language)
+    for span in _spans(packer):
+        yield Unit(span, packer.headings.path_at(span.start))
+
+
+def _spans(packer: Packer) -> Iterator[Span]:
     heading: Span | None = None
     for block in packer.blocks:
         if block.kind is Kind.HEADING:
@@ -51,7 +69,7 @@ def unit_spans(text: str, language: str) -> Iterator[Span]:
             continue
         whole: Iterable[Span] = packer.units_of(block)
         for unit in _grouped(whole) if block.kind in BY_LINE else whole:
-            for part in _parts(text, unit):
+            for part in _parts(packer.text, unit):
                 yield part if heading is None else heading.union(part)
                 heading = None
     if heading is not None:
