@@ -1,8 +1,9 @@
 """Whether drafted questions rank ways of cutting as people's questions do.
 
 The same columns and sizes, documents, budget and search; only the questions differ. Kendall's tau
-over all rows, the share of pairs that both put in the same order, and what choosing the row that
-drafts put first costs with people's questions. A second draw of drafts tells how much is chance.
+over all rows, the pairs that both put in the same order by how far apart they are, and what
+choosing the row that drafts put first costs with people's questions. A second draw of drafts tells
+how much is chance.
 
     python benchmarks/drafts.py docs/ questions.json --budget 1000 --own-document
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 COLUMNS = ("fixed", "recursive", "heading", "semantic")
 SIZES = (100, 200, 400, 800)
 SEEDS = (0, 1)
-SHOWN = 0.03
-"""A gap of people's questions that is no chance of a few of them."""
+GAPS = (0.0, 0.03, 0.06, 1.01)
+"""Gaps of people's questions, in steps: the larger one is, the surer."""
 
 
 def asked(given: argparse.Namespace) -> tuple[Dataset, list[Dataset]]:
@@ -84,14 +85,14 @@ def tau(left: list[float], right: list[float]) -> float:
     return float((one * other).sum() / ties) if ties else 0.0
 
 
-def agreement(human: list[float], drafts: list[float]) -> tuple[int, int]:
-    """Pairs that people's questions tell apart, and how many of them drafts order alike."""
-    pairs = [
-        (a - b, c - d)
-        for (a, c), (b, d) in combinations(zip(human, drafts, strict=True), 2)
-        if abs(a - b) >= SHOWN
+def agreement(human: list[float], drafts: list[float], least: float, most: float) -> str:
+    """Of the pairs that people's questions put so far apart, those that drafts order alike."""
+    alike = [
+        (one[0] - other[0]) * (one[1] - other[1]) > 0
+        for one, other in combinations(zip(human, drafts, strict=True), 2)
+        if least <= abs(one[0] - other[0]) < most
     ]
-    return sum(one * other > 0 for one, other in pairs), len(pairs)
+    return f"{sum(alike)} of {len(alike)}"
 
 
 def main() -> None:
@@ -115,12 +116,12 @@ def main() -> None:
     names = list(rows)
     truth = list(rows.values())
     values = [list(one.values()) for one in drafted]
-    alike, pairs = agreement(truth, values[0])
+    alike = [agreement(truth, values[0], *gaps) for gaps in pairwise(GAPS)]
     chosen = max(names, key=lambda name: drafted[0][name])
     print(
         f"| {given.name or given.questions.stem} | {len(human.questions)} | "
         f"{len(drafts[0].questions)} | {mean_leakage(human):.2f} | {mean_leakage(drafts[0]):.2f} | "
-        f"{tau(truth, values[0]):+.2f} | {tau(values[0], values[1]):+.2f} | {alike} of {pairs} | "
+        f"{tau(truth, values[0]):+.2f} | {tau(values[0], values[1]):+.2f} | {' | '.join(alike)} | "
         f"{chosen}: {100 * rows[chosen]:.1f} of {100 * max(truth):.1f} |",
         flush=True,
     )

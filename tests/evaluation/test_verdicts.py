@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rag_nodes.evaluation.bootstrap import Bootstrap
 from rag_nodes.evaluation.report import Row
-from rag_nodes.evaluation.verdicts import Judge, contrasts_of, shares_of, summary
+from rag_nodes.evaluation.verdicts import Judge, contrasts_of, of_drafts, shares_of, summary
 
 DOCUMENTS, EACH = 12, 5
 BOOTSTRAP = Bootstrap([f"d{n}" for n in range(DOCUMENTS) for _ in range(EACH)], draws=200)
@@ -61,6 +61,14 @@ def test_one_question_is_one_question_and_shows_nothing() -> None:
     sentences = summary(rows, [], contrasts_of(judge, rows), 1, 1)
     assert sentences[0].endswith("No difference shown between A and B; one question says nothing.")
     assert sentences[1].startswith("1 question about one document was asked")
+
+
+def test_drafts_are_said_with_what_they_are_worth_and_nothing_where_there_are_none() -> None:
+    assert list(of_drafts(0, 0.5)) == []
+    [one], [more] = list(of_drafts(1, 0.5)), list(of_drafts(3, 0.625))
+    assert one.startswith("1 of the questions is a draft that nobody has accepted; 50% of the")
+    assert more.startswith("3 of the questions are drafts that nobody has accepted; 62% of the")
+    assert "large gaps, seldom small ones" in one
 
 
 def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:

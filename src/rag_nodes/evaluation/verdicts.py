@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag_nodes.evaluation.bootstrap import Bootstrap, Interval, chances, questions_for
+from rag_nodes.evaluation.checks import DRAFTED
 from rag_nodes.evaluation.report import Contrast, Control, Row, SizeShare
 
 if TYPE_CHECKING:
@@ -153,8 +154,8 @@ def of_drafts(drafts: int, overlap: float) -> Iterator[str]:
     if drafts:
         yield (
             f"{drafts} of the questions {'are drafts' if drafts > 1 else 'is a draft'} that nobody "
-            f"has accepted; {overlap:.0%} of the questions' words are in their answers: drafted "
-            "questions flatter search by words."
+            f"has accepted; {overlap:.0%} of the questions' words are in their answers: {DRAFTED}. "
+            "Label your own before you choose."
         )
 
 

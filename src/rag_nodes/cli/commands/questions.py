@@ -209,10 +209,12 @@ def asked_of(
         raise ConfigurationError(
             "nothing to evaluate on: name documents, or --questions that bring their own"
         )
+    from rag_nodes.evaluation.checks import DRAFTED
+
     dataset = drafts_of(cli, workspace, paths, count=drafts, seed=seed)
     cli.complain(
         f"No --questions were given, so {len(dataset.questions)} were drafted from the documents. "
-        "Drafted questions flatter search by words: write and label your own before you decide."
+        f"{DRAFTED.capitalize()}: write and label your own before you decide."
     )
     return dataset
 

@@ -19,6 +19,7 @@ from rag_nodes.apps.view.html import Html, tag
 from rag_nodes.apps.view.parts import count, empty
 from rag_nodes.apps.visitors import session_of
 from rag_nodes.errors import RagNodesError
+from rag_nodes.evaluation.checks import DRAFTED
 from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.importers.own import plain_of
 from rag_nodes.workspace.options import MOST_QUESTION
@@ -40,7 +41,10 @@ _NONE_YET = empty(
     tag(
         "ul",
         tag(
-            "li", tag("strong", "Draft"), " some from the documents, and keep those you would ask."
+            "li",
+            tag("strong", "Draft"),
+            " some from the documents, and keep those you would ask: ",
+            f"{DRAFTED}.",
         ),
         tag("li", tag("strong", "Select"), " text in Chunks and type the question it answers."),
         tag("li", tag("strong", "Say"), " in Compare that a citation answers your question."),
