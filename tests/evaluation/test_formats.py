@@ -284,3 +284,9 @@ def test_a_sheet_is_read_as_spreadsheets_save_it(encoding: str, tmp_path: Path) 
     path.write_bytes(sheet.encode(encoding))
     (question,) = load_dataset(path, [TEA]).questions
     assert question.text == "Wie viel Tee für Grüße, höchstens?"
+
+
+def test_a_row_that_stands_twice_is_one_passage(tmp_path: Path) -> None:
+    sheet = "question,quote\n" + "How hot?,Black tea takes boiling water\n" * 2
+    (question,) = load_dataset(write(tmp_path / "twice.csv", sheet), [TEA]).questions
+    assert [len(answer) for answer in question.gold] == [1]

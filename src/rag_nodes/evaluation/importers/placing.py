@@ -93,7 +93,7 @@ def _placed(one: Labelled, library: _Library) -> Question:
             reasons.append(str(reason))
     if not answers:
         raise Unknown(reasons[0])
-    gold = [tuple(found.passage for found in answer) for answer in answers]
+    gold = [tuple(dict.fromkeys(found.passage for found in answer)) for answer in answers]
     if not reachable(gold, within):
         raise Unknown("its answer is in none of the documents that it searches; name that one too")
     surest = max(min(found.confidence for found in answer) for answer in answers)

@@ -107,6 +107,7 @@ def _pictures(report: EvaluationReport) -> Iterable[Html]:
             f"reads {report.settings['budget']:,} tokens.",
             drawn(curve),
             report.sizes,
+            [row.column for row in report.of_role("own")],
         )
     for role, title in (("matched", "At an equal mean size"), ("own", "At their own options")):
         plot = interval_plot(report, role)
@@ -115,14 +116,29 @@ def _pictures(report: EvaluationReport) -> Iterable[Html]:
             yield _figure(title, f"{report.measure} with its 95 % interval.", drawn(plot), pairs)
 
 
-def _figure(title: str, note: str, picture: Html, pairs: Sequence[Pair]) -> Html:
-    """A picture in a frame that scrolls where the screen is narrower than its letters."""
+def _figure(
+    title: str, note: str, picture: Html, pairs: Sequence[Pair], lines: Sequence[str] = ()
+) -> Html:
+    """A picture in a frame that scrolls where the screen is narrower than its letters.
+
+    Args:
+        title: above it.
+        note: below the title.
+        picture: as SVG.
+        pairs: what is said below it.
+        lines: names of its lines, which stand below it where there is no room beside them.
+    """
+    named = [
+        tag("span", "\N{BLACK CIRCLE} ", name_of(one), cls=f"c{number}")
+        for number, one in enumerate(lines)
+    ]
     frame = tag("div", picture, cls="rn-wide", tabindex="0", role="region", aria_label=title)
     said, others = told_apart(pairs)
     return tag(
         "figure",
         tag("figcaption", tag("h3", title), tag("span", note, cls="rn-quiet")),
         frame,
+        tag("p", *named, cls="rn-narrow") if named else None,
         _listed(said) if said else None,
         tag("details", tag("summary", f"{count(len(others), 'pair')} without a difference"),
             _listed(others)) if others else None,
