@@ -3,5 +3,6 @@
 from rag_nodes.models.asking import GIVE_UP_AFTER
 from rag_nodes.transforms.summaries.journal import SummaryJournal, SummaryKey
 from rag_nodes.transforms.summaries.summary import SectionSummary
+from rag_nodes.transforms.summaries.writer import ChunkWriter
 
-__all__ = ["GIVE_UP_AFTER", "SectionSummary", "SummaryJournal", "SummaryKey"]
+__all__ = ["GIVE_UP_AFTER", "ChunkWriter", "SectionSummary", "SummaryJournal", "SummaryKey"]

@@ -1,0 +1,56 @@
+"""The same systems on questions that nothing was tuned on: is their order the same?
+
+87 questions in seven languages about eleven free manuals, written before any result on them was
+seen. Recall of every question is kept in `benchmarks/results`, from which `docs/make_results.py`
+makes the tables.
+
+    python benchmarks/fresh_documents.py FOLDER
+    python benchmarks/fresh.py FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from fresh_documents import place
+from quality import kept_of, ladder, plain
+
+from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.importers import load_dataset
+from rag_nodes.readers import read_all
+
+QUESTIONS = Path(__file__).parent / "fresh_questions.json"
+
+
+def fresh_set(folder: Path) -> Dataset:
+    """The questions, each asked of all documents.
+
+    Raises:
+        SystemExit: a document cannot be placed, or an answer stands nowhere in it.
+    """
+    place(folder)
+    documents = [one.document for one in read_all([folder]) if one.document is not None]
+    dataset = replace(load_dataset(QUESTIONS, documents), name="fresh")
+    if dataset.unplaced:
+        raise SystemExit(f"answers without a place: {dataset.unplaced}")
+    return dataset
+
+
+def main() -> None:
+    """Measure every system, and keep what was found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", type=Path, help="with the documents; missing ones are placed")
+    parser.add_argument("--cache", type=Path, help="folder that keeps finished rows")
+    options = parser.parse_args()
+    dataset = fresh_set(options.folder)
+    kept = kept_of(dataset)
+    for step in (plain, ladder):
+        for system in step(dataset, options.cache):
+            kept.put(step.__name__, system)
+            kept.save()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""The table of what is embedded with a chunk, from the recalls that `contextual.py` kept."""
+
+from __future__ import annotations
+
+import numpy as np
+from measuring import markdown_table
+
+from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from results.kept import Kept
+
+HEADINGS = "headings (the default)"
+TEXT_ALONE = "text alone"
+NEIGHBOURS = "headings, 50 tokens of each neighbour"
+EXTRACT = "headings, sentences of the chunk"
+SUMMARY = "headings, summary by a model"
+CONTEXT = "headings, context by a model"
+ROWS = (TEXT_ALONE, HEADINGS, NEIGHBOURS, EXTRACT, SUMMARY, CONTEXT)
+"""What is embedded, as the table shows it; those by a model where one was configured."""
+SEARCHES = (("lexical", "dense"), ("MiniLM", "dense"), ("MiniLM", "hybrid"))
+BUDGET = 1000
+"""Tokens that are read."""
+NOT_MEASURED = "not measured here"
+
+
+def step_of(embedding: str, mode: str) -> str:
+    """The name under which a way of searching is kept."""
+    return f"{embedding}, {mode}"
+
+
+def contextual() -> str:
+    """Recall by what is embedded, and the difference to headings with its interval."""
+    kept = Kept.load("contextual")
+    rows = [[name, *(_cell(kept, step_of(*search), name) for search in SEARCHES)] for name in ROWS]
+    return markdown_table(["embedded", *(step_of(*search) for search in SEARCHES)], rows)
+
+
+def _cell(kept: Kept, step: str, name: str) -> str:
+    found = kept.systems[step]
+    if name not in found:
+        return NOT_MEASURED
+    own = np.array(found[name]["recall"][str(BUDGET)], float)
+    shown = f"{100 * own.mean():.1f}"
+    if name == HEADINGS:
+        return shown
+    usual = np.array(found[HEADINGS]["recall"][str(BUDGET)], float)
+    gap = Bootstrap(kept.documents, seed=0).gap(own - usual)
+    points = Interval(100 * gap.mean, 100 * gap.low, 100 * gap.high)
+    return f"{shown}, {points.mean:+.1f} ({points.low:+.1f} to {points.high:+.1f})"

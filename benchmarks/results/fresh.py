@@ -1,0 +1,95 @@
+"""The tables of fresh questions: the order of systems there and on the five sets, and by language."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from measuring import markdown_table
+
+from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from results.kept import Kept
+from results.summary import Floats, Named, Summary, words
+
+LADDER: Named = ("ladder", "ladder")
+BUDGET = 1000
+"""Tokens that are read."""
+SHOWN: tuple[Named, ...] = (
+    ("plain", "LangChain recursive 200"),
+    ("plain", "recursive 200"),
+    ("plain", "heading 200"),
+    LADDER,
+)
+"""Systems of the table by language."""
+
+
+def fresh_order() -> str:
+    """Recall on fresh questions, best first, the ladder's lead, and the mean of the five sets."""
+    kept, summary = Kept.load("fresh"), Summary.load()
+    known = _systems(kept, summary)
+    own = {system: 100 * float(_recalls(kept, system).mean()) for system in known}
+    dev = {system: summary.mean(system, BUDGET) for system in known}
+    place = {system: rank for rank, system in enumerate(_ordered(dev), 1)}
+    rows = []
+    for rank, system in enumerate(_ordered(own), 1):
+        lead = "" if system == LADDER else words(_gap(kept, LADDER, system))
+        rows.append(
+            [
+                str(rank),
+                system[1],
+                f"{own[system]:.1f}",
+                lead,
+                f"{dev[system]:.1f}",
+                str(place[system]),
+            ]
+        )
+    header = ["", "system", "fresh", "ladder ahead by", "mean of five sets", "place there"]
+    return markdown_table(header, rows)
+
+
+def agreement() -> float:
+    """Spearman's rank correlation of the two orders."""
+    kept, summary = Kept.load("fresh"), Summary.load()
+    known = _systems(kept, summary)
+    own = [float(_recalls(kept, system).mean()) for system in known]
+    dev = [summary.mean(system, BUDGET) for system in known]
+    left, right = (np.argsort(np.argsort(values)) for values in (own, dev))
+    return float(np.corrcoef(left, right)[0, 1])
+
+
+def fresh_languages() -> str:
+    """Recall of a few systems by the language of the question."""
+    kept = Kept.load("fresh")
+    places: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(kept.questions):
+        places[name.split("-")[0]].append(number)
+    rows = [
+        [
+            system[1],
+            *(f"{100 * _recalls(kept, system)[at].mean():.0f}" for at in places.values()),
+        ]
+        for system in SHOWN
+    ]
+    heads = [f"{language} ({len(at)})" for language, at in places.items()]
+    return markdown_table(["system", *heads], rows)
+
+
+def _systems(kept: Kept, summary: Summary) -> list[Named]:
+    """What was measured here and on all five sets."""
+    found = [*summary.complete("plain"), *summary.complete("ladder")]
+    return [(step, name) for step, name in found if name in kept.systems.get(step, {})]
+
+
+def _ordered(values: dict[Named, float]) -> list[Named]:
+    return sorted(values, key=lambda system: -values[system])
+
+
+def _recalls(kept: Kept, system: Named) -> Floats:
+    step, name = system
+    return np.array(kept.systems[step][name]["recall"][str(BUDGET)], float)
+
+
+def _gap(kept: Kept, left: Named, right: Named) -> Interval:
+    drawn = Bootstrap(kept.documents, seed=0)
+    found = drawn.gap(_recalls(kept, left) - _recalls(kept, right))
+    return Interval(100 * found.mean, 100 * found.low, 100 * found.high)
