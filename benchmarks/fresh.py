@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fresh_documents import place
-from quality import kept_of, ladder, plain
+from quality import Measurement, kept_of
+from splitters import ours, peers
 
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.importers import load_dataset
@@ -38,6 +39,12 @@ def fresh_set(folder: Path) -> Dataset:
     return dataset
 
 
+def columns() -> dict[str, object]:
+    """Other packages' splitters and ours, without presets, which are these at other sizes."""
+    found = {**peers(), **ours()}
+    return {name: one for name, one in found.items() if not name.startswith("preset ")}
+
+
 def main() -> None:
     """Measure every system, and keep what was found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -46,10 +53,14 @@ def main() -> None:
     options = parser.parse_args()
     dataset = fresh_set(options.folder)
     kept = kept_of(dataset)
-    for step in (plain, ladder):
-        for system in step(dataset, options.cache):
-            kept.put(step.__name__, system)
+    one = Measurement(dataset, options.cache)
+    for name, column in columns().items():
+        for system in one.splitters({name: column}):
+            kept.put("plain", system)
             kept.save()
+        print(name, flush=True)
+    kept.put("ladder", one.ladder())
+    kept.save()
 
 
 if __name__ == "__main__":

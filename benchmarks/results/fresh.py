@@ -1,4 +1,4 @@
-"""The tables of fresh questions: the order of systems there and on the five sets, and by language."""
+"""The tables of fresh questions: the order of systems there and on five sets, and by language."""
 
 from __future__ import annotations
 
