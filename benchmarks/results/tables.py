@@ -254,12 +254,25 @@ def _title(system: Named) -> str:
     return name if is_peer(system) else f"{name} (ours)"
 
 
+def default_size() -> str:
+    """What chunks of the preset `retrieval` have ahead of other sizes, on average over the sets."""
+    summary, default = _summary(), ("plain", "recursive 200")
+    rows = []
+    for size in CURVE:
+        other = "plain", f"recursive {size}"
+        if other != default:
+            gaps = (words(summary.mean_gap(default, other, level)) for level in LEVELS)
+            rows.append([f"{size}", *gaps])
+    return markdown_table(["200 ahead of", *(f"at {level:,}" for level in LEVELS)], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "by-set": by_set,
     "by-budget": by_budget,
     "against-peer": against_peer,
     "by-half": by_half,
     "by-size": by_size,
+    "default-size": default_size,
     "equal-size": equal_size,
     "heading": heading,
     "unmarked": unmarked,
