@@ -202,7 +202,7 @@ PRESETS: dict[str, Preset] = {
             DEFAULT_PARSER,
             f"{_OURS}recursive:RecursiveNodeParser",
             "Retrieval",
-            "200 tokens by paragraphs, lines, sentences, words: no other size led on five labelled sets",
+            "200 tokens, none shared: no other size led on five labelled sets",
             options={"unit": "tokens", "chunk_size": 200, "chunk_overlap": 0},
             headline=_SIZED,
             ranges=(
