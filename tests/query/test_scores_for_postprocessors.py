@@ -134,7 +134,7 @@ def test_nodes_of_other_parsers_hide_the_scores_too(store: Store, offline: Model
 
 
 def test_raw_scores_are_never_stored_back(store: Store, collection: str, offline: Models) -> None:
-    [first, *_] = found(store, collection, offline)
+    [first, *_] = found(store, collection, offline, granularity="chunks")
     node = first.node
     node.embedding = offline.embedding.get_text_embedding(first.text)
     store.vector_store("second").add([node])
@@ -158,7 +158,8 @@ def test_a_stock_engine_with_a_cutoff_works_on_our_retriever(
 ) -> None:
     from llama_index.core.llms import MockLLM
 
-    retriever = RagNodesRetriever(store=store, collection=collection, models=offline)
+    whole = QueryOptions(granularity="chunks")
+    retriever = RagNodesRetriever(store=store, collection=collection, models=offline, options=whole)
     engine = RetrieverQueryEngine(
         retriever,
         response_synthesizer=get_response_synthesizer(llm=MockLLM()),

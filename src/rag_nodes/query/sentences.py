@@ -70,8 +70,8 @@ class Sentences:
     def hits(self, budget: int) -> list[Hit]:
         """The same as hits, ranks counted anew.
 
-        `node` is the chunk that holds the passage, or most of it; `read` is the passage. The score
-        is the share of the best passage's.
+        `node` is the chunk that holds the best sentence of the passage; `read` is the passage. The
+        score is the share of the best passage's.
         """
         chosen = [
             replace(self._text.hit(one.passage), rank=rank, score=one.score)
@@ -87,15 +87,16 @@ class Sentences:
             for part in parts:
                 start = one.passage.span.start
                 text = one.passage.text[part.start - start : part.end - start]
-                yield _Found(Ranked(one.passage.document, part, text), one.score)
+                core = _inside(one.passage.core, part)
+                yield _Found(Ranked(one.passage.document, part, text, core), one.score)
 
     def _ranked(self, budget: int) -> Iterator[_Found]:
         """Passages with a word of the question, then chunks; scores from 1 down to 0."""
         reads = [read for read in self._ladder.passages(budget) if read.score > 0]
         least = 1.0
-        for read, core in self._text.joined(reads):
+        for read in self._text.joined(reads):
             least = read.score / reads[0].score
-            for passage in self._text.parts(read, core):
+            for passage in self._text.parts(read):
                 yield _Found(passage, least)
         for hit, passage in self._text.pieces:
             if hit.origin == "search":
@@ -127,11 +128,10 @@ class _Text:
             for _, one in pieces
         )
 
-    def joined(self, reads: Sequence[Read]) -> list[tuple[Read, Span]]:
+    def joined(self, reads: Sequence[Read]) -> list[Read]:
         """Passages with only blank space between them as one, in the place of the best of them.
 
-        Unless the page is turned there: what an answer cites should be on one page. With each comes
-        the best of them, which is kept where not all of it fits.
+        Unless the page is turned there: what an answer cites should be on one page.
         """
         best: list[tuple[int, Read]] = []
         for rank, read in sorted(enumerate(reads), key=lambda one: (one[1].run, one[1].span)):
@@ -142,7 +142,7 @@ class _Text:
                 best.append((place, reads[place]._replace(span=span)))
             else:
                 best.append((rank, read))
-        return [(read, reads[rank].span) for rank, read in sorted(best)]
+        return [read for _, read in sorted(best)]
 
     def _continues(self, before: Read, read: Read) -> bool:
         """Whether a passage goes on where another one ends."""
@@ -158,26 +158,26 @@ class _Text:
                 return pages_of(hit.read, at, at + 1)[0]
         return None
 
-    def parts(self, read: Read, core: Span) -> Iterator[Ranked]:
+    def parts(self, read: Read) -> Iterator[Ranked]:
         """The characters of a passage that chunks hold: two parts where it goes on behind a gap."""
         run = self.runs[read.run]
         for held in self._held[run.document]:
             if held.overlap(read.span):
                 span = Span(max(held.start, read.span.start), min(held.end, read.span.end))
-                kept = core if core.overlap(span) else None
-                yield Ranked(run.document, span, _text(run, span), kept)
+                yield Ranked(run.document, span, _text(run, span), _inside(read.best, span))
 
     def hit(self, passage: Ranked) -> Hit:
-        """The hit of some characters: the chunk that holds most of them, and they as what is read.
+        """The hit of a passage: the chunk that holds its best sentence, or most of that.
 
         Of chunks that hold as much, the one that was found rather than read beside another, and the
         best of these.
         """
         own, span = self._by_document[passage.document], passage.span
+        best = passage.core or span
         piece = max(
             own,
             key=lambda one: (
-                _overlap(one.hit.node, span),
+                _overlap(one.hit.node, best),
                 one.passage.span.overlap(span),
                 one.hit.origin == "search",
                 -one.hit.rank,
@@ -244,6 +244,13 @@ def _relate(node: TextNode, kind: NodeRelationship, other: TextNode) -> None:
     """Of a slice made here; stored nodes have their neighbours already."""
     if kind not in node.relationships:
         node.relationships[kind] = RelatedNodeInfo(node_id=other.node_id)
+
+
+def _inside(core: Span | None, span: Span) -> Span | None:
+    """As much of the best sentence as is there."""
+    if core is None or not core.overlap(span):
+        return None
+    return Span(max(core.start, span.start), min(core.end, span.end))
 
 
 def _overlap(node: TextNode, span: Span) -> int:

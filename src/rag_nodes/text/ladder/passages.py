@@ -36,11 +36,13 @@ class Read(NamedTuple):
         run: number of its run.
         span: its characters in the run's document.
         score: of its best sentence.
+        best: the characters of that sentence.
     """
 
     run: int
     span: Span
     score: float
+    best: Span
 
 
 def best_passages(question: str, runs: Sequence[Run], budget: int) -> list[Read]:
@@ -96,7 +98,11 @@ class Ladder:
             number = int(units.runs[seed])
             run = self._runs[number]
             start, end = units.spans[low].start, units.spans[high - 1].end
-            passages.append(Read(number, Span(run.start + start, run.start + end), values[seed]))
+            span, best = (
+                Span(run.start + one.start, run.start + one.end)
+                for one in (Span(start, end), units.spans[seed])
+            )
+            passages.append(Read(number, span, values[seed], best))
             left -= count_tokens(run.text[start:end])
         return passages
 
