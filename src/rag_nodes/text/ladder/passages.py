@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rag_nodes.text.filling import MOST_LOST
+from rag_nodes.text.ladder.counting import units_of
 from rag_nodes.text.ladder.runs import Run
-from rag_nodes.text.ladder.widths import Widths, units_of
+from rag_nodes.text.ladder.widths import Widths
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
