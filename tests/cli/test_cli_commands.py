@@ -368,7 +368,7 @@ def test_p8_the_choice_of_the_automatic_parser_is_printed_with_its_reason(
     said = " ".join(shown.stdout.split())
     assert "heading: " in said
     assert "headings on 2 levels" in said
-    assert "so nodes hold up to 500 tokens." in said
+    assert "so nodes hold up to 200 tokens." in said
 
 
 # --- what the chunks say about their size ---------------------------------------------------------
@@ -422,18 +422,21 @@ def test_a_corpus_of_one_other_preset_is_asked_by_that_where_no_parser_is_named(
     assert command(*ask).json["parser"] == "retrieval"
 
 
-def test_r7_a_crawl_that_is_ingested_by_auto_is_cut_by_web(
+def test_r7_a_crawl_that_is_ingested_by_auto_is_cut_by_sections(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:
     crawl, notes = write_crawl(tmp_path / "crawl.json"), tmp_path / "notes.md"
     notes.write_text("# Notes\n\n" + "\n\n".join(SECTIONS), encoding="utf-8")
     kept = ("--store", tmp_path / "kept")
     own = command("ingest", crawl, notes, "-p", "auto", *kept, "--json").json["files"]
-    web = command("ingest", crawl, "--parser", "web", *kept, "--json").json["files"]
+    ours = ("--parser", "heading:chunk_size=200", *kept, "--json")
+    cut = command("ingest", crawl, *ours).json["files"]
     (*pages, note) = [file["columns"]["auto"] for file in own]
     assert {page["choice"].partition(":")[0] for page in pages} == {"web"}
     assert note["choice"].startswith("heading: ")
-    assert [page["chunks"] for page in pages] == [file["columns"]["web"]["chunks"] for file in web]
+    assert [page["chunks"] for page in pages] == [
+        one["chunks"] for file in cut for one in file["columns"].values()
+    ]
     ask = ("ask", "What does the machine draw from the tank?", "-p", "auto")
     answer = command(*ask, *kept, "--json").json
     assert answer["parser"] == "auto"

@@ -86,11 +86,11 @@ def test_s3_25_each_kind_of_document_gets_the_parser_that_suits_it(
 
 
 def test_the_nodes_are_those_of_the_parser_that_was_picked() -> None:
-    sizes = {"chunk_size": 240, "min_chunk_size": 50}
+    sizes = {"chunk_size": 140, "min_chunk_size": 50}
     assert auto(**sizes).split_text(MANUAL) == (
         HeadingHierarchyNodeParser(**sizes).split_text(MANUAL)
     )
-    prose = TokenOverlapNodeParser(chunk_size=240, chunk_overlap=100, whole_document_below=0)
+    prose = TokenOverlapNodeParser(chunk_size=140, chunk_overlap=0, whole_document_below=0)
     assert auto(**sizes).split_text(PROSE) == prose.split_text(PROSE)
 
 
@@ -103,7 +103,7 @@ def test_every_node_says_why_and_neither_model_reads_it() -> None:
         for mode in (MetadataMode.EMBED, MetadataMode.LLM):
             assert "levels" not in node.get_content(metadata_mode=mode)
     assert nodes[0].metadata[DECISION].startswith("heading: 13 headings on 2 levels")
-    assert nodes[0].metadata[DECISION].endswith(", so nodes hold up to 300 tokens.")
+    assert nodes[0].metadata[DECISION].endswith(", so nodes hold up to 200 tokens.")
 
 
 def test_the_reason_says_so_where_it_counts_windows_and_not_the_whole_text() -> None:
@@ -232,7 +232,7 @@ async def test_a_parser_that_waits_for_a_model_is_awaited() -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [(PROSE, 250), (UNBROKEN, 250), (RECORDS, 250), (MANUAL, 500), (TALK, 500)],
+    [(PROSE, 200), (UNBROKEN, 200), (RECORDS, 200), (MANUAL, 200), (TALK, 500)],
     ids=["prose", "unbroken", "records", "manual", "talk"],
 )
 def test_p8_a_size_is_chosen_with_the_parser_and_named_in_the_reason(text: str, size: int) -> None:
@@ -240,7 +240,7 @@ def test_p8_a_size_is_chosen_with_the_parser_and_named_in_the_reason(text: str, 
     assert decision.chunk_size == size
     assert decision.reason.endswith(f", so nodes hold up to {size} tokens.")
     assert max(map(count_tokens, auto().split_text(text))) <= size
-    assert auto(chunk_size=100, min_chunk_size=0, chunk_overlap=0).explain(text).chunk_size == 100
+    assert auto(chunk_size=100, min_chunk_size=0).explain(text).chunk_size == 100
     assert auto(choose_size=False, chunk_size=750).explain(text).chunk_size == 750
 
 
@@ -309,14 +309,22 @@ def page(text: str) -> Document:
 @pytest.mark.parametrize(
     "text", [MANUAL * 20, PROSE * 20, "Short."], ids=["long", "prose", "short"]
 )
-def test_r7_a_page_of_a_website_is_cut_by_the_preset_web_and_says_so(text: str) -> None:
+def test_r7_a_page_of_a_website_is_cut_by_its_sections_and_says_so(text: str) -> None:
     parser = AutoNodeParser()
     nodes = parser([page(text)])
-    expected = get_parser("web")([page(text)])
+    expected = get_parser("heading", chunk_size=200)([page(text)])
     assert [node.get_content() for node in nodes] == [node.get_content() for node in expected]
     assert {node.metadata[DECISION] for node in nodes} == {
-        "web: The document is a page of a website, so nodes hold up to 4000 tokens."
+        "web: The document is a page of a website, so nodes hold up to 200 tokens."
     }
+
+
+def test_r7_pages_are_as_large_as_those_of_the_preset_web_where_that_is_asked_for() -> None:
+    sizes = {"chunk_size": 4000, "min_chunk_size": 500, "chunk_overlap": 200}
+    for text in (MANUAL, MANUAL * 40):
+        nodes = AutoNodeParser(choose_size=False, **sizes)([page(text)])
+        expected = get_parser("web")([page(text)])
+        assert [node.get_content() for node in nodes] == [node.get_content() for node in expected]
 
 
 def test_r7_the_same_text_from_a_file_is_cut_by_what_is_in_it() -> None:
@@ -350,9 +358,24 @@ def test_headings_at_the_end_of_a_text_do_not_order_it() -> None:
     assert auto().explain(f"{SENTENCE}\n\n{parts}").chosen == "heading"
 
 
+def test_s2_23_neighbours_share_nothing_unless_that_is_asked_for() -> None:
+    for text in (PROSE, TALK, MANUAL):
+        nodes = auto()([Document(text=text)])
+        assert len(nodes) > 3
+        assert all(
+            left.end_char_idx <= right.start_char_idx  # type: ignore[attr-defined]
+            for left, right in pairwise(nodes)
+        )
+    shared = auto(chunk_overlap=40)([Document(text=PROSE)])
+    assert any(
+        left.end_char_idx > right.start_char_idx  # type: ignore[attr-defined]
+        for left, right in pairwise(shared)
+    )
+
+
 def test_neighbours_share_at_most_a_fifth_of_a_size_that_was_chosen() -> None:
     parser = auto(chunk_size=750, chunk_overlap=100)
-    assert parser.candidate("token-overlap").to_dict()["chunk_overlap"] == 50
+    assert parser.candidate("token-overlap").to_dict()["chunk_overlap"] == 40
     assert (
         auto(chunk_size=750, chunk_overlap=20).candidate("sentence").to_dict()["chunk_overlap"]
         == 20

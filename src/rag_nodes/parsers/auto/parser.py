@@ -19,7 +19,6 @@ from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
 from rag_nodes.parsers.origins import origins_of
 from rag_nodes.parsers.overlap import TokenOverlapNodeParser
-from rag_nodes.parsers.presets import WEB_PAGES
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.parsers.semantic import SemanticNodeParser
 from rag_nodes.parsers.sentence import SentenceNodeParser
@@ -46,11 +45,10 @@ _SHARED = ("chunk_size", "min_chunk_size", "chunk_overlap", "tokenizer", "langua
 """Options every candidate takes from this parser, where it has them."""
 _FIXED: Mapping[str, Any] = MappingProxyType({"unit": "tokens", "whole_document_below": 0})
 """Options that make the sizes of all candidates comparable."""
-_FLAT = 250
-"""Tokens of a node where nothing but sentences says where to cut."""
-_ORDERED = 500
-"""Tokens where headings or speakers hold together what belongs together."""
-_SIZES: Mapping[str, int] = MappingProxyType({"heading": _ORDERED, "sentence": _ORDERED})
+_SIZE = 200
+"""Tokens of a node; what follows was measured, see docs/semantic-and-auto.md."""
+_SIZES: Mapping[str, int] = MappingProxyType({"sentence": 500})
+"""The same where people talk: what answers a question about a conversation is long."""
 _MOST_SHARED = 5
 """Of a smaller node than was asked for, neighbours share at most one part in so many."""
 _OF_WINDOWS = "In its beginning, middle and end: "
@@ -86,12 +84,12 @@ class Decision:
 class AutoNodeParser(SpanNodeParser):
     """Picks the parser and the size that suit each document, without labels or a model.
 
-    (S3-25, S3-26.) A page of a website, such as one of a crawl, is cut as by the preset `web`
-    (S3-32). Of any other document a few windows are looked at, and rules over its headings,
-    records, tables, columns, speakers, paragraphs and sentences name a parser; that one alone then
-    cuts the document. Up to 250 tokens go into a node, up to 500 where headings or speakers order
-    the text, up to 4000 of a web page. The choice and its reason are in every node's metadata and
-    in `explain`.
+    (S3-25, S3-26.) A page of a website, such as one of a crawl, is cut by its sections (S3-32). Of
+    any other document a few windows are looked at, and rules over its headings, records, tables,
+    columns, speakers, paragraphs and sentences name a parser; that one alone then cuts the
+    document. Up to 200 tokens go into a node, up to 500 where people talk, and none are shared
+    (S2-23): sizes that were measured on labelled sets. The choice and its reason are in every
+    node's metadata and in `explain`.
 
     Grouping by meaning costs embeddings and brought no consistent gain where it was measured, so
     it is a candidate only where you name it: `candidates={"semantic": {}, "heading": {}, ...}`.
@@ -100,14 +98,12 @@ class AutoNodeParser(SpanNodeParser):
         chunk_size: tokens a node may hold, whichever parser is picked; always kept.
         choose_size: whether less is taken where that suits the document; False for `chunk_size`.
         min_chunk_size: tokens a node should hold, where the parser that is picked has a least; at
-            most half of the size that is chosen. For web pages, see `candidates`.
+            most half of the size that is chosen.
         chunk_overlap: tokens neighbours may share, where the parser that is picked overlaps; at
             most a fifth of a size that is chosen smaller than `chunk_size`.
-            For web pages, see `candidates`.
         whole_document_below: a document with fewer tokens stays one node; 0 turns it off.
         candidates: what may be picked: "heading", "token-overlap", "sentence", "recursive", "web"
-            or "semantic", each with options of its class as plain data. Sizes are set here, but
-            "web" has the least and the overlap of its preset where `chunk_size` leaves room.
+            or "semantic", each with options of its class as plain data. Sizes are set here.
 
     Raises:
         ConfigurationError: a candidate or one of its options is unknown, none is named, or sizes
@@ -118,12 +114,13 @@ class AutoNodeParser(SpanNodeParser):
         'token-overlap'
     """
 
-    output_version: ClassVar[int] = 3
+    output_version: ClassVar[int] = 4
+    """4: sizes as they were measured."""
 
-    chunk_size: int = Field(default=WEB_PAGES["chunk_size"], ge=MIN_TOKENS)
+    chunk_size: int = Field(default=4000, ge=MIN_TOKENS)
     choose_size: bool = Field(default=True)
     min_chunk_size: int = Field(default=100, ge=0)
-    chunk_overlap: int = Field(default=100, ge=0)
+    chunk_overlap: int = Field(default=0, ge=0)
     whole_document_below: int = Field(default=500, ge=0)
     candidates: dict[str, dict[str, Any]] = Field(default_factory=_default_candidates)
     _parsers: dict[str, SpanNodeParser] = PrivateAttr(default_factory=dict)
@@ -154,13 +151,9 @@ class AutoNodeParser(SpanNodeParser):
 
     def _sizes(self, name: str) -> dict[str, int]:
         """The sizes of a candidate."""
-        if name == WEB:
-            size = self.chunk_size
-            own = self.choose_size and WEB_PAGES["chunk_size"] <= size
-            return dict(WEB_PAGES) if own else {"split_only_if_over": size}
-        size = _SIZES.get(name, _FLAT)
+        size = _SIZES.get(name, _SIZE)
         if not self.choose_size or size >= self.chunk_size:
-            return {}
+            return {"split_only_if_over": self.chunk_size} if name == WEB else {}
         return {
             "chunk_size": size,
             "min_chunk_size": min(self.min_chunk_size, size // 2),
