@@ -90,9 +90,7 @@ def ceiling(parser: SpanNodeParser) -> int:
     if isinstance(parser, HeadingHierarchyNodeParser):
         return parser.block_ceiling
     if isinstance(parser, AutoNodeParser):
-        return HeadingHierarchyNodeParser(
-            chunk_size=parser.chunk_size, min_chunk_size=0
-        ).block_ceiling
+        return max(ceiling(parser.candidate(name)) for name in parser.candidates)
     if isinstance(parser, ParentChildNodeParser):
         return ceiling(get_parser(parser.parent, **parser.parent_options))
     counts_sentences = getattr(parser, "unit", "") == "sentences"
