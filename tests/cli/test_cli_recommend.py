@@ -135,3 +135,20 @@ def test_the_exported_script_answers_in_a_process_of_its_own(
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     assert "twelve minutes" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"),
+    [((), "with --cache FOLDER a run that was ended goes on"),
+     (("--cache", "kept"), "Finished candidates are kept in kept: the same command goes on")],
+)  # fmt: skip
+def test_a_run_that_is_ended_says_how_to_go_on(
+    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch, kept: tuple[str, ...], said: str
+) -> None:
+    def ended_by_hand(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rag_nodes.evaluation.recommendation.recommend", ended_by_hand)
+    ended = command("recommend", FERRY, "--questions", QUESTIONS, *kept)
+    assert ended.code == 130
+    assert said in ended.stderr

@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 _SEARCHING = ("granularity", "mode", "fusion", "expand", "similarity_cutoff")
 """Options of a search that are plain values."""
+_ENOUGH = 10
+"""Questions from which an estimate is made of how long the others take."""
 _DEEPEST = 2_000
 """Chunks among which the rank of a missed answer is looked for."""
 
@@ -81,7 +83,8 @@ class Measurement:
             plan.options, step_factor=1.0, granularity=plan.options.granularity or "chunks"
         )
         self._vectors = QuestionVectors(size=len(dataset.questions), ttl_hours=1e6)
-        self._done = self._total = self._began = 0
+        self._done = self._total = 0
+        self._indexed, self._indexing = 0, 0.0
         self._drawn: frozenset[str] = frozenset()
         self.read: dict[str, dict[str, list[str]]] = defaultdict(dict)
 
@@ -111,8 +114,8 @@ class Measurement:
     def rows(self, variants: Sequence[Variant], store: Store) -> Iterator[Row]:
         """A row per variant, each in the store only while it is measured."""
         self._total = self._done + len(variants) * len(self.dataset.questions)
-        self._began = self._done
-        self._started = time.monotonic()
+        if not self._done:
+            self._started = time.monotonic()
         self._dimension(self._options)  # a model that cannot be reached ends the whole run
         good: list[Variant] = []
         for one in variants:
@@ -177,6 +180,7 @@ class Measurement:
             progress=lambda _: self._check(),
             parse=self._parse,
         )
+        self._indexed, self._indexing = self._indexed + 1, self._indexing + index.cost.seconds
         try:
             outcomes = self._outcomes(index)
         finally:
@@ -254,10 +258,16 @@ class Measurement:
         )
 
     def _tell(self, stage: Literal["index", "ask"], variant: Variant) -> None:
-        spent = time.monotonic() - self._started
-        done = self._done - self._began
-        left = spent / done * (self._total - self._done) if done else None
-        self._say(Step(stage, variant.name, self._done, self._total, left))
+        self._say(Step(stage, variant.name, self._done, self._total, self._left()))
+
+    def _left(self) -> float | None:
+        """Seconds that are left: rows to be indexed, and questions to be asked."""
+        if self._done < _ENOUGH:
+            return None
+        asking = time.monotonic() - self._started - self._indexing
+        left = self._total - self._done
+        rows = left // len(self.dataset.questions)
+        return asking / self._done * left + self._indexing / max(1, self._indexed) * rows
 
     def _say(self, step: Step) -> None:
         self._check()

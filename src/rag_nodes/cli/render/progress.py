@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rag_nodes.cli.render.text import ending, seconds, shortened
+from rag_nodes.cli.render.text import ending, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -146,9 +147,14 @@ def docs_words(step: DocsStep) -> StepWords:
 def evaluation_words(step: Step) -> StepWords:
     """A step of an evaluation; its bar is `EVALUATION_BAR`."""
     doing = f"{_MEASURING[step.stage]} {shortened(step.name, _NAME_WIDTH)}"
-    left = f", about {seconds(step.seconds_left)} left" if step.seconds_left else ""
+    left = f", about {_remaining(step.seconds_left)} left" if step.seconds_left else ""
     amount = f"{_amount(step)} {doing}{left}"
     return StepWords(EVALUATION_BAR, amount, f"{doing} ({_amount(step)} questions{left})")
+
+
+def _remaining(estimate: float) -> str:
+    minutes, rest = divmod(ceil(estimate), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _opened(cli: Invocation) -> Bars:
