@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         RagNodesPostprocessor,
         RagNodesQueryEngine,
         RagNodesRetriever,
+        SentencePostprocessor,
         ask,
     )
     from rag_nodes.readers import read, read_all
@@ -90,6 +91,7 @@ __all__ = [
     "SectionSummary",
     "SemanticNodeParser",
     "SentenceNodeParser",
+    "SentencePostprocessor",
     "SpanNodeParser",
     "Store",
     "TokenOverlapNodeParser",
@@ -133,6 +135,7 @@ _HOMES = {
         "RagNodesPostprocessor",
         "RagNodesQueryEngine",
         "RagNodesRetriever",
+        "SentencePostprocessor",
         "ask",
     ),
     "readers": ("read", "read_all"),

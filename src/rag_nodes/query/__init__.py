@@ -16,8 +16,8 @@ from rag_nodes.query.events import (
     UnknownSource,
 )
 from rag_nodes.query.options import QUERY_PRESETS, QueryOptions
+from rag_nodes.query.postprocessors import RagNodesPostprocessor, SentencePostprocessor
 from rag_nodes.query.question_vectors import QuestionVectors
-from rag_nodes.query.replacement import RagNodesPostprocessor
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.types import Answer, Citation, Hit, Mark, Source
 from rag_nodes.store.filters import Filter
@@ -46,6 +46,7 @@ __all__ = [
     "RagNodesQueryEngine",
     "RagNodesRetriever",
     "Retrieved",
+    "SentencePostprocessor",
     "Source",
     "UnknownSource",
     "ask",

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from llama_index.core.bridge.pydantic import Field
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
-from llama_index.core.storage.docstore.types import BaseDocumentStore
+from llama_index.core.schema import NodeWithScore, TextNode
 
 from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.query.expansion import expanded
 from rag_nodes.query.places import document_of, span_of
 from rag_nodes.query.slices import joined_text, place_of
 from rag_nodes.store import Hit
@@ -20,59 +15,6 @@ from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-
-class RagNodesPostprocessor(BaseNodePostprocessor):
-    """Has the window of a sentence, or the parent of a child, read in its place, each text once.
-
-    For any LlamaIndex retriever: what `MetadataReplacementPostProcessor("window")` does for
-    windows, with overlapping ones joined to one exact slice of the document, and the same for
-    parents. A replaced node keeps its score; the text that was found is in `original_text`.
-
-    Args:
-        parents: where parents are read by id: a vector store with `get_nodes`, such as the one the
-            index is built on, or a document store; None to replace by windows only.
-
-    Raises:
-        ConfigurationError: `parents` offers no nodes by id.
-    """
-
-    parents: Any = Field(default=None, exclude=True)
-
-    def __init__(self, parents: Any = None) -> None:
-        super().__init__(parents=parents)  # type: ignore[call-arg] # a field of this class
-        if parents is not None and not hasattr(parents, "get_nodes"):
-            raise ConfigurationError(
-                f"{type(parents).__name__} gives no nodes by id; pass a vector store or document "
-                "store that has get_nodes"
-            )
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Name under which LlamaIndex files this class."""
-        return "RagNodesPostprocessor"
-
-    def _postprocess_nodes(
-        self,
-        nodes: list[NodeWithScore],
-        query_bundle: QueryBundle | None = None,  # noqa: ARG002 -- LlamaIndex's signature
-    ) -> list[NodeWithScore]:
-        others = [one for one in nodes if not isinstance(one.node, TextNode)]
-        hits = [
-            Hit(node=one.node, rank=rank, score=one.score or 0.0)
-            for rank, one in enumerate(nodes, start=1)
-            if isinstance(one.node, TextNode)
-        ]
-        return [*replaced(expanded(hits, self._read, "auto", limit=len(hits))), *others]
-
-    def _read(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
-        if self.parents is None or not node_ids:
-            return {}
-        if isinstance(self.parents, BaseDocumentStore):  # raises for what it does not have
-            found = self.parents.get_nodes(list(node_ids), raise_error=False)
-        else:
-            found = self.parents.get_nodes(node_ids=list(node_ids))
-        return {node.node_id: node for node in found if isinstance(node, TextNode)}
 
 
 def replaced(hits: Iterable[Hit]) -> list[NodeWithScore]:

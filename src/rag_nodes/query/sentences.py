@@ -56,7 +56,7 @@ class Sentences:
     """
 
     def __init__(self, question: str, hits: Sequence[Hit]) -> None:
-        self._text = _Text([_Piece(hit, passage_of(hit)) for hit in hits])
+        self._text = _Text([_Piece(hit, passage_of(hit)) for hit in _credible(hits)])
         self._ladder = Ladder(question, self._text.runs)
 
     def passages(self, budget: int) -> list[Ranked]:
@@ -96,7 +96,8 @@ class Sentences:
         least = 1.0
         for read in self._text.joined(reads):
             least = read.score / reads[0].score
-            for passage in self._text.parts(read):
+            # The part with the best sentence first: what comes first may be all there is room for.
+            for passage in sorted(self._text.parts(read), key=lambda one: one.core is None):
                 yield _Found(passage, least)
         for hit, passage in self._text.pieces:
             if hit.origin == "search":
@@ -215,6 +216,35 @@ class _Text:
             and _text(run, span).isspace()
             for run in self.runs
         )
+
+
+def _credible(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits, those without a place whose text contradicts that of another at the same place.
+
+    Splitters that search for their chunks in the text can find an earlier one that begins alike.
+    """
+    reached: dict[str, Ranked] = {}
+    wrong: set[int] = set()
+    placed = [(passage_of(hit), hit) for hit in hits if span_of(hit.read)]
+    for passage, hit in sorted(placed, key=lambda one: one[0].span):
+        before = reached.get(passage.document)
+        if before and not _agree(before, passage):
+            wrong.add(id(hit))
+        elif not before or passage.span.end > before.span.end:
+            reached[passage.document] = passage
+    return [_without_place(hit) if id(hit) in wrong else hit for hit in hits]
+
+
+def _agree(first: Ranked, second: Ranked) -> bool:
+    """Whether two passages have the same text where both claim to be; the first begins first."""
+    common = first.span.overlap(second.span)
+    start = second.span.start - first.span.start
+    return first.text[start : start + common] == second.text[:common]
+
+
+def _without_place(hit: Hit) -> Hit:
+    unknown = {"start_char_idx": None, "end_char_idx": None}
+    return replace(hit, node=hit.read.model_copy(update=unknown), surroundings=None)
 
 
 def _text(run: Run, span: Span) -> str:

@@ -1,0 +1,148 @@
+"""LlamaIndex postprocessors: what is read in place of what any retriever found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.bridge.pydantic import Field
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.storage.docstore.types import BaseDocumentStore
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.query.expansion import expanded, with_neighbours
+from rag_nodes.query.options import check_whole
+from rag_nodes.query.replacement import replaced
+from rag_nodes.query.sentences import Sentences
+from rag_nodes.store import Hit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class RagNodesPostprocessor(BaseNodePostprocessor):
+    """Has the window of a sentence, or the parent of a child, read in its place, each text once.
+
+    For any LlamaIndex retriever: what `MetadataReplacementPostProcessor("window")` does for
+    windows, with overlapping ones joined to one exact slice of the document, and the same for
+    parents. A replaced node keeps its score; the text that was found is in `original_text`.
+
+    Args:
+        parents: where parents are read by id: a vector store with `get_nodes`, such as the one the
+            index is built on, or a document store; None to replace by windows only.
+
+    Raises:
+        ConfigurationError: `parents` offers no nodes by id.
+    """
+
+    parents: Any = Field(default=None, exclude=True)
+
+    def __init__(self, parents: Any = None) -> None:
+        super().__init__(parents=_checked(parents))  # type: ignore[call-arg] # a field of this class
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name under which LlamaIndex files this class."""
+        return "RagNodesPostprocessor"
+
+    def _postprocess_nodes(
+        self,
+        nodes: list[NodeWithScore],
+        query_bundle: QueryBundle | None = None,  # noqa: ARG002 -- LlamaIndex's signature
+    ) -> list[NodeWithScore]:
+        hits, others = _hits(nodes)
+        return [*replaced(expanded(hits, self._read, "auto", limit=len(hits))), *others]
+
+    def _read(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        return _nodes_of(self.parents, node_ids)
+
+
+class SentencePostprocessor(BaseNodePostprocessor):
+    """Has the sentences that answer read in place of the chunks they are in, within a budget.
+
+    For the nodes of any LlamaIndex retriever and any splitter: retrieve many (40 chunks of about
+    200 tokens), and what is read is ranked sentence by sentence (`rag_nodes.text.ladder`), so that
+    no size of chunks has to be right. Nodes that come out are passages of whole sentences, best
+    first, that fill the budget and share no text; where the place of a node in its document is
+    known they are exact slices of that, across the ends of chunks too. Windows of our parsers are
+    text to choose from; so are parents, and the chunks before and after, where they can be read.
+
+    Args:
+        budget: tokens of all passages together.
+        store: where neighbours and parents are read by id: a vector store with `get_nodes`, or a
+            document store, such as the one of the index; None to choose from what was found.
+
+    Raises:
+        ConfigurationError: the budget is no number from 1 up, or `store` offers no nodes by id;
+            when it is called: without a question.
+
+    Example:
+        >>> from llama_index.core.schema import NodeWithScore, TextNode
+        >>> text = "The pump is red. Rinse the filter weekly. It stands in the hall."
+        >>> found = [NodeWithScore(node=TextNode(text=text), score=0.5)]
+        >>> sentences = SentencePostprocessor(budget=6)
+        >>> [best] = sentences.postprocess_nodes(found, query_str="Which filter?")
+        >>> best.text
+        'Rinse the filter weekly.'
+    """
+
+    budget: int = 1000
+    store: Any = Field(default=None, exclude=True)
+
+    def __init__(self, budget: int = 1000, store: Any = None) -> None:
+        check_whole("budget", budget, minimum=1)
+        super().__init__(budget=budget, store=_checked(store))  # type: ignore[call-arg] # fields
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name under which LlamaIndex files this class."""
+        return "SentencePostprocessor"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        if query_bundle is None:
+            raise ConfigurationError(
+                "sentences are ranked for a question: call postprocess_nodes with query_str or "
+                "query_bundle"
+            )
+        hits, others = _hits(nodes)
+        read = expanded(hits, self._read, "auto", limit=len(hits))
+        both = with_neighbours(read, self._read)
+        beside = [one for one in both if one.origin == "neighbour"]
+        sentences = Sentences(query_bundle.query_str, [*read, *beside])
+        return [*replaced(sentences.hits(self.budget)), *others]
+
+    def _read(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        return _nodes_of(self.store, node_ids)
+
+
+def _hits(nodes: Sequence[NodeWithScore]) -> tuple[list[Hit], list[NodeWithScore]]:
+    """Texts as hits in their order, and what is no text."""
+    others = [one for one in nodes if not isinstance(one.node, TextNode)]
+    hits = [
+        Hit(node=one.node, rank=rank, score=one.score or 0.0)
+        for rank, one in enumerate(nodes, start=1)
+        if isinstance(one.node, TextNode)
+    ]
+    return hits, others
+
+
+def _checked(store: Any) -> Any:
+    if store is not None and not hasattr(store, "get_nodes"):
+        raise ConfigurationError(
+            f"{type(store).__name__} gives no nodes by id; pass a vector store or document "
+            "store that has get_nodes"
+        )
+    return store
+
+
+def _nodes_of(store: Any, node_ids: Sequence[str]) -> dict[str, TextNode]:
+    """The nodes of a store that it has of these."""
+    if store is None or not node_ids:
+        return {}
+    if isinstance(store, BaseDocumentStore):  # raises for what it does not have
+        found = store.get_nodes(list(node_ids), raise_error=False)
+    else:
+        found = store.get_nodes(node_ids=list(node_ids))
+    return {node.node_id: node for node in found if isinstance(node, TextNode)}

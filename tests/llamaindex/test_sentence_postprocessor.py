@@ -1,0 +1,155 @@
+"""Sentences in place of chunks behind LlamaIndex's own retrievers, over anyone's nodes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter, TokenTextSplitter
+from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
+from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.schema import ImageNode, NodeWithScore, QueryBundle, TextNode
+from stock_callers import EVERY, small
+
+from rag_nodes import SentencePostprocessor
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import get_embedding
+from rag_nodes.parsers import leaf_nodes
+from rag_nodes.text.tokens import count_tokens
+
+QUESTION = "How often are both filters rinsed?"
+ANSWER = "Rinse both filters monthly."
+TEXT = f"{'The pump is red and stands in the hall. ' * 20}{ANSWER} {'Nobody waits outside. ' * 40}"
+
+
+def index_of(transformation: object) -> VectorStoreIndex:
+    return VectorStoreIndex.from_documents(
+        [Document(text=TEXT, id_="pump")],
+        transformations=[transformation],
+        embed_model=get_embedding("lexical"),
+    )
+
+
+def read(index: VectorStoreIndex, budget: int = 40, store: object = None) -> list[NodeWithScore]:
+    found = index.as_retriever(similarity_top_k=40).retrieve(QUESTION)
+    sentences = SentencePostprocessor(budget=budget, store=store)
+    return sentences.postprocess_nodes(found, query_str=QUESTION)
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [
+        SentenceSplitter(chunk_size=60, chunk_overlap=20),
+        SentenceSplitter(chunk_size=300, chunk_overlap=0),
+        TokenTextSplitter(chunk_size=50, chunk_overlap=0),
+    ],
+    ids=["overlapping", "large", "cut anywhere"],
+)
+def test_the_nodes_of_stock_splitters_give_the_sentence_first_and_fill_the_budget(
+    splitter: SentenceSplitter,
+) -> None:
+    nodes = read(index_of(splitter))
+    assert ANSWER in nodes[0].text
+    assert 38 <= sum(count_tokens(one.text) for one in nodes) <= 40
+    scores = [one.get_score() for one in nodes]
+    assert scores[0] == 1
+    assert all(one >= other for one, other in pairwise(scores))
+    assert len({one.node_id for one in nodes}) == len(nodes)
+
+
+@EVERY
+def test_of_our_parsers_they_are_exact_slices_that_share_nothing(name: str) -> None:
+    nodes = small(name)([Document(text=TEXT, id_="pump")])
+    index = VectorStoreIndex(leaf_nodes(nodes), embed_model=get_embedding("lexical"))
+    found = read(index, store=index.docstore)
+    assert ANSWER in found[0].text
+    spans = []
+    for one in found:
+        assert isinstance(one.node, TextNode)
+        start, end = one.node.start_char_idx, one.node.end_char_idx
+        assert start is not None
+        assert end is not None
+        assert TEXT[start:end] == one.text
+        spans.append((start, end))
+    assert all(one[1] <= other[0] for one, other in pairwise(sorted(spans)))
+
+
+async def test_it_works_in_stock_engines_sync_and_async() -> None:
+    index = index_of(SentenceSplitter(chunk_size=60, chunk_overlap=0))
+    sentences = SentencePostprocessor(budget=10)
+    engine = RetrieverQueryEngine(
+        index.as_retriever(similarity_top_k=40),
+        response_synthesizer=get_response_synthesizer(llm=MockLLM()),
+        node_postprocessors=[sentences],
+    )
+    for response in (engine.query(QUESTION), await engine.aquery(QUESTION)):
+        assert ANSWER in response.source_nodes[0].text
+        assert ANSWER in str(response)
+    cited = CitationQueryEngine.from_args(
+        index, llm=MockLLM(), similarity_top_k=40, node_postprocessors=[sentences]
+    ).query(QUESTION)
+    assert ANSWER in cited.source_nodes[0].text
+    assert cited.source_nodes[0].text.startswith("Source 1:")
+
+
+def test_chunks_beside_those_that_were_found_are_read_where_a_store_has_them() -> None:
+    text = "The delta valve was bought in May. It opens at 4 bar."
+    index = VectorStoreIndex.from_documents(
+        [Document(text=text, id_="v")],
+        transformations=[SentenceSplitter(chunk_size=12, chunk_overlap=0)],
+        embed_model=get_embedding("lexical"),
+    )
+    found = index.as_retriever(similarity_top_k=1).retrieve("When was the delta valve bought?")
+    question = QueryBundle("When was the delta valve bought?")
+    alone = SentencePostprocessor().postprocess_nodes(found, question)
+    beside = SentencePostprocessor(store=index.docstore).postprocess_nodes(found, question)
+    assert "It opens" not in " ".join(one.text for one in alone)
+    assert "It opens at 4 bar." in " ".join(one.text for one in beside)
+
+
+def test_nodes_without_a_place_or_with_a_wrong_one_are_read_and_claim_none() -> None:
+    bare = TextNode(text=f"It rained. {ANSWER}")
+    right = TextNode(text=TEXT[:200], start_char_idx=0, end_char_idx=200)
+    wrong = TextNode(text=f"Both filters are old. {ANSWER}", start_char_idx=50, end_char_idx=99)
+    for node in (right, wrong):
+        node.metadata["source"] = "pump.md"
+    nodes = [NodeWithScore(node=one, score=0.5) for one in (bare, right, wrong)]
+    found = SentencePostprocessor(budget=200).postprocess_nodes(nodes, query_str=QUESTION)
+    texts = " | ".join(one.text for one in found)
+    assert texts.count(ANSWER) == 2
+    for one in found:
+        assert isinstance(one.node, TextNode)
+        start, end = one.node.start_char_idx, one.node.end_char_idx
+        assert start is None or TEXT[start:end] == one.text
+
+
+def test_where_no_word_of_the_question_is_met_nodes_stay_in_their_order_within_the_budget() -> None:
+    texts = ["Vier Ventile sind offen.", "Zwei Pumpen laufen.", "Ein Kessel ist kalt."]
+    nodes = [NodeWithScore(node=TextNode(text=one), score=0.5) for one in texts]
+    found = SentencePostprocessor(budget=12).postprocess_nodes(nodes, query_str="Which tanks?")
+    assert texts[0] == found[0].text
+    assert texts[1].startswith(found[1].text)
+
+
+def test_what_is_no_text_stays_behind_the_sentences() -> None:
+    image = NodeWithScore(node=ImageNode(image_path="a.png"), score=0.9)
+    other = NodeWithScore(node=TextNode(text=ANSWER), score=0.5)
+    kept = SentencePostprocessor().postprocess_nodes([image, other], query_str=QUESTION)
+    assert ANSWER in [one.text for one in kept]
+
+
+def test_it_says_what_it_cannot_do() -> None:
+    with pytest.raises(ConfigurationError, match="call postprocess_nodes with query_str"):
+        SentencePostprocessor().postprocess_nodes([NodeWithScore(node=TextNode(text="a"))])
+    with pytest.raises(ConfigurationError, match="budget must be at least 1"):
+        SentencePostprocessor(budget=0)
+    with pytest.raises(ConfigurationError, match="dict gives no nodes by id"):
+        SentencePostprocessor(store={})
+
+
+def test_it_is_written_down_and_made_again_as_components_are() -> None:
+    first = SentencePostprocessor(budget=300, store=None)
+    assert first.to_dict() == {"budget": 300, "class_name": "SentencePostprocessor"}
+    assert SentencePostprocessor.from_dict(first.to_dict()).budget == 300
