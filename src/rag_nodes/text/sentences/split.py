@@ -1,4 +1,5 @@
 """Sentences of a text as spans, in any of the languages its script or small words give away."""
+# ruff: noqa: RUF001 -- Cyrillic is meant
 
 from __future__ import annotations
 
@@ -43,7 +44,16 @@ _SMALL_WORDS = {
     "nl": "de het een en van is dat niet op te zijn voor met die aan er ook om door naar",
     "pt": "o a os as de que e do da em um uma é não para com por dos das no na se mais",
     "pl": "w i na z nie się do to jest że od o po jak za dla są przez ale czy",
-    "ru": "и в не на я что с по как это он но из за то все от так для же",  # noqa: RUF001 -- Cyrillic is meant
+    "sv": "och att det som en på är av för med den till har inte om ett jag var men från",
+    "da": "og at det som en på er af for med den til har ikke et blev også efter kun hvor",
+    "no": "og å det som en på er av for med den til har ikke et ble også etter bare hvor",
+    "fi": "ja on ei että oli se hän ovat mutta myös kun joka tai niin kuin ole sekä sen mukaan",
+    "cs": "na se je že to do ve jsou pro jako za byl od které při nebo jeho bylo až než",
+    "hu": "az és hogy nem is egy meg volt csak már mint ki van azt kell még ez ha vagy lehet",
+    "ro": "și de în la cu pe care nu este din un se pentru sunt mai ce au fost să ca",
+    "tr": "ve bir bu için ile çok ne daha olarak gibi kadar olan sonra ise değil da de var",
+    "uk": "і в на з не що до та у як за це від для але його є або про які",
+    "ru": "и в не на я что с по как это он но из за то все от так для же",
 }
 _SCRIPTS = {
     "ja": re.compile("[\u3040-\u30ff]"),
