@@ -127,7 +127,7 @@ class Recommendation:
         return preset_for(
             self.parser,
             name,
-            summary=self.verdict[0],
+            summary=self.verdict[0] if self.told else f"{self.chosen}: the data could not tell",
             query={**changed, "budget": self.settings["budget"]},
         )
 

@@ -86,25 +86,34 @@ class Reasons:
         """
         chosen = self.trials[self.decision.chosen]
         best = self.trials[self.leader]
-        if self.decision.told and best.bytes > (1 + _ALIKE) * chosen.bytes:
+        if not self.decision.told and best is not chosen:
+            yield (
+                f"{best.name} found most, {points(chosen.gap)} points more than {chosen.name}, "
+                f"which is not shown; it takes {_space(best, chosen)}."
+            )
+        elif best.bytes > (1 + _ALIKE) * chosen.bytes:
             yield (
                 f"Where a point of recall is worth any index: {best.name}, which takes "
                 f"{_space(best, chosen)}."
             )
-        smaller = [
-            one
-            for one in pareto(tuple(self.trials.values()), self.plan.main)
-            if one.bytes < _SMALLER * chosen.bytes
-        ]
-        if smaller:
-            one = smaller[-1]
-            lost = 100 * (chosen.means[self.plan.main] - one.means[self.plan.main])
-            yield (
-                f"Where the index has to be smaller: {one.name} takes {_space(one, chosen)} and "
-                f"finds {abs(lost):.1f} points {'less' if lost >= 0 else 'more'}."
-            )
+        yield from self._smaller(chosen)
         for budget in budgets:
             yield self._at(budget)
+
+    def _smaller(self, chosen: Trial) -> Iterator[str]:
+        """The best of those that take clearly less space, where it is not better as well."""
+        measure = self.plan.main
+        smaller = [
+            one
+            for one in pareto(tuple(self.trials.values()), measure)
+            if one.bytes < _SMALLER * chosen.bytes
+        ]
+        lost = chosen.means[measure] - smaller[-1].means[measure] if smaller else -1.0
+        if lost >= 0:
+            yield (
+                f"Where the index has to be smaller: {smaller[-1].name} takes "
+                f"{_space(smaller[-1], chosen)} and finds {100 * lost:.1f} points less."
+            )
 
     def _why(self, chosen: Trial) -> Iterator[str]:
         """Why this one, against the one that found most and against the standard."""
