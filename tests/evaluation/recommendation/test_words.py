@@ -42,8 +42,8 @@ def test_a_cheaper_one_is_taken_with_what_the_best_would_add_and_cost() -> None:
             "takes 200 % of its space."
         ),
         (
-            "standard, which over many corpora is never far from the best, is not shown to be worse: "
-            "2.0 (-3.0 to 7.0) points behind best."
+            "standard, which over many corpora is never far from the best, is not shown to be "
+            "worse: 2.0 (-3.0 to 7.0) points behind best."
         ),
         "1 of 4 is shown to be worse than best, most of all tiny, by 20.0 (10.0 to 30.0).",
         "100 questions about 20 documents were asked.",
