@@ -43,6 +43,24 @@ def test_words_that_moved_are_found_again_nearest_to_where_they_were() -> None:
     assert found.questions[0].gold[0][0].span.start == TEXT.index("a short word stands")
 
 
+def test_of_several_places_the_nearest_to_the_offset_is_meant() -> None:
+    text = "The bell rings. " * 5
+    document = Document(text=text, id_="bell")
+    for start in (0, 16, 48, 64):
+        found = placed(
+            Quote("The bell rings.", "bell", start + 3, start + 18), documents=(document,)
+        )
+        assert found.questions[0].gold == ((Passage("bell", Span(start, start + 15)),),)
+
+
+@pytest.mark.parametrize(("times", "answers"), [(5, 5), (6, 0)])
+def test_five_places_are_alternatives_and_six_are_a_phrase(times: int, answers: int) -> None:
+    document = Document(text="The bell rings. " * times, id_="bell")
+    found = placed(Quote("The bell rings."), documents=(document,))
+    assert sum(len(one.gold) for one in found.questions) == answers
+    assert len(found.unplaced) == (answers == 0)
+
+
 def test_every_place_of_a_quote_is_an_answer_that_is_enough() -> None:
     found = placed(Quote("short word stands"))
     assert quoted(found) == ["short word stands"] * 2
@@ -64,6 +82,42 @@ def test_something_like_a_quote_is_found_with_less_confidence_and_whole_words() 
     found = placed(Quote("Green tee takes eighty degrees and tree minutes."))
     assert quoted(found) == ["Green tea takes eighty degrees and three minutes"]
     assert 0.85 <= found.questions[0].confidence < 1.0
+
+
+def test_what_is_only_half_like_a_quote_is_not_taken_for_it() -> None:
+    found = placed(Quote("Green tea takes seventy litres and nine of the hours."))
+    assert found.questions == ()
+
+
+def test_words_of_few_letters_are_looked_for_as_they_are_written() -> None:
+    assert placed(Quote("GREEN TEA TAKES EIGHTY")).questions == ()
+    assert quoted(placed(Quote("GREEN TEA TAKES EIGHTY D"))) == ["Green tea takes eighty d"]
+    assert placed(Quote("eighty degress")).questions == ()
+
+
+def test_a_text_that_is_shorter_than_a_quote_does_not_hold_it() -> None:
+    longer = Quote("Nothing about drinks. All of it is about the sea, and about the ships on it.")
+    assert placed(longer, documents=(OTHER,)).questions == ()
+
+
+def test_of_documents_that_hold_something_like_a_quote_the_one_most_like_it_is_taken() -> None:
+    quote = Quote("The keeper lights the lamp of the tower at dusk.")
+    less = Document(text="A keeper lit the lamps of the tower at dusk. More.", id_="less")
+    more = Document(text="The keeper lights the lamp of a tower at dusk. More.", id_="more")
+    for documents in ((less, more), (more, less)):
+        found = placed(quote, documents=documents)
+        assert [one.gold[0][0].document for one in found.questions] == ["more"]
+
+
+def test_a_question_is_as_sure_as_its_surest_answer_and_that_as_its_least_sure_part() -> None:
+    exact, like = Quote("eighty degrees"), Quote("Green tee takes eighty degrees and tree minutes.")
+    for gold, sure in (
+        (((exact,), (like,)), True),
+        (((like,), (exact,)), True),
+        (((exact, like),), False),
+    ):
+        found = place(Labels("test", (Labelled("q", "What?", gold),)), (TEA,), "test")
+        assert (found.questions[0].confidence == 1.0) is sure
 
 
 def test_a_character_that_nobody_sees_before_a_quote_does_not_empty_it() -> None:
