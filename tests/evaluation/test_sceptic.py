@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from llama_index.core import Document
 from tests.evaluation.labelled import TOPICS, corpus
 
 from rag_nodes.evaluation.dataset import Dataset
@@ -16,6 +17,7 @@ from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
+from rag_nodes.query import QueryOptions
 
 PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20,), target=30, draws=400, ks=(1, 5))
 BARE = replace(PLAN, sizes=(), target=None)
@@ -76,6 +78,37 @@ def test_the_only_times_of_a_report_are_not_in_its_json(report: EvaluationReport
     slower = tuple(replace(row, cost={**row.cost, "seconds": 99.0}) for row in report.rows)
     assert replace(report, rows=slower).to_json() == report.to_json()
     assert "seconds" not in report.to_json()
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that all runs of the module share."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.mark.parametrize("changed", ["size", "questions", "documents", "budget", "mode"])
+def test_a_cache_gives_no_row_of_another_run(
+    dataset: Dataset, tmp_path: Path, changed: str
+) -> None:
+    """The name of the column is the same: only what it stands for is not."""
+
+    def run(cache: Path | None, change: str = "") -> EvaluationReport:
+        chunk_size = 20 if change == "size" else 30
+        column = get_parser("recursive", unit="tokens", chunk_size=chunk_size, chunk_overlap=0)
+        given = replace(dataset, questions=dataset.questions[: 5 if change == "questions" else 6])
+        if change == "documents":
+            given = replace(given, documents=tuple(
+                Document(text=f"{one.text}More.", id_=one.id_, metadata=one.metadata)
+                for one in given.documents
+            ))  # fmt: skip
+        options = QueryOptions(mode="dense" if change == "mode" else "sparse")
+        plan = replace(BARE, budgets=(40 if change == "budget" else 60,), options=options)
+        return evaluate(given, {"one": column}, plan=plan, cache=cache)
+
+    first = run(kept).to_json()
+    found = run(kept, changed).to_json()
+    assert found == run(None, changed).to_json()
+    assert found != first
 
 
 def test_another_seed_moves_intervals_by_less_than_a_point_and_no_verdict(
