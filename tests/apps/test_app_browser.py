@@ -87,6 +87,24 @@ def test_a_citation_opens_the_chunk_and_marks_the_quoted_sentence(page: Page) ->
     assert mark.inner_text() in page.locator(".rn-answer").first.inner_text()
 
 
+def test_a_citation_of_a_sentence_that_a_chunk_cut_in_two_opens_the_passage_with_it_whole(
+    page: Page,
+) -> None:
+    page.get_by_role("button", name="Try the example document").click()
+    page.wait_for_selector("#rn-status .rn-dot", timeout=PATIENCE)
+    page.get_by_role("button", name="Retrieval").click()
+    page.locator("label", has_text="Best sentences, same token budget").click()
+    _ask(page, "When do quiet hours begin?")
+    answers = page.locator(".rn-answer")
+    for answer in answers.all():
+        assert "Quiet hours last from ten in the evening until half past six" in answer.inner_text()
+    answers.first.locator(".rn-chip").first.click()
+    mark = page.locator(".rn-shown mark").first
+    mark.wait_for(state="visible", timeout=PATIENCE)
+    assert mark.inner_text().startswith("Quiet hours last from ten in the evening")
+    _shoot(page, "app_sentences.png")
+
+
 def test_another_document_clears_the_answers(page: Page) -> None:
     _upload(page, CORPUS / "manual.md")
     _ask(page, "How long does manual control last?")

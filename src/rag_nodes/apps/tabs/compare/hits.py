@@ -52,7 +52,7 @@ def chunks(
     where: ColumnPlace,
     evidence: Mapping[int, Sequence[str]],
 ) -> Html:
-    """The expandable list "Retrieved chunks" of one column (S0-15, S4-18).
+    """The expandable list "Retrieved chunks" of one column (S0-15, S4-18), or what is read of them.
 
     Args:
         answer: whose hits to show.
@@ -73,9 +73,9 @@ def chunks(
         )
         for hit in answer.hits
     ]
-    summary = tag(
-        "summary", "Retrieved chunks ", tag("span", str(len(items)), cls="rn-count"), cls="rn-more"
-    )
+    passages = any(hit.found is not hit.node for hit in answer.hits)
+    named = "Passages that are read " if passages else "Retrieved chunks "
+    summary = tag("summary", named, tag("span", str(len(items)), cls="rn-count"), cls="rn-more")
     return tag(
         "details",
         summary,
