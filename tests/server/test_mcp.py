@@ -258,7 +258,7 @@ async def test_an_agent_has_its_questions_checked(address: str) -> None:
     ("changed", "words"),
     [
         ({"parsers": ["nonsense"]}, "unknown parser"),
-        ({"sizes": [1]}, "20"),
+        ({"sizes": [1]}, "sizes.0: Input should be greater than or equal to 20"),
         ({"questions": []}, "questions"),
         ({"questions": [{"question": "Who?", "gold": [{"text": "nobody wrote this"}]}]}, "place"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import HTTPException, RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
@@ -25,6 +25,8 @@ from rag_nodes.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from fastapi import FastAPI
     from starlette.requests import Request
 
@@ -134,11 +136,19 @@ def _invalid(_: Request, error: Exception) -> Response:
     """A body or parameter that does not fit; its value, which may be a key, is not repeated."""
     if not isinstance(error, RequestValidationError):
         raise error
-    lines = [
+    return error_response(422, misfits(error.errors()), _remedy(422))
+
+
+def misfits(errors: Iterable[Mapping[str, Any]]) -> str:
+    """Where a request does not fit and why; its values, which may be keys, are not repeated.
+
+    Args:
+        errors: what pydantic found.
+    """
+    return "; ".join(
         f"{'.'.join(str(part) for part in one['loc'] if part != 'body') or 'body'}: {one['msg']}"
-        for one in error.errors()
-    ]
-    return error_response(422, "; ".join(lines), _remedy(422))
+        for one in errors
+    )
 
 
 def _gone(_: Request, error: Exception) -> Response:

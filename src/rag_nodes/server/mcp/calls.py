@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from starlette.requests import Request
 
 from rag_nodes.errors import RagNodesError
-from rag_nodes.server.failures import ApiError, public
+from rag_nodes.server.failures import ApiError, misfits, public
 from rag_nodes.server.gate import ended_by_leaving
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Calls:
         except ApiError as error:
             raise ToolError(f"{error.detail}; {error.remedy}") from None
         except ValidationError as error:
-            lines = (one["msg"] for one in error.errors(include_url=False, include_input=False))
-            raise ToolError("; ".join(lines)) from None
+            said = misfits(error.errors(include_url=False, include_input=False))
+            raise ToolError(said) from None
         except RagNodesError as error:
             raise ToolError("; ".join(public(error)[1:])) from None
