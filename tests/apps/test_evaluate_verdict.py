@@ -132,6 +132,21 @@ def test_a_cell_says_why_and_leads_to_the_chunk_with_the_answer(
     assert chosen
 
 
+def test_kinds_of_questions_have_their_own_numbers(
+    events: VerdictEvents, session: Session, sheet: str
+) -> None:
+    events.upload(sheet, Request())
+    assert "By kind of question" not in _run(events, "60", "", 0)[-1][0]
+    dataset = session.questions.dataset
+    assert dataset is not None
+    session.questions.change(dataset.questions[0].id, lambda one: replace(one, kind="<b>fact"))
+    html = _run(events, "60", "", 0)[-1][0]
+    _, kinds = html.split("By kind of question: recall@60 of 2 kinds")
+    assert kinds.partition("</details>")[0].count("<td>1</td>") == 2
+    assert "&lt;b&gt;fact" in kinds
+    assert "By document" not in html
+
+
 def test_a_place_that_is_drawn_in_chunks_of_another_size_says_so(
     events: VerdictEvents, session: Session, sheet: str
 ) -> None:

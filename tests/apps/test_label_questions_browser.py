@@ -143,6 +143,14 @@ def test_drafts_are_accepted_edited_and_rejected_with_the_keyboard(
         page.get_by_role("button", name="Show passage 1 in the document").click()
     page.locator(".rn-doc mark.rn-gold").first.wait_for()
     assert page.inner_text(".rn-doc mark.rn-gold") == lines[1]
+    _open(page, "Questions", ".rn-card")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    page.get_by_role("button", name="Remove all").click()
+    assert len(_downloaded(page)) == 3
+    page.once("dialog", lambda dialog: dialog.accept())
+    with redrawn(page, "#rn-questions-tab :is(.rn-empty, .rn-card)"):
+        page.get_by_role("button", name="Remove all").click()
+    page.locator("#rn-questions-tab", has_text="No questions yet").wait_for()
 
 
 def test_a_citation_that_is_right_becomes_a_labelled_question_and_can_be_taken_back(

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.plan import Step
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
+_MOST_GROUPS = 50
+"""Kinds or documents on the page; a large set has hundreds."""
 _DOING = {"size": "Finding sizes of", "index": "Cutting and embedding", "ask": "Asking"}
 EMPTY = empty(
     "Which way of cutting finds your answers?",
@@ -67,6 +69,7 @@ def verdict(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
         _sentences(report),
         *_pictures(report),
         _numbers(report, strategies),
+        *_breakdowns(report),
         _reasons(report),
         matrix(report, strategies),
         cls="rn-verdict",
@@ -180,6 +183,38 @@ def _number_row(
         f"{row.cost['embedded']:,.0f}",
     )
     return tag("tr", head, *(tag("td", value) for value in values))
+
+
+def _breakdowns(report: EvaluationReport) -> Iterable[Html]:
+    """The main measure by kind of question and by document, where there are several."""
+    rows = shown_rows(report)
+    for by, title, thing in (
+        ("kind", "By kind of question", "kind"),
+        ("document", "By document", "document"),
+    ):
+        groups = report.groups(by)
+        if len(groups) < 2 or not rows:  # noqa: PLR2004 -- of one everything is said above
+            continue
+        lines = [
+            tag(
+                "tr",
+                tag("th", name_of(group.name), scope="row"),
+                tag("td", f"{group.questions:,}"),
+                *(tag("td", f"{100 * report.breakdown[by][row.name][group.name]:.1f}")
+                  for row in rows),
+            )
+            for group in groups[:_MOST_GROUPS]
+        ]  # fmt: skip
+        more = len(groups) - _MOST_GROUPS
+        yield tag(
+            "details",
+            tag("summary", f"{title}: {report.measure} of {count(len(groups), thing)}; few "
+                "questions in one say little."),
+            _table((thing.capitalize(), "Questions", *(row.name for row in rows)), lines),
+            tag("p", f"{count(more, thing)} more in the report.", cls="rn-quiet")
+            if more > 0
+            else None,
+        )  # fmt: skip
 
 
 def _reasons(report: EvaluationReport) -> Html | None:
