@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         get_parser,
         leaf_nodes,
         load_parser,
+        load_preset,
         to_chunks,
     )
     from rag_nodes.pipeline import IngestReport, build_pipeline
@@ -108,6 +109,7 @@ __all__ = [
     "leaf_nodes",
     "load_dataset",
     "load_parser",
+    "load_preset",
     "open_store",
     "read",
     "read_all",

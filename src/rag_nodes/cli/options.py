@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers.presets import COMPARED, DEFAULT_PARSER, parser_names
+from rag_nodes.parsers.presets import COMPARED, DEFAULT_PARSER, SWEPT, parser_names
 
 MODEL_SETTINGS = (
     "embedding",
@@ -167,6 +167,17 @@ ComparedParsers = Annotated[
         metavar=_PARSER,
         help=f"Parser to use, repeatable: {_NAMES}; {', '.join(COMPARED[:-1])} and {COMPARED[-1]} "
         f"by default. {_FOREIGN}",
+        show_default=False,
+    ),
+]
+SweptParsers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parser",
+        "-p",
+        metavar=_PARSER,
+        help=f"Parser to try, repeatable: {_NAMES}; {', '.join(SWEPT[:-1])} and {SWEPT[-1]} by "
+        f"default. {_FOREIGN}",
         show_default=False,
     ),
 ]

@@ -295,6 +295,8 @@ PRESETS: dict[str, Preset] = {
 }
 """All presets, in the order they are shown."""
 
+SWEPT = ("recursive", "heading", "token-overlap", "semantic")
+"""Presets that a recommendation tries at many sizes unless it is told which."""
 COMPARED = ("fixed", "heading", "token-overlap", "semantic")
 """Presets a comparison runs unless it is told which."""
 

@@ -62,6 +62,13 @@ def test_large_chunks_are_not_chosen_where_answers_are_short(found: Recommendati
     assert found.verdict[0].startswith(f"Take {found.chosen}: it finds ")
 
 
+def test_drafts_do_not_choose_between_sentences_and_whole_chunks(dataset: Dataset) -> None:
+    asked = tuple(replace(one, draft=True) for one in dataset.questions)
+    found = recommend(replace(dataset, questions=asked), parsers(), plan=SMALL, overlaps=())
+    assert found.trial(found.chosen).granularity == "sentences"
+    assert any("drafts that nobody has accepted" in said for said in found.verdict)
+
+
 def test_whole_chunks_alone_are_tried_where_that_is_asked_for(dataset: Dataset) -> None:
     plan = replace(SMALL, options=QueryOptions(granularity="chunks"))
     found = recommend(dataset, parsers(), plan=plan, overlaps=())

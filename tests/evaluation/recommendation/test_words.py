@@ -76,6 +76,15 @@ def test_where_the_data_cannot_tell_the_best_is_named_as_not_shown_and_nothing_s
     ]
 
 
+def test_what_drafts_show_of_whole_chunks_is_said_and_is_no_reason_to_take_them() -> None:
+    behind = trial("standard", 0.5, 1500, Interval(0.3, 0.1, 0.5), "behind")
+    found = reasons(BEST, behind, chosen="standard", told=False)
+    said = next(iter(found.verdict()))
+    assert "drafts put best ahead by 30.0 (10.0 to 50.0)" in said
+    assert "take standard" in said
+    assert list(found.otherwise([])) == []
+
+
 def test_another_budget_says_what_it_changes_and_who_is_better_there() -> None:
     found = reasons(BEST, TINY, chosen="best")
     less = AtBudget(500, "best", Interval(0.0, 0.0, 0.0), Interval(-0.1, -0.15, -0.05))

@@ -11,7 +11,7 @@ from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers, numbers
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, SweptParsers, numbers
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.recommendation import recommendation_view
 from rag_nodes.cli.render.text import one_line
@@ -58,7 +58,7 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
             "`questions draft`.",
         ),
     ] = 100,
-    parser: ComparedParsers = None,
+    parser: SweptParsers = None,
     changes: Changes = None,
     sizes: Annotated[
         str,
@@ -139,7 +139,8 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     once, and what would have to be true to choose another.
 
     Where the questions cannot tell candidates apart it says so, and how many would be needed.
-    Drafted questions flatter search by words: they show what is far behind, and choose nothing.
+    Drafted questions flatter search by words: they show what is far behind, and choose another than
+    `ingest` and `ask` take by themselves only where they show that this is behind.
     """
     from rag_nodes.evaluation.recommendation import recommend as run
 

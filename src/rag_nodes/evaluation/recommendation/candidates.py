@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rag_nodes.query.options import Granularity
     from rag_nodes.store import SearchMode
 
-SWEPT = ("recursive", "heading", "token-overlap", "semantic")
-"""Presets that are tried unless it is said which."""
 OVERLAPS = (0.15,)
 """Shares of a chunk that neighbours have in common, tried beside none."""
 STANDARD_SIZE = 200

@@ -16,7 +16,6 @@ from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.recommendation.candidates import (
     OVERLAPS,
-    SWEPT,
     Candidate,
     at_sizes,
     standard,
@@ -29,6 +28,7 @@ from rag_nodes.evaluation.recommendation.report import Recommendation, Trial
 from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
+from rag_nodes.parsers.presets import SWEPT
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -175,15 +175,18 @@ def _judged(
     bootstrap = Bootstrap(
         [one.document for one in dataset.questions], draws=plan.draws, seed=plan.seed
     )
-    stands = standing(_values(finished, plan.main), bootstrap)
+    values = _values(finished, plan.main)
+    stands = standing(values, bootstrap)
     about, usual = described(dataset), standard(plan.options).name
+    drafted = about["drafts"] == about["questions"]
+    alike = {name: values[name] for name in _read_alike(sweep, usual)} if drafted else {}
     decision = decide(
-        stands,
+        standing(alike, bootstrap) if alike else stands,
         {name: row.means[plan.main] for name, row in finished.items()},
         {name: float(row.cost["bytes"] or 0) for name, row in finished.items()},
         standard=usual,
         stopped=list(sweep.race.stops),
-        drafted=about["drafts"] == about["questions"],
+        drafted=drafted,
         asked=len(dataset.questions),
     )
     trials = tuple(_trials(sweep, plan, bootstrap, stands.gaps))
@@ -207,6 +210,18 @@ def _judged(
         otherwise=tuple(reasons.otherwise(_at_budgets(finished, plan, bootstrap, decision.chosen))),
         candidate=sweep.candidates[decision.chosen],
     )
+
+
+def _read_alike(sweep: _Sweep, name: str) -> list[str]:
+    """The finished candidates that are read as this one: by sentences, or as whole chunks.
+
+    Drafts ask for what stands below a heading, or for a list, more often than people do: they
+    favour whole chunks, and are no measure of these against sentences.
+    """
+    finished, granularity = sweep.finished, sweep.candidates[name].options.granularity
+    if name not in finished:
+        return []
+    return [one for one in finished if sweep.candidates[one].options.granularity == granularity]
 
 
 def _values(rows: Mapping[str, Row], measure: str) -> dict[str, NDArray[np.float64]]:

@@ -86,6 +86,8 @@ class Reasons:
         """
         chosen = self.trials[self.decision.chosen]
         best = self.trials[self.leader]
+        if chosen.state == "behind":
+            return  # what drafts show of whole chunks is said, and is no reason to take them
         if not self.decision.told and best is not chosen:
             yield (
                 f"{best.name} found most, {points(chosen.gap)} points more than {chosen.name}, "
@@ -139,6 +141,11 @@ class Reasons:
             if chosen.name == self.standard
             else f"take {chosen.name}, which found most"
         )
+        if chosen.state == "behind":
+            return (
+                f"drafts put {self.leader} ahead by {points(chosen.gap)}, but they favour whole "
+                f"chunks over sentences, as people's questions on labelled sets do not; {stands}."
+            )
         if behind:
             return (
                 f"drafted questions show which candidates are far behind, not which of the others "
