@@ -173,8 +173,9 @@ class _Text:
         Of chunks that hold as much, the one that was found rather than read beside another, and the
         best of these.
         """
-        own, span = self._by_document[passage.document], passage.span
-        best = passage.core or span
+        span, best = passage.span, passage.core or passage.span
+        every = self._by_document[passage.document]
+        own = [one for one in every if one.passage.span.overlap(span)]
         piece = max(
             own,
             key=lambda one: (
