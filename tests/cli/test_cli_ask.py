@@ -293,7 +293,7 @@ def test_sentences_are_read_unless_whole_chunks_are_asked_for(
     text = manual.read_text(encoding="utf-8")
     first = command(*asked).json["hits"][0]
     assert first["read"]["text"] == text[first["read"]["start"] : first["read"]["end"]]
-    assert first["read"]["text"].startswith("The tank holds nine litres of water.")
+    assert "The tank holds nine litres of water." in first["read"]["text"]
     assert command(*asked, "--granularity", "chunks").json["hits"][0]["read"] is None
     wrong = command("ask", "Why?", *stored, "--top-k", "2", "--granularity", "sentences")
     assert wrong.code == 2

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from rag_nodes.text.tokens import count_tokens
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -114,6 +112,8 @@ def spent_on(told: Mapping[str, Any], prompt: str, answer: str, *, model: str) -
         answer: everything it wrote.
         model: its name in the price table.
     """
+    from rag_nodes.text.tokens import count_tokens  # what shows prices counts nothing
+
     counted = billed(told)
     read, written = counted or (count_tokens(prompt), count_tokens(answer))
     return Spent(1, read, written, counted is None, cost_of(read, written, model, {}))
