@@ -9,6 +9,8 @@ from textwrap import fill
 from measuring import markdown_table
 from splitters import CURVE, PEER
 
+from results.contextual import contextual
+from results.fresh import fresh_languages, fresh_order
 from results.summary import CONFIRMED, LEVELS, PARTS, TITLES, TUNED, Named, Summary, words
 
 LADDER: Named = ("ladder", "ladder")
@@ -278,4 +280,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "unmarked": unmarked,
     "collections": collections,
     "embeddings": embeddings,
+    "contextual": contextual,
+    "fresh": fresh_order,
+    "fresh-languages": fresh_languages,
 }
