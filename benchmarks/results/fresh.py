@@ -44,17 +44,8 @@ def fresh_order() -> str:
             ]
         )
     header = ["", "system", "fresh", "ladder ahead by", "mean of five sets", "place there"]
-    return markdown_table(header, rows)
-
-
-def agreement() -> float:
-    """Spearman's rank correlation of the two orders."""
-    kept, summary = Kept.load("fresh"), Summary.load()
-    known = _systems(kept, summary)
-    own = [float(_recalls(kept, system).mean()) for system in known]
-    dev = [summary.mean(system, BUDGET) for system in known]
-    left, right = (np.argsort(np.argsort(values)) for values in (own, dev))
-    return float(np.corrcoef(left, right)[0, 1])
+    said = f"Rank correlation of both orders (Spearman): {_agreement(own, dev):.2f}."
+    return f"{markdown_table(header, rows)}\n\n{said}"
 
 
 def fresh_languages() -> str:
@@ -78,6 +69,12 @@ def _systems(kept: Kept, summary: Summary) -> list[Named]:
     """What was measured here and on all five sets."""
     found = [*summary.complete("plain"), *summary.complete("ladder")]
     return [(step, name) for step, name in found if name in kept.systems.get(step, {})]
+
+
+def _agreement(own: dict[Named, float], dev: dict[Named, float]) -> float:
+    """Spearman's rank correlation of two orders of the same systems."""
+    left, right = (np.argsort(np.argsort([order[one] for one in own])) for order in (own, dev))
+    return float(np.corrcoef(left, right)[0, 1])
 
 
 def _ordered(values: dict[Named, float]) -> list[Named]:
