@@ -18,7 +18,7 @@ from rag_nodes.parsers.embedders import model_named, name_of
 from rag_nodes.parsers.sizes import MIN_TOKENS
 from rag_nodes.parsers.source import NO_FACTS, Cut, SourceText
 from rag_nodes.parsers.topics.runs import Breaks, Runs
-from rag_nodes.parsers.topics.units import Units
+from rag_nodes.parsers.topics.units import TopicUnits
 from rag_nodes.text.cohesion import unit_rows
 
 logger = logging.getLogger(__name__)
@@ -125,9 +125,11 @@ class SemanticNodeParser(SpanNodeParser):
                 )
         return await asyncio.to_thread(lambda: list(self._cuts(units, measured)))
 
-    def _prepared(self, source: SourceText) -> tuple[Units, BaseEmbedding | None, Breaks | Runs]:
+    def _prepared(
+        self, source: SourceText
+    ) -> tuple[TopicUnits, BaseEmbedding | None, Breaks | Runs]:
         """What to embed, the model to do it, and what listens to its vectors."""
-        units = Units(source.packer, self.chunk_size, self.max_sentences)
+        units = TopicUnits(source.packer, self.chunk_size, self.max_sentences)
         if units.embedded < len(units):
             logger.warning(
                 "%s of %s sentences are not embedded but cut by size: max_sentences is %s",
@@ -141,13 +143,13 @@ class SemanticNodeParser(SpanNodeParser):
         measured = Breaks(units, *bounds, self.breakpoint_percentile, self.buffer_size)
         return units, self._model(units), measured
 
-    def _model(self, units: Units) -> BaseEmbedding | None:
+    def _model(self, units: TopicUnits) -> BaseEmbedding | None:
         """The embedding model; None where a single sentence leaves nothing to compare."""
         if len(units) < 2:  # noqa: PLR2004 -- a gap has two sides
             return None
         return model_named(self.embedding, self.embed_model)
 
-    def _cuts(self, units: Units, measured: Breaks | Runs) -> Iterator[Cut]:
+    def _cuts(self, units: TopicUnits, measured: Breaks | Runs) -> Iterator[Cut]:
         if not units:
             return
         for first, last in measured.pieces():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.parsers.heading.split import Splitter, Stretch
 from rag_nodes.parsers.topics.runs import Runs
-from rag_nodes.parsers.topics.units import Units
+from rag_nodes.parsers.topics.units import TopicUnits
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span
 
@@ -38,13 +38,13 @@ class Meaning:
         self._splitter = splitter
         # Room for what neighbours share; at least one token, so that any sentence may stand alone.
         most = max(1, splitter.size - splitter.overlap)
-        self._units: list[Units] = []
+        self._units: list[TopicUnits] = []
         self._runs: dict[Stretch, Runs] = {}
         for stretch in stretches:
             if stretch.is_code or splitter.packer.count(*stretch[:2]) <= splitter.size:
                 continue
             view = _view(splitter.packer, stretch, encoding)
-            self._units.append(units := Units(view, splitter.size))
+            self._units.append(units := TopicUnits(view, splitter.size))
             self._runs[stretch] = Runs(units, most, min(least, most), _PENALTY)
         self._waiting = [(runs, len(runs.units)) for runs in self._runs.values()][::-1]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.parsers.topics.units import Units
+from rag_nodes.parsers.topics.units import TopicUnits
 from rag_nodes.text.cohesion import Distances, RunScores
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Grouping(ABC):
         buffer: units on either side whose vectors are summed before distances are taken.
     """
 
-    def __init__(self, units: Units, most: int, least: int, buffer: int = 0) -> None:
+    def __init__(self, units: TopicUnits, most: int, least: int, buffer: int = 0) -> None:
         self.units = units
         self.most = most
         self.least = least
@@ -101,7 +101,9 @@ class Breaks(Grouping):
         buffer: units on either side whose vectors are summed before distances are taken.
     """
 
-    def __init__(self, units: Units, most: int, least: int, percentile: float, buffer: int) -> None:
+    def __init__(
+        self, units: TopicUnits, most: int, least: int, percentile: float, buffer: int
+    ) -> None:
         super().__init__(units, most, least, buffer)
         self._percentile = percentile
 
@@ -140,7 +142,7 @@ class Runs(Grouping):
         penalty: what one more piece has to gain, in mean distances between neighbours.
     """
 
-    def __init__(self, units: Units, most: int, least: int, penalty: float) -> None:
+    def __init__(self, units: TopicUnits, most: int, least: int, penalty: float) -> None:
         super().__init__(units, most, least)
         self._penalty = penalty
         opens = _grains(units, most)
@@ -210,7 +212,7 @@ def _percentile(values: NDArray[np.float64], percent: float) -> float:
     return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)  # noqa: PLR2004 -- as numpy rounds
 
 
-def _grains(units: Units, most: int) -> list[int]:
+def _grains(units: TopicUnits, most: int) -> list[int]:
     """The first unit of each grain: what the partition may move as a whole.
 
     A heading goes with what follows it, and units of a few tokens, such as the answers of a
@@ -229,7 +231,7 @@ def _grains(units: Units, most: int) -> list[int]:
     return opens
 
 
-def _respect_headings(units: Units, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _respect_headings(units: TopicUnits, distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Distances, the least after a heading and the widest before it: its author moved on there."""
     gaps = np.where(units.headings[1:], _AUTHORS_BREAK, distances)
     respected: NDArray[np.float64] = np.where(units.headings[:-1], _NO_BREAK, gaps)

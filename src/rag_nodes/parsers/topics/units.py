@@ -25,7 +25,7 @@ _USUAL = 2
 """Slack where a wrong estimate costs a worse cut but never a bound."""
 
 
-class Units:
+class TopicUnits:
     """The units of a text in order; together they hold every visible character.
 
     A unit is a sentence, a line of a list, or a whole heading, table or block of code. A sentence
