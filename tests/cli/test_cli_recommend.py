@@ -96,6 +96,20 @@ def test_what_was_chosen_is_saved_as_a_preset_that_ingest_and_ask_take(
     assert asked.json["budget"] == 300
 
 
+def test_a_number_of_chunks_that_is_typed_wins_over_the_sentences_of_a_preset_file(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    saved = tmp_path / "ferry.toml"
+    query = {"granularity": "sentences", "budget": 1000}
+    save_preset(saved, preset_for(get_parser("retrieval"), "ferry", query=query))
+    assert command("ingest", FERRY, "-p", saved, "--store", "kept").code == 0
+    question = ("ask", "How long is a short turn?", "-p", saved, "--store", "kept", "--json")
+    counted = command(*question, "--top-k", "2")
+    assert counted.code == 0, counted.stderr
+    assert (counted.json["budget"], len(counted.json["hits"])) == (None, 2)
+    assert command(*question).json["budget"] == 1000
+
+
 def test_a_preset_file_is_a_column_beside_others(
     command: Callable[..., Ended], tmp_path: Path
 ) -> None:

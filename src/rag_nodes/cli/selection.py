@@ -193,7 +193,9 @@ def query_options(cli: Invocation, usual: Mapping[str, Any] = MappingProxyType({
     limits = {"budget": context_budget(settings), "top_k": settings.top_k}
     if not settings.model_fields_set & limits.keys():
         limits |= {name: usual[name] for name in limits if name in usual}
-    chosen = dict(usual) | {k: v for k, v in settings.answering().items() if v is not None}
+    # Sentences fill a budget: a number of chunks that was asked for is one of whole chunks.
+    own = dict(usual) if limits["budget"] else {**usual, "granularity": None}
+    chosen = own | {k: v for k, v in settings.answering().items() if v is not None}
     if any(cli.flags.get(limit) is not None for limit in limits):
         chosen["step_factor"] = 1.0
     typed = {**cli.search, "filter": search_filter(cli.search["filter"] or ())}
