@@ -104,7 +104,7 @@ def test_a_splitter_of_anybody_is_resized_and_the_given_one_stays_as_it_is() -> 
 
 
 def test_a_parser_that_chooses_sizes_takes_the_one_it_is_given() -> None:
-    chosen = resized(get_parser("auto"), 200)
-    assert (chosen.chunk_size, chosen.choose_size) == (200, False)
-    scaled = resized(get_parser("recursive"), 200)
-    assert (scaled.unit, scaled.scale_by_script) == ("tokens", False)
+    chosen = dict(resized(get_parser("auto"), 200))
+    assert (chosen["chunk_size"], chosen["choose_size"]) == (200, False)
+    scaled = dict(resized(get_parser("recursive"), 200))
+    assert (scaled["unit"], scaled["scale_by_script"]) == ("tokens", False)
