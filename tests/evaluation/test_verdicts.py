@@ -68,7 +68,7 @@ def test_drafts_are_said_with_what_they_are_worth_and_nothing_where_there_are_no
     [one], [more] = list(of_drafts(1, 0.5)), list(of_drafts(3, 0.625))
     assert one.startswith("1 of the questions is a draft that nobody has accepted; 50% of the")
     assert more.startswith("3 of the questions are drafts that nobody has accepted; 62% of the")
-    assert "large gaps, seldom small ones" in one
+    assert "where yours have long answers, they prefer the wrong sizes" in one
 
 
 def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:
