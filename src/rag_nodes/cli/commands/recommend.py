@@ -139,8 +139,8 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     once, and what would have to be true to choose another.
 
     Where the questions cannot tell candidates apart it says so, and how many would be needed.
-    Drafted questions flatter search by words: they show what is far behind, and choose another than
-    `ingest` and `ask` take by themselves only where they show that this is behind.
+    Drafted questions flatter search by words: they choose another than `ingest` and `ask` take by
+    themselves only where they show that this is behind.
     """
     from rag_nodes.evaluation.recommendation import recommend as run
 

@@ -147,10 +147,7 @@ class Reasons:
                 f"chunks over sentences, as people's questions on labelled sets do not; {stands}."
             )
         if behind:
-            return (
-                f"drafted questions show which candidates are far behind, not which of the others "
-                f"is best; {stands}."
-            )
+            return f"drafted questions do not tell which candidate is best with people's; {stands}."
         some = [one for one in self.trials.values() if one.state == "level"]
         if len(some) == 1:
             return f"there is one candidate; {stands}."
