@@ -106,8 +106,9 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
         kept = opened.enter_context(EvaluationCache(cache))
         own = store or opened.enter_context(open_store())
         known = kept.embedding(settled(models, embed_model))
+        # Sizes are the sweep's: with others, what was measured before is known all the same.
         measurement = Measurement(
-            dataset, plan, known, cache=kept, progress=progress, parse=parse,
+            dataset, replace(plan, sizes=()), known, cache=kept, progress=progress, parse=parse,
             enough=race.is_hopeless,
         )  # fmt: skip
         given = parsers or {name: get_parser(name) for name in SWEPT}
