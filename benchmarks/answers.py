@@ -14,7 +14,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from measuring import markdown_table, save
 
@@ -149,15 +149,14 @@ def _plain(text: str) -> str:
     return " ".join(normalize("NFKC", text).translate({0x2019: "'"}).casefold().split())
 
 
-def measure(documents: Path, strategies: Iterable[str], budget: int, mode: Any) -> list[Found]:
+def measure(documents: Path, strategies: Iterable[str], wanted: QueryOptions) -> list[Found]:
     """Ask every question with every strategy, offline."""
     asked = questions()
     models = offline()
     parsers = {name: get_parser(name) for name in strategies}
-    options = QueryOptions(budget=budget, mode=mode)
     with (
         open_store() as store,
-        Comparison(store=store, models=models, parsers=parsers, options=options) as comparison,
+        Comparison(store=store, models=models, parsers=parsers, options=wanted) as comparison,
     ):
         paths = sorted({documents / one.file for one in asked})
         failed = [file for file in comparison.ingest(paths).files if file.status == "failed"]
@@ -169,7 +168,7 @@ def measure(documents: Path, strategies: Iterable[str], budget: int, mode: Any) 
                 store=store,
                 collection=comparison.collection(name),
                 models=models,
-                options=options,
+                options=wanted,
             )
             for one in asked:
                 vector = engine.retriever.embed(one.question)
@@ -220,6 +219,7 @@ def main(arguments: list[str] | None = None) -> int:
     options.add_argument("--parser", action="append", choices=list(PRESETS), metavar="NAME")
     options.add_argument("--budget", type=int, default=1500)
     options.add_argument("--mode", choices=["hybrid", "dense", "sparse"], default="hybrid")
+    options.add_argument("--granularity", choices=["sentences", "chunks"], default="sentences")
     options.add_argument("--speed", action="store_true", help="time next to LlamaIndex's engines")
     chosen = options.parse_args(arguments)
     if chosen.speed:
@@ -233,7 +233,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     if chosen.check:
         return 0
-    found = measure(chosen.documents, chosen.parser or COMPARED, chosen.budget, chosen.mode)
+    wanted = QueryOptions(budget=chosen.budget, mode=chosen.mode, granularity=chosen.granularity)
+    found = measure(chosen.documents, chosen.parser or COMPARED, wanted)
     print(table(found))
     print(f"\n{misses(found)}")
     rows = [
