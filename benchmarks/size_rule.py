@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from kept import Kept
 from labelled_sets import SETS, labelled_set, options_of
 from measuring import markdown_table
-from quality import Step
-from summary import CONFIRMED, LEVELS, PARTS, TITLES, TUNED, Summary, words
+from quality import Measurement
+from results.kept import Kept
+from results.summary import CONFIRMED, LEVELS, PARTS, TITLES, TUNED, Summary, words
 
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.parsers.auto import AutoNodeParser
@@ -75,9 +75,9 @@ def measured(name: str, data: Path, pages: Path | None, folder: Path) -> Kept:
     known = kept.systems.get(_STEP, {})
     missing = {one: parser for one, parser in parsers() if one not in known}
     if missing:
-        step = Step(dataset, kept, None)
-        for row in step.rows(dataset, lambda _: missing):
-            step.keep(_STEP, row)
+        for system in Measurement(dataset, None).splitters(missing):
+            kept.put(_STEP, system)
+        folder.mkdir(parents=True, exist_ok=True)
         kept.save(folder)
         print(name, len(missing), "measured", flush=True)
     return kept
