@@ -19,8 +19,10 @@ from quality import Measurement
 from results.kept import Kept
 from results.summary import CONFIRMED, LEVELS, PARTS, TITLES, TUNED, Summary, words
 
+from rag_nodes.evaluation.columns import Searched
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.parsers.auto import AutoNodeParser
+from rag_nodes.query import QueryOptions
 
 SIZES = (100, 150, 200, 250, 300, 400, 500, 800)
 """Tokens that a chunk may hold."""
@@ -36,6 +38,11 @@ TALK = "qmsum"
 """The set of conversations."""
 AUTO = f"auto {AutoNodeParser.output_version}"
 """What `auto` does now."""
+ONE_SIZE = "retrieval"
+"""The preset that takes 200 tokens whatever the document."""
+BY_SENTENCES = ", by sentences"
+"""Behind the name of what is read by sentences, for which no size has to be right."""
+_SENTENCES = QueryOptions(mode="sparse", granularity="sentences")
 _STEP = "auto"
 
 
@@ -44,8 +51,8 @@ def name_of(size: int, share: int) -> str:
     return f"{size}/{share} %"
 
 
-def parsers() -> Iterator[tuple[str, SpanNodeParser]]:
-    """The parsers that `auto` chooses with every size and overlap, and its own choice."""
+def columns() -> Iterator[tuple[str, SpanNodeParser | Searched]]:
+    """What `auto` chooses with every size and overlap, its own choice, and reading by sentences."""
     for size in SIZES:
         for share in SHARES:
             yield (
@@ -60,6 +67,8 @@ def parsers() -> Iterator[tuple[str, SpanNodeParser]]:
             )
     yield "web", get_parser("web")
     yield AUTO, AutoNodeParser()
+    for name, parser in ((AUTO, AutoNodeParser()), (ONE_SIZE, get_parser(ONE_SIZE))):
+        yield f"{name}{BY_SENTENCES}", Searched(parser, _SENTENCES)
 
 
 def measured(name: str, data: Path, pages: Path | None, folder: Path) -> Kept:
@@ -73,7 +82,7 @@ def measured(name: str, data: Path, pages: Path | None, folder: Path) -> Kept:
     if (folder / f"{name}.json").exists():
         kept = Kept.load(name, folder)
     known = kept.systems.get(_STEP, {})
-    missing = {one: parser for one, parser in parsers() if one not in known}
+    missing = {one: column for one, column in columns() if one not in known}
     if missing:
         for system in Measurement(dataset, None).splitters(missing):
             kept.put(_STEP, system)
@@ -142,6 +151,9 @@ def told(kept: dict[str, Kept]) -> None:
         )
         rows.append([TITLES[name], *values, *gaps])
     print(markdown_table(["", "before", "now", "difference", "tuned", "confirmed"], rows))
+    one_size = f"{ONE_SIZE}{BY_SENTENCES}"
+    print(f"\nRead by sentences at {LEVELS[1]} tokens, difference to {ONE_SIZE}:\n")
+    print(compared(whole, [one_size, f"{AUTO}{BY_SENTENCES}"], one_size, LEVELS[1]))
 
 
 def main() -> None:
