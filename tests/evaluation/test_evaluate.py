@@ -406,3 +406,17 @@ def test_rows_of_one_name_are_refused(dataset: Dataset) -> None:
 def test_a_plan_that_cannot_be_measured_is_refused_at_once(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         EvaluationPlan(**wrong)
+
+
+def test_a_question_finds_nothing_outside_the_documents_it_searches() -> None:
+    text = "The ferry leaves at nine. " + "Nobody waits in the hall. " * 60
+    twins = tuple(Document(text=text, id_=name) for name in ("a", "b"))
+    asked = tuple(
+        Question(name, "When does the ferry leave?", ((Passage(name, Span(0, 25)),),),
+                 within=(name,))
+        for name in ("a", "b")
+    )  # fmt: skip
+    found = evaluate(Dataset("twins", twins, asked), {"one": columns()["small"]}, plan=BARE)
+    assert [one.scores["hit@k1"] for one in found.rows[0].outcomes] == [1.0, 1.0]
+    around = found.questions[0]["around"]
+    assert around["text"] == text[: 25 + 300]
