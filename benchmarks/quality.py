@@ -12,24 +12,20 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from labelled_sets import LANGUAGES, OWN_DOCUMENT, labelled_set, options_of, without_marks
 from results.kept import FOLDER, Kept, System
 from splitters import LADDER_ON, PEER, of_equal_size, ours, peers
 
-from rag_nodes.evaluation.columns import Variant
-from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.indexing import Index
+from rag_nodes.evaluation.columns import Searched
+from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import Row
 from rag_nodes.evaluation.run import evaluate
-from rag_nodes.evaluation.scoring import score
 from rag_nodes.models import Models
-from rag_nodes.parsers import as_parser
-from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesRetriever
-from rag_nodes.query.packing import passage_of
-from rag_nodes.store import open_store
+from rag_nodes.parsers import get_parser
+from rag_nodes.parsers.presets import DEFAULT_PARSER
+from rag_nodes.query import QueryOptions
 
 BUDGETS = (500, 1000, 2000)
 """Tokens that are read."""
@@ -67,11 +63,11 @@ class Measurement:
         self._options = options or QueryOptions(mode="sparse")
         self._budgets = SHORT if dataset.name in LANGUAGES else BUDGETS
 
-    def splitters(self, columns: Mapping[str, object], target: int | None = None) -> list[System]:
-        """Whole chunks in the order of their rank, read until the budget is full.
+    def systems(self, columns: Mapping[str, object], target: int | None = None) -> list[System]:
+        """What each column reads: whole chunks in the order of their rank, if it is not `Searched`.
 
         Args:
-            columns: splitters by name.
+            columns: splitters by name, each searched as it says or as all are.
             target: mean size that all are brought to; None for their own options.
         """
         plan = EvaluationPlan(
@@ -85,6 +81,11 @@ class Measurement:
         report = evaluate(self.dataset, columns, plan=plan, models=self._models, cache=self._cache)
         role = "matched" if target else "own"
         return [self._system(row) for row in report.of_role(role) if not self._failed(row)]
+
+    def ladder(self) -> Searched:
+        """The sentences of what was found, by the ladder of widths: what `ask` does."""
+        options = replace(self._options, granularity="sentences")
+        return Searched(get_parser(DEFAULT_PARSER), options)
 
     def _failed(self, row: Row) -> bool:
         if row.error:
@@ -100,74 +101,34 @@ class Measurement:
             row.column, row.chunks["mean"], int(row.cost["chunks"] or 0), recall, row.note
         )
 
-    def ladder(self) -> System:
-        """The sentences of what was found, by the ladder of widths: what `ask` does."""
-        parser = as_parser(ours()[LADDER_ON])
-        recall: dict[int, list[float]] = {budget: [] for budget in self._budgets}
-        vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
-        with open_store() as store:
-            index = Index(
-                Variant(LADDER, "own", parser),
-                self.dataset.documents,
-                store=store,
-                models=self._models,
-                options=self._options,
-                vectors=vectors,
-            )
-            for budget in self._budgets:
-                retriever = RagNodesRetriever(
-                    store=store,
-                    collection=index.collection,
-                    models=self._models,
-                    options=replace(self._options, budget=budget, granularity="sentences"),
-                    vectors=vectors,
-                )
-                recall[budget] = [
-                    self._recall(question, retriever, index, budget)
-                    for question in self.dataset.questions
-                ]
-        return System(LADDER, index.statistics.mean, index.cost.chunks, recall)
 
-    def _recall(
-        self, question: Question, retriever: RagNodesRetriever, index: Index, budget: int
-    ) -> float:
-        """What the product reads for a question, end to end."""
-        retriever.document_ids = question.within
-        vector = retriever.question_vector(question.text).vector
-        read = [passage_of(hit) for hit in retriever.hits(question.text, vector)]
-        found = score(question, read, index.chunks, self.dataset.texts, budgets=(budget,), ks=())
-        return found[f"recall@{budget}"]
-
-
-def _few() -> dict[str, Any]:
-    """What stands beside the ladder where not everything is measured again."""
-    return {LADDER_ON: ours()[LADDER_ON], PEER: peers()[PEER]}
-
-
-def _all(one: Measurement) -> Iterable[System]:
-    return [*one.splitters(_few()), one.ladder()]
+def _few(one: Measurement) -> Iterable[System]:
+    """The ladder, and what stands beside it where not everything is measured again."""
+    columns = {LADDER_ON: ours()[LADDER_ON], PEER: peers()[PEER], LADDER: one.ladder()}
+    return one.systems(columns)
 
 
 def plain(dataset: Dataset, cache: Path | None) -> Iterable[System]:
     """Every splitter at its own options."""
     one, is_markdown = Measurement(dataset, cache), dataset.name == "headed"
-    return [*one.splitters(ours()), *one.splitters(peers(markdown=is_markdown))]
+    return [*one.systems(ours()), *one.systems(peers(markdown=is_markdown))]
 
 
 def ladder(dataset: Dataset, cache: Path | None) -> Iterable[System]:
     """The ladder of widths, over chunks of 200 tokens."""
-    return [Measurement(dataset, cache).ladder()]
+    one = Measurement(dataset, cache)
+    return one.systems({LADDER: one.ladder()})
 
 
 def equal(dataset: Dataset, cache: Path | None) -> Iterable[System]:
     """Splitters at one mean size."""
     columns = of_equal_size(markdown=dataset.name == "headed")
-    return Measurement(dataset, cache).splitters(columns, MEAN_SIZE)
+    return Measurement(dataset, cache).systems(columns, MEAN_SIZE)
 
 
 def unmarked(dataset: Dataset, cache: Path | None) -> Iterable[System]:
     """Texts without the marks that end sentences."""
-    return _all(Measurement(without_marks(dataset), cache)) if dataset.name in UNMARKED else ()
+    return _few(Measurement(without_marks(dataset), cache)) if dataset.name in UNMARKED else ()
 
 
 def alone(dataset: Dataset, cache: Path | None) -> Iterable[System]:
@@ -181,7 +142,7 @@ def alone(dataset: Dataset, cache: Path | None) -> Iterable[System]:
         asked = tuple(one for one in dataset.questions if one.document == document.id_)
         if asked:
             own = replace(dataset, documents=(document,), questions=asked)
-            found.append(list(_all(Measurement(own, cache))))
+            found.append(list(_few(Measurement(own, cache))))
             places += [order[one.id] for one in asked]
     return [System.joined(systems, places) for systems in zip(*found, strict=True)]
 
@@ -191,7 +152,7 @@ def together(dataset: Dataset, cache: Path | None) -> Iterable[System]:
     if dataset.name not in OWN_DOCUMENT:
         return ()
     anywhere = tuple(replace(one, within=None) for one in dataset.questions)
-    return _all(Measurement(replace(dataset, questions=anywhere), cache))
+    return _few(Measurement(replace(dataset, questions=anywhere), cache))
 
 
 def minilm(dataset: Dataset, cache: Path | None) -> Iterable[System]:
@@ -199,7 +160,7 @@ def minilm(dataset: Dataset, cache: Path | None) -> Iterable[System]:
     from minilm import MiniLM
 
     models = Models.of(embed_model=MiniLM(), llm="extractive")
-    return _all(Measurement(dataset, cache, models=models, options=QueryOptions(mode="hybrid")))
+    return _few(Measurement(dataset, cache, models=models, options=QueryOptions(mode="hybrid")))
 
 
 STEPS: dict[str, Callable[[Dataset, Path | None], Iterable[System]]] = {
