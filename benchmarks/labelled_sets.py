@@ -83,9 +83,10 @@ def half_of(name: str) -> int:
     All of Chroma's is there to tune on, whatever this says.
 
     Args:
-        name: of the document, as in `Dataset.names`.
+        name: of the document, as in `Dataset.names`: a file name, or a title with the URL behind.
     """
-    return int(hashlib.blake2b(name.encode()).hexdigest(), 16) % 2
+    last = name.removesuffix(")").rpartition("/")[2]
+    return hashlib.sha256(last.encode()).digest()[0] % 2
 
 
 def _places(name: str, data: Path, pages: Path | None) -> tuple[Path, list[Path]]:
