@@ -94,7 +94,7 @@ class Sentences:
         """Passages with a word of the question, then chunks; scores from 1 down to 0."""
         reads = [read for read in self._ladder.passages(budget) if read.score > 0]
         least = 1.0
-        for read in self._text.joined(reads):
+        for read in self._text.joined(self._text.within(reads, budget)):
             least = read.score / reads[0].score
             # The part with the best sentence first: what comes first may be all there is room for.
             for passage in sorted(self._text.parts(read), key=lambda one: one.core is None):
@@ -128,6 +128,21 @@ class _Text:
             Run(one.document, one.span.start, one.text + "\n" * gaps.get(_end(one), 0))
             for _, one in pieces
         )
+
+    def within(self, reads: Sequence[Read], budget: int) -> list[Read]:
+        """As much as fits of passages, best first.
+
+        Before they are joined: what is cut is the last of them, not one that is better.
+        """
+        runs = [self.runs[one.run] for one in reads]
+        ranked = [
+            Ranked(run.document, one.span, _text(run, one.span), one.best)
+            for run, one in zip(runs, reads, strict=True)
+        ]
+        found = zip(reads, fill(ranked, budget).parts, strict=False)
+        return [
+            one._replace(span=Span(parts[0].start, parts[-1].end)) for one, parts in found if parts
+        ]
 
     def joined(self, reads: Sequence[Read]) -> list[Read]:
         """Passages with only blank space between them as one, in the place of the best of them.
