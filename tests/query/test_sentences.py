@@ -20,6 +20,8 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     RagNodesRetriever,
 )
+from rag_nodes.text.ladder import Ladder, Read
+from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -313,6 +315,25 @@ def test_passages_side_by_side_are_one_unless_the_page_is_turned_between_them(
     found = retriever.hits(asked, retriever.embed(asked))
     assert len(found) == passages
     assert "\n\n".join(hit.read.text for hit in found) == text
+
+
+def test_a_passage_is_not_cut_for_a_worse_one_that_stands_beside_the_best(
+    store: Store, offline: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best, worse, good = "Red tanks hold nine.", "Water is wet and far away.", "Tanks hold litres."
+    text = f"{best}\n\n{worse}\n\nNothing.\n\n{good}"
+
+    def ranked(_: Ladder, __: int) -> list[Read]:
+        spans = [Span(text.index(one), text.index(one) + len(one)) for one in (best, good, worse)]
+        return [Read(0, span, 3.0 - rank, span) for rank, span in enumerate(spans)]
+
+    monkeypatch.setattr(Ladder, "passages", ranked)
+    collection = stored(store, offline, Document(text=text, id_="tank"), "fixed")
+    budget = count_tokens(best) + count_tokens(good) + 2
+    retriever = engine(store, collection, offline, budget=budget).retriever
+    read = " ".join(hit.read.text for hit in retriever.hits("Tanks?", retriever.embed("Tanks?")))
+    assert best in read
+    assert good in read
 
 
 async def test_the_retriever_gives_the_passages_as_nodes_alike_sync_and_async(
