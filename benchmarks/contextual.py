@@ -114,7 +114,7 @@ def measure(dataset: Dataset, llm: LLM | None, journal: SummaryJournal | None) -
             for mode in MODES:
                 options = QueryOptions(mode=mode)  # type: ignore[arg-type] # one of two
                 measurement = Measurement(dataset, None, models=models, options=options)
-                for system in measurement.splitters(found):
+                for system in measurement.systems(found):
                     kept.put(step_of(embedding, mode), system)
                 print(step_of(embedding, mode), flush=True)
     for name, step in steps.items():

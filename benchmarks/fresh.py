@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fresh_documents import place
-from quality import Measurement, kept_of
+from quality import LADDER, Measurement, kept_of
 from splitters import ours, peers
 
 from rag_nodes.evaluation.dataset import Dataset
@@ -54,13 +54,11 @@ def main() -> None:
     dataset = fresh_set(options.folder)
     kept = kept_of(dataset)
     one = Measurement(dataset, options.cache)
-    for name, column in columns().items():
-        for system in one.splitters({name: column}):
-            kept.put("plain", system)
+    for name, column in {LADDER: one.ladder(), **columns()}.items():
+        for system in one.systems({name: column}):
+            kept.put("ladder" if name == LADDER else "plain", system)
             kept.save()
         print(name, flush=True)
-    kept.put("ladder", one.ladder())
-    kept.save()
 
 
 if __name__ == "__main__":
