@@ -20,6 +20,7 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     RagNodesRetriever,
 )
+from rag_nodes.query.slices import slice_of
 from rag_nodes.text.ladder import Ladder, Read
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
@@ -355,3 +356,40 @@ async def test_the_retriever_gives_the_passages_as_nodes_alike_sync_and_async(
         assert NodeRelationship.SOURCE in one.node.relationships
         assert one.score is not None
         assert 0 <= one.score <= 1
+
+
+def test_a_passage_that_goes_on_in_the_next_chunk_behind_blank_space_is_read_without_a_gap(
+    store: Store, offline: Models
+) -> None:
+    text = (
+        "Nobody waits in the yard today. The tank holds nine litres.\n\n\n"
+        "The tank is red. Nobody comes along either."
+    )
+    document = Document(text=text, id_="t")
+    collection = stored(store, offline, document, "sentence", chunk_size=2, chunk_overlap=0)
+    answer = engine(store, collection, offline, budget=17).answer("How many litres, which tank?")
+    assert "The tank holds nine litres.\nThe tank is red" in read(answer)
+    assert read(answer) != text.replace("\n\n\n", "\n")
+
+
+def test_where_chunks_are_tiny_more_of_them_are_searched_until_there_is_enough_to_choose_from(
+    store: Store, offline: Models
+) -> None:
+    text = " ".join(f"The tank {number} is red." for number in range(400))
+    document = Document(text=text, id_="t")
+    collection = stored(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
+    answer = engine(store, collection, offline, expand="none").answer("Which tank?")
+    assert 1470 <= answer.context_tokens <= 1500
+
+
+def test_a_slice_across_chunks_that_end_with_the_page_says_where_it_is_turned() -> None:
+    text = "The tank is red.\nThe lid is blue.\n"
+    turned = text.index("The lid")
+    document = Document(text=text, id_="t", metadata={"page_starts": [0, turned]})
+    nodes = get_parser("fixed", chunk_size=turned, chunk_overlap=0)([document])
+    first, second = (node for node in nodes if isinstance(node, TextNode))
+    glued = first.model_copy(update={"text": text[:turned], "end_char_idx": turned})
+    whole = slice_of([glued, second], Span(4, len(text) - 1))
+    assert whole.text == text[4:-1]
+    about = whole.metadata
+    assert (about["page_start"], about["page_end"], about["page_breaks"]) == (1, 2, [turned])
