@@ -16,7 +16,7 @@ from pathlib import Path
 
 from fresh_documents import place
 from quality import LADDER, Measurement, kept_of
-from splitters import ours, peers
+from systems import ours, peers
 
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.importers import load_dataset

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from labelled_sets import LANGUAGES, OWN_DOCUMENT, labelled_set, options_of, without_marks
 from results.kept import FOLDER, Kept, System
-from splitters import LADDER_ON, PEER, of_equal_size, ours, peers
+from systems import LADDER_ON, PEER, of_equal_size, ours, peers
 
 from rag_nodes.evaluation.columns import Searched
 from rag_nodes.evaluation.dataset import Dataset

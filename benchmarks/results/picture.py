@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 from typing import NamedTuple
 
-from splitters import CURVE
+from systems import CURVE
 
 from results.summary import Named, Summary
 

@@ -7,7 +7,7 @@ from functools import cache
 from textwrap import fill
 
 from measuring import markdown_table
-from splitters import CURVE, PEER
+from systems import CURVE, PEER
 
 from results.contextual import contextual
 from results.fresh import fresh_languages, fresh_order

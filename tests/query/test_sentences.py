@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from llama_index.core import Document
-from llama_index.core.schema import NodeRelationship, TextNode
+from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import Models
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import (
@@ -20,6 +22,7 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     RagNodesRetriever,
 )
+from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.slices import slice_of
 from rag_nodes.text.ladder import Ladder, Read
 from rag_nodes.text.spans import Span
@@ -28,7 +31,6 @@ from rag_nodes.text.tokens import count_tokens
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.models import Models
     from rag_nodes.store import Store
 
 NAMES = ("alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "kilo")
@@ -393,3 +395,44 @@ def test_a_slice_across_chunks_that_end_with_the_page_says_where_it_is_turned() 
     assert whole.text == text[4:-1]
     about = whole.metadata
     assert (about["page_start"], about["page_end"], about["page_breaks"]) == (1, 2, [turned])
+
+
+def hit_of(text: str, document: str, similarity: float | None, rank: int) -> Hit:
+    node = TextNode(text=text, start_char_idx=0, end_char_idx=len(text))
+    node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document)
+    origin = "neighbour" if similarity is None else "search"
+    return Hit(node=node, rank=rank, score=0.5, similarity=similarity, origin=origin)
+
+
+def test_the_similarity_of_chunks_counts_only_where_the_embedding_knows_meaning() -> None:
+    hits = [
+        hit_of("The boat is cheap", "words", 0.1, 1),
+        hit_of("The boat is quick", "meaning", 0.7, 2),
+        hit_of("The boat is brown", "beside", None, 3),
+    ]
+    question = "What does a boat cost?"
+
+    def order(*, by_meaning: bool) -> list[str | None]:
+        found = Sentences(question, hits, by_meaning=by_meaning).hits(100)
+        return [one.node.ref_doc_id for one in found]
+
+    assert order(by_meaning=False) == ["words", "meaning", "beside"]
+    # What was not found is no nearer than the worst that was; the last of all is left out.
+    assert order(by_meaning=True) == ["meaning", "words"]
+
+
+def test_an_embedding_that_knows_meaning_is_asked_for_it_and_the_lexical_one_is_not(
+    store: Store, offline: Models, valves: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    real = Sentences.__init__
+
+    def noted(self: Sentences, *given: Any, by_meaning: bool = False) -> None:
+        seen.append(by_meaning)
+        real(self, *given, by_meaning=by_meaning)
+
+    monkeypatch.setattr(Sentences, "__init__", noted)
+    for models in (offline, Models.of(embed_model=MockEmbedding(4), llm="extractive")):
+        collection = stored(store, models, valves, "retrieval")
+        RagNodesRetriever(store=store, collection=collection, models=models).retrieve(QUESTION)
+    assert seen == [False, True]

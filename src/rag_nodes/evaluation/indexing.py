@@ -166,7 +166,9 @@ class Index:
         if self.options.granularity != "sentences":
             return {}
         options = replace(self.options, top_k=None, budget=max(budgets))
-        sentences = Sentences(question.text, self._candidates(question, options))
+        candidates = self._candidates(question, options)
+        by_meaning = self._models.embeds_meaning
+        sentences = Sentences(question.text, candidates, by_meaning=by_meaning)
         return {budget: sentences.passages(budget) for budget in budgets}
 
     def _candidates(self, question: Question, options: QueryOptions) -> list[Hit]:

@@ -91,9 +91,14 @@ class Models:
 
         That is the lexical one, under a name that the fingerprints of parsers know.
         """
+        return self.embedding if self.embeds_meaning else None
+
+    @property
+    def embeds_meaning(self) -> bool:
+        """Whether a vector says more of a text than which words are in it."""
         from rag_nodes.models.lexical import LexicalEmbedding
 
-        return None if type(self.embedding) is LexicalEmbedding else self.embedding
+        return type(self.embedding) is not LexicalEmbedding
 
     def describe(self) -> str:
         """One line for reports and the app: each model and where it runs."""

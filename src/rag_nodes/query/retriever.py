@@ -135,7 +135,8 @@ class RagNodesRetriever(BaseRetriever):
         found = self.candidates(question, vector, widened=widened)
         budget = self.options.tokens(widened=widened)
         if self.options.reads_sentences and budget is not None:
-            return Sentences(question, found).hits(budget)
+            by_meaning = self.models.embeds_meaning
+            return Sentences(question, found, by_meaning=by_meaning).hits(budget)
         return found
 
     def candidates(

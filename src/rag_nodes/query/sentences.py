@@ -7,9 +7,11 @@ that are read, which together fill the budget.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
@@ -22,7 +24,7 @@ from rag_nodes.text.ladder import Ladder, Run, joined_runs
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from llama_index.core.schema import TextNode
 
@@ -53,11 +55,14 @@ class Sentences:
     Args:
         question: in the user's words.
         hits: what may be read, in rank order: what was found, and what stands beside it.
+        by_meaning: let the similarity of their chunks count beside the words. That of a neural
+            embedding finds what words do not; that of a lexical one says the same again.
     """
 
-    def __init__(self, question: str, hits: Sequence[Hit]) -> None:
+    def __init__(self, question: str, hits: Sequence[Hit], *, by_meaning: bool = False) -> None:
         self._text = _Text([_Piece(hit, passage_of(hit)) for hit in _credible(hits)])
-        self._ladder = Ladder(question, self._text.runs)
+        near = self._text.nearness() if by_meaning else None
+        self._ladder = Ladder(question, self._text.runs, near)
 
     def passages(self, budget: int) -> list[Ranked]:
         """What is read, best first: passages that share no character and fill the budget.
@@ -128,6 +133,26 @@ class _Text:
             Run(one.document, one.span.start, one.text + "\n" * gaps.get(_end(one), 0))
             for _, one in pieces
         )
+
+    def nearness(self) -> Callable[[Run, int], float] | None:
+        """The similarity of the chunk at a place; None where no search by meaning was made.
+
+        Of chunks that were not found it is not known, and at most that of the worst that was.
+        """
+        known = [hit.similarity for hit, _ in self.pieces if hit.similarity is not None]
+        if not known:
+            return None
+        least = min(known)
+        chunks = {
+            document: sorted((one.passage.span.start, -_similarity(one.hit, least)) for one in own)
+            for document, own in self._by_document.items()
+        }
+
+        def near(run: Run, offset: int) -> float:
+            own = chunks[run.document]
+            return -own[max(0, bisect_right(own, (offset, inf)) - 1)][1]
+
+        return near
 
     def within(self, reads: Sequence[Read], budget: int) -> list[Read]:
         """As much as fits of passages, best first.
@@ -261,6 +286,10 @@ def _agree(first: Ranked, second: Ranked) -> bool:
 def _without_place(hit: Hit) -> Hit:
     unknown = {"start_char_idx": None, "end_char_idx": None}
     return replace(hit, node=hit.read.model_copy(update=unknown), surroundings=None)
+
+
+def _similarity(hit: Hit, least: float) -> float:
+    return least if hit.similarity is None else hit.similarity
 
 
 def _text(run: Run, span: Span) -> str:

@@ -176,3 +176,42 @@ def test_steps_grow_with_the_length_of_the_text_and_no_faster(
         for count in (3_000, 6_000)
     )
     assert twice < 2.5 * once
+
+
+def first_of(near: dict[str, float] | None) -> str:
+    """The document of the best passage, of two that say the same of boats in different words."""
+    runs = [Run("ferry", 0, "The boat is cheap."), Run("tram", 0, "The boat is quick.")]
+    ladder = Ladder("What does a boat cost?", runs, near and (lambda run, _: near[run.document]))
+    return runs[ladder.passages(5)[0].run].document
+
+
+def test_where_words_say_the_same_nearness_in_meaning_decides() -> None:
+    assert first_of(None) == "ferry"
+    assert first_of({"ferry": 0.1, "tram": 0.6}) == "tram"
+    assert first_of({"ferry": 0.6, "tram": 0.1}) == "ferry"
+
+
+def test_nearness_that_is_the_same_everywhere_changes_nothing() -> None:
+    runs = [Run("ferry", 0, FERRY), Run("museum", 0, MUSEUM)]
+    for budget in (5, 20, 60):
+        plain = Ladder("When does it open at ten?", runs).passages(budget)
+        alike = Ladder("When does it open at ten?", runs, lambda *_: 0.3).passages(budget)
+        assert [one.span for one in alike] == [one.span for one in plain]
+
+
+def test_nearness_alone_finds_nothing_where_no_word_of_the_question_is() -> None:
+    runs = [Run("ferry", 0, FERRY)]
+    found = Ladder("zebra?", runs, lambda _, offset: float(offset)).passages(30)
+    assert all(one.score == 0 for one in found)
+
+
+def test_nearness_is_asked_for_places_of_the_document() -> None:
+    asked: list[tuple[str, int]] = []
+
+    def near(run: Run, offset: int) -> float:
+        asked.append((run.document, offset))
+        return 0.0
+
+    Ladder("boat", [Run("ferry", 100, FERRY)], near)
+    assert asked[0] == ("ferry", 100)
+    assert asked[1] == ("ferry", 100 + FERRY.index("Dogs"))

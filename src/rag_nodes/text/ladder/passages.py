@@ -7,7 +7,7 @@ passages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 LETTERS_PER_TOKEN = 4
 """Letters of a token, for the width of the widest window."""
+NEARNESS = 0.4
+"""Weight of nearness in meaning beside that of the words, both in standard deviations."""
+_ALIKE = 1e-6
+"""Standard deviation below which all are equally near."""
 GROWTH = 0.85
 """Share of the score of its best sentence that a neighbour must have to join a passage."""
 
@@ -66,12 +70,20 @@ class Ladder:
     Args:
         question: in the user's words.
         runs: what was retrieved, without gaps within and without overlap between them.
+        near: how near in meaning to the question the text is that begins at an offset of the
+            document of a run, such as the cosine of its chunk; None to go by words alone.
     """
 
-    def __init__(self, question: str, runs: Sequence[Run]) -> None:
+    def __init__(
+        self,
+        question: str,
+        runs: Sequence[Run],
+        near: Callable[[Run, int], float] | None = None,
+    ) -> None:
         self._runs = runs
         self._units = units_of(question, runs)
         self._widths = Widths(self._units) if self._units.spans else None
+        self._near = self._deviations(near) if near and self._widths else None
 
     def passages(self, budget: int) -> list[Read]:
         """What to read, best first: disjoint passages of so many tokens.
@@ -81,7 +93,20 @@ class Ladder:
         if self._widths is None:
             return []
         scores = self._widths.scores(budget * LETTERS_PER_TOKEN)
+        if self._near is not None:
+            # Where the words say the same of all, nearness decides; of none, nothing does.
+            spread = scores.std() if scores.std() > _ALIKE else scores.mean()
+            scores += NEARNESS * spread * self._near
+            scores -= scores.min()
         return self._packed(scores, budget)
+
+    def _deviations(self, near: Callable[[Run, int], float]) -> Floats | None:
+        """By how many standard deviations each unit is nearer than their mean; None where alike."""
+        places = zip(self._units.runs.tolist(), self._units.spans, strict=True)
+        runs = ((self._runs[number], span.start) for number, span in places)
+        found = np.array([near(run, run.start + start) for run, start in runs])
+        spread = found.std()
+        return None if spread < _ALIKE else (found - found.mean()) / spread
 
     def _packed(self, scores: Floats, budget: int) -> list[Read]:
         """Passages grown around the best sentences, until they fill the budget."""

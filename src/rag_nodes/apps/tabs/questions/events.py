@@ -161,7 +161,7 @@ class QuestionEvents:
         first = found.questions[0].text if found.questions else ""
         return _drawn(session, _called(session.questions.dataset, first))
 
-    def clear(self, sure: bool, current: str, request: gr.Request) -> tuple[Any, ...]:  # noqa: FBT001 -- as Gradio calls it
+    def remove_all(self, sure: bool, current: str, request: gr.Request) -> tuple[Any, ...]:  # noqa: FBT001 -- as Gradio calls it
         """Remove all questions, where the visitor has said so."""
         session = session_of(self._sessions, request)
         if sure:

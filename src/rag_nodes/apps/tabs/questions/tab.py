@@ -97,7 +97,7 @@ def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
     back.click(events.back, current, outputs, **common)
     draft.click(events.draft, number, outputs, **{**common, "concurrency_id": "drafts"})
     uploaded.upload(events.upload, uploaded, outputs, **common)
-    clear.click(events.clear, [sure, current], outputs, js=_ASK, **common)
+    clear.click(events.remove_all, [sure, current], outputs, js=_ASK, **common)
     made = download.click(events.download, outputs=file, **common)
     made.success(None, js=_SAVE, api_visibility="private")
     chunks.open_on(drawn.click, events.open, AT_ONCE, "questions", [current])
