@@ -2,9 +2,10 @@
 
     python benchmarks/answers.py --speed
 
-Both sides read the same collections of the same embedded Qdrant with the same embedding model; the
-LLM answers at once, so what is timed is everything around it. LlamaIndex asks one engine after the
-other, as its engines do; an embedding model behind a network is played by a wait per request.
+Both sides read the same chunks with the same embedding model, LlamaIndex out of qdrant-client's
+local mode; the LLM answers at once, so what is timed is everything around it. LlamaIndex asks one
+engine after the other, as its engines do; an embedding model behind a network is played by a wait
+per request.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from llama_index.core import QueryBundle, VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import TextNode
+from llama_index.core.schema import BaseNode, TextNode
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from measuring import markdown_table, ratio, save
+from qdrant_client import QdrantClient
 
 from rag_nodes.compare import Comparison
 from rag_nodes.metadata import FILE_NAME, PAGE_END, PAGE_START, SOURCE
@@ -107,20 +109,31 @@ def _node(text: str, index: int, start: int) -> TextNode:
     return TextNode(text=own, metadata=place, start_char_idx=start, end_char_idx=start + len(own))
 
 
+def _embedded(store: Store, name: str) -> list[BaseNode]:
+    """The nodes of a collection with their vectors."""
+    nodes = store.vector_store(name).get_nodes()
+    vectors = store.vectors(name, [node.node_id for node in nodes])
+    for node in nodes:
+        _, node.embedding = vectors[node.node_id]
+    return list(nodes)
+
+
 def stock(
     store: Store, names: Sequence[str], models: Models, mode: str
 ) -> list[RetrieverQueryEngine]:
-    """LlamaIndex's engines over the same collections, in its own terms."""
-    engine: Any = store._engine  # noqa: SLF001 -- the very same Qdrant, without our lock
+    """LlamaIndex's engines over the same chunks, in its own terms and its own embedded Qdrant."""
+    client = QdrantClient(":memory:")
     engines = []
     for name in names:
         vectors = QdrantVectorStore(
             collection_name=name,
-            client=engine.client.unlocked,
+            client=client,
             enable_hybrid=True,
             sparse_doc_fn=document_vectors,
             sparse_query_fn=query_vectors,
+            index_doc_id=False,
         )
+        vectors.add(_embedded(store, name))
         index = VectorStoreIndex.from_vector_store(vectors, embed_model=models.embedding)
         retriever = index.as_retriever(
             similarity_top_k=TOP_K,

@@ -273,6 +273,10 @@ class StoreDamagedError(StoreError):
     """The storage folder cannot be opened."""
 
 
+class StoreFullError(StoreError):
+    """The disk has too little space to write safely."""
+
+
 class StoreUnreachableError(StoreError):
     """The vector store's server does not answer."""
 

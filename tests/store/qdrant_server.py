@@ -35,13 +35,24 @@ def _index(client: QdrantClient, name: str, body: Any) -> Any:
 def _check_indexes(client: QdrantClient, name: str, scope: rest.Filter | None) -> None:
     indexed = INDEXED.get(client, {}).get(name, {})
     for condition in _conditions(scope):
-        needed = "integer" if condition.range else "keyword"
-        needed = "text" if isinstance(condition.match, rest.MatchText) else needed
-        if indexed.get(condition.key) != needed:
+        enough = _kinds(condition)
+        if indexed.get(condition.key) not in enough:
             raise ValueError(
                 f'Index required but not found for "{condition.key}" of one of the following '
-                f"types: [{needed}]"
+                f"types: [{', '.join(enough)}]"
             )
+
+
+def _kinds(condition: rest.FieldCondition) -> tuple[str, ...]:
+    """Kinds of index that serve a condition."""
+    match = condition.match
+    if condition.range:
+        return "integer", "float"
+    if isinstance(match, rest.MatchText):
+        return ("text",)
+    values = getattr(match, "any", None) or getattr(match, "except_", None)
+    value = values[0] if values else getattr(match, "value", None)
+    return ("integer",) if isinstance(value, int) else ("keyword",)
 
 
 def _conditions(scope: Any) -> Iterator[rest.FieldCondition]:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import gc
 import json
-import sqlite3
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from qdrant_client import QdrantClient
@@ -23,11 +20,8 @@ from qdrant_client.local.qdrant_local import QdrantLocal
 from rag_nodes.errors import StoreLockedError
 from rag_nodes.store import inside_qdrant
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 POINTS = {1: [3.0, 4.0], 2: [0.0, 2.0], 3: [1.0, 0.0]}
-SECONDS = "questions to embedded collections take seconds instead of milliseconds"
 
 
 def fill(client: QdrantClient) -> None:
@@ -47,14 +41,6 @@ def fill(client: QdrantClient) -> None:
 
 
 @pytest.fixture
-def memory() -> Iterator[QdrantClient]:
-    client = inside_qdrant.open_memory()
-    fill(client)
-    yield client
-    client.close()
-
-
-@pytest.fixture
 def folder(tmp_path: Path) -> Path:
     client = inside_qdrant.open_folder(tmp_path)
     fill(client)
@@ -67,54 +53,6 @@ def test_the_installed_client_is_within_the_bound_that_was_tried() -> None:
     [bound] = [one for one in map(Requirement, extras["qdrant"]) if one.name == "qdrant-client"]
     assert "<" in str(bound.specifier)
     assert bound.specifier.contains(version("qdrant-client"))
-
-
-def test_vectors_and_words_stand_in_arrays_by_row(memory: QdrantClient) -> None:
-    found = inside_qdrant.arrays_of(memory, "c", "dense", "words")
-    assert found is not None, SECONDS
-    ids, matrix, (indices, values) = found
-    assert ids == ["1", "3"], "deleted chunks and parents are ranked"
-    assert matrix.tolist() == [pytest.approx([0.6, 0.8]), [1.0, 0.0]]
-    assert [list(one) for one in indices] == [[7, 9], [7, 9]]
-    assert [list(one) for one in values] == [[0.5, 1.5], [0.5, 1.5]]
-
-
-def test_what_was_read_does_not_change_with_later_writes(memory: QdrantClient) -> None:
-    found = inside_qdrant.arrays_of(memory, "c", "dense", "words")
-    assert found is not None, SECONDS
-    before = found[1].copy()
-    memory.upsert("c", [rest.PointStruct(id=1, vector={"dense": [0.0, 1.0]})])
-    assert np.array_equal(found[1], before), "a question sees half of a write by another thread"
-
-
-def test_a_reopened_folder_may_hold_vectors_of_any_length(folder: Path) -> None:
-    client = inside_qdrant.open_folder(folder)
-    found = inside_qdrant.arrays_of(client, "c", "dense", None)
-    client.close()
-    assert found is not None, SECONDS
-    directions = found[1] / np.linalg.norm(found[1], axis=1, keepdims=True)
-    by_id = dict(zip(found[0], directions.tolist(), strict=True))
-    assert by_id == {"1": pytest.approx([0.6, 0.8]), "3": [1.0, 0.0]}
-
-
-def test_where_the_arrays_are_gone_nothing_is_guessed(memory: QdrantClient) -> None:
-    assert inside_qdrant.arrays_of(memory, "c", "another", None) is None
-    assert inside_qdrant.arrays_of(object(), "c", "dense", None) is None
-
-
-def test_a_folder_is_a_database_per_collection_that_can_write_ahead(folder: Path) -> None:
-    client = inside_qdrant.open_folder(folder)
-    assert inside_qdrant.write_ahead(client, "c"), "every point is flushed: ingesting takes minutes"
-    client.close()
-    [database] = folder.glob("collection/c/storage.sqlite")
-    with sqlite3.connect(database) as connection:
-        [mode] = connection.execute("PRAGMA journal_mode").fetchone()
-    connection.close()
-    assert mode == "wal"
-
-
-def test_memory_has_no_database(memory: QdrantClient) -> None:
-    assert not inside_qdrant.write_ahead(memory, "c")
 
 
 def test_collections_are_named_in_one_file_and_stand_in_one_folder_each(folder: Path) -> None:
@@ -143,21 +81,6 @@ def test_whoever_comes_between_looking_and_opening_is_known_by_the_words(
         inside_qdrant.open_folder(tmp_path)
     client.close()
     gc.collect()  # the client that was refused leaves its lock file open
-
-
-def test_a_missing_collection_is_known_by_its_words(memory: QdrantClient) -> None:
-    with pytest.raises(ValueError, match="not found") as raised:
-        memory.get_collection("another")
-    assert inside_qdrant.says_missing(raised.value), "users see a ValueError without a remedy"
-    assert not inside_qdrant.says_missing(ValueError("wrong"))
-
-
-def test_a_closed_client_is_known_by_its_words() -> None:
-    client = inside_qdrant.open_memory()
-    client.close()
-    with pytest.raises(RuntimeError) as raised:
-        client.get_collections()
-    assert inside_qdrant.says_closed(raised.value), "users see a RuntimeError without a remedy"
 
 
 def test_qdrants_own_warning_about_size_stays_silent(

@@ -1,22 +1,23 @@
-"""Scores of embedded collections are those Qdrant itself gives."""
+"""Scores of collections in this process are those that Qdrant's own client gives: the oracle."""
 
 from __future__ import annotations
 
 import tempfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
+from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 
-from rag_nodes.store import LocalIndex, inside_qdrant, open_store
-from rag_nodes.store.bm25 import query_vectors
-from rag_nodes.store.engine import DENSE, SPARSE, Layout
+from rag_nodes.store import LocalIndex, open_store
+from rag_nodes.store.bm25 import document_vectors, query_vectors
+from rag_nodes.store.engine import DENSE, SPARSE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from rag_nodes.store import Store
@@ -24,20 +25,43 @@ if TYPE_CHECKING:
 TEXTS = ("the red fox runs", "a red house", "the fox, the fox and the hound", "nothing of it", "—")
 QUESTION = "which red fox"
 VECTOR = [0.3, -0.4, 0.8]
-LAYOUT = Layout(DENSE, 3, SPARSE)
 
 
 @pytest.fixture
-def filled(collection: str, make_node: Callable[..., TextNode]) -> Iterator[Store]:
+def nodes(make_node: Callable[..., TextNode]) -> list[TextNode]:
+    return [make_node(text, [1.0, n - 2.0, n * 0.5]) for n, text in enumerate(TEXTS)]
+
+
+@pytest.fixture
+def filled(collection: str, nodes: list[TextNode]) -> Iterator[Store]:
     with open_store(":memory:") as store:
-        nodes = [make_node(text, [1.0, n - 2.0, n * 0.5]) for n, text in enumerate(TEXTS)]
-        store.vector_store(collection).add(list(nodes))
+        store.vector_store(collection).add(nodes)
         yield store
 
 
-def by_qdrant(store: Store, collection: str, vector: object, name: str) -> dict[str, float]:
-    client = store._engine.client
-    found = client.query_points(collection, query=vector, using=name, limit=100)
+def by_client(nodes: Sequence[TextNode], vector: Any, name: str) -> dict[str, float]:
+    """What qdrant-client's local mode says, which no code of ours has a part in."""
+    client = QdrantClient(":memory:")
+    size = len(nodes[0].get_embedding())
+    client.create_collection(
+        "c",
+        vectors_config={DENSE: rest.VectorParams(size=size, distance=rest.Distance.COSINE)},
+        sparse_vectors_config={SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
+    )
+    words = zip(*document_vectors(node.text for node in nodes), strict=True)
+    points = [
+        rest.PointStruct(
+            id=node.node_id,
+            vector={
+                DENSE: node.get_embedding(),
+                SPARSE: rest.SparseVector(indices=indices, values=values),
+            },
+        )
+        for node, (indices, values) in zip(nodes, words, strict=True)
+    ]
+    client.upsert("c", points)
+    found = client.query_points("c", query=vector, using=name, limit=100)
+    client.close()
     return {str(point.id): point.score for point in found.points}
 
 
@@ -45,22 +69,30 @@ def by_index(index: LocalIndex, scores: object) -> dict[str, float]:
     return dict(zip(index.ids, map(float, scores), strict=True))  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("way", ["memory of the client", "public interface"])
-def test_scores_are_those_of_qdrant(
-    filled: Store, collection: str, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if way == "public interface":
-        monkeypatch.setattr(inside_qdrant, "arrays_of", lambda *_: None)
-    index = filled._engine.index(collection, LAYOUT)
+def test_scores_in_arrays_are_those_of_qdrant(nodes: list[TextNode]) -> None:
+    index = LocalIndex.of(nodes)
     dense = by_index(index, index.similarities(VECTOR))
-    assert dense == pytest.approx(by_qdrant(filled, collection, VECTOR, DENSE), abs=1e-6)
+    assert dense == pytest.approx(by_client(nodes, VECTOR, DENSE), abs=1e-6)
     (numbers,), (values,) = query_vectors([QUESTION])
     words = rest.SparseVector(indices=numbers, values=values)
-    expected = by_qdrant(filled, collection, words, SPARSE)
     found = {
         one: score for one, score in by_index(index, index.word_scores(numbers)).items() if score
     }
     assert len(found) == 3
+    assert found == pytest.approx(by_client(nodes, words, SPARSE), abs=1e-5)
+
+
+def test_scores_of_a_store_are_those_of_qdrant(
+    filled: Store, collection: str, nodes: list[TextNode]
+) -> None:
+    hits = filled.search(collection, vector=VECTOR, text=QUESTION, limit=100)
+    similar = {hit.node.node_id: hit.similarity for hit in hits}
+    assert similar == pytest.approx(by_client(nodes, VECTOR, DENSE), abs=1e-6)
+    (numbers,), (values,) = query_vectors([QUESTION])
+    words = rest.SparseVector(indices=numbers, values=values)
+    # A text without any word is no document to the engine, so there are four of them.
+    expected = by_client(nodes[:-1], words, SPARSE)
+    found = {hit.node.node_id: hit.keyword_score for hit in hits if hit.keyword_score}
     assert found == pytest.approx(expected, abs=1e-5)
 
 
@@ -79,10 +111,8 @@ def test_what_is_written_or_deleted_is_seen_by_the_next_search(
     assert texts() == {"a late fox"}
 
 
-def test_a_question_of_unknown_words_or_no_direction_scores_nothing(
-    filled: Store, collection: str
-) -> None:
-    index = filled._engine.index(collection, LAYOUT)
+def test_a_question_of_unknown_words_or_no_direction_scores_nothing(nodes: list[TextNode]) -> None:
+    index = LocalIndex.of(nodes)
     assert not index.word_scores(query_vectors(["zebra"])[0][0]).any()
     assert not index.similarities([0.0, 0.0, 0.0]).any()
 
@@ -113,13 +143,12 @@ def test_vectors_of_any_length_score_as_by_qdrant_fresh_and_reopened(
     vectors: list[list[float]], question: list[float]
 ) -> None:
     nodes = [TextNode(text=f"number {n}", embedding=vector) for n, vector in enumerate(vectors)]
+    expected = by_client(nodes, question, DENSE)
     with tempfile.TemporaryDirectory() as folder:
         for opened in ("fresh", "reopened"):
             with open_store(folder) as store:
                 if opened == "fresh":
                     store.vector_store("any").add(list(nodes))
-                # First ours: a query of Qdrant's may scale what it holds in place.
                 hits = store.search("any", vector=question, text=None, limit=99, mode="dense")
                 found = {hit.node.node_id: hit.similarity for hit in hits}
-                expected = by_qdrant(store, "any", question, DENSE)
             assert found == pytest.approx(expected, abs=1e-5), opened

@@ -9,7 +9,6 @@ from stored_nodes import X, family
 
 from rag_nodes.models import get_embedding
 from rag_nodes.store import open_store
-from rag_nodes.store.engine import DENSE, SPARSE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,14 +56,3 @@ def test_parents_stay_unranked_in_a_folder_that_is_opened_again(
     with open_store(tmp_path / "kept") as store:
         hits = store.search(collection, vector=X, text="zebra lion", limit=9)
         assert {hit.node.node_id for hit in hits} == {child.node_id for child in children}
-
-
-def test_both_ways_of_reading_vectors_leave_parents_out(
-    collection: str, make_node: Callable[..., TextNode]
-) -> None:
-    with open_store() as store:
-        nodes = family(make_node, embedding=None)
-        store.add(collection, nodes)
-        layout = Layout(DENSE, 3, SPARSE)
-        assert len(store._engine.index(collection, layout).ids) == 2
-        assert len(store._engine.arrays(collection, layout)[0]) == 2

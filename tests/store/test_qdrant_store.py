@@ -80,17 +80,3 @@ def test_a_closed_store_says_so(collection: str, tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StoreError, match="closed"):
         store.count(collection)
-
-
-def test_many_chunks_in_an_embedded_store_are_noted_once(
-    collection: str,
-    make_node: Callable[..., TextNode],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr("rag_nodes.store.embedded.MANY_POINTS", 1)
-    with open_store(":memory:") as store:
-        for text in ("one", "two", "three"):
-            fill(store, collection, make_node(text, X))
-    notes = [record for record in caplog.records if "Qdrant server would" in record.getMessage()]
-    assert len(notes) == 1

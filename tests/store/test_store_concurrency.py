@@ -72,9 +72,9 @@ def test_nobody_writes_to_an_embedded_store_between_ranking_and_reading(
 
     def watched(*scores: Any) -> list[tuple[str, float]]:
         def lock_is_free() -> bool:
-            free = store._engine.guard.acquire(blocking=False)  # type: ignore[attr-defined]
+            free = store.engine.guard.acquire(blocking=False)  # type: ignore[attr-defined]
             if free:
-                store._engine.guard.release()  # type: ignore[attr-defined]
+                store.engine.guard.release()  # type: ignore[attr-defined]
             return free
 
         with ThreadPoolExecutor(1) as pool:
@@ -134,15 +134,15 @@ async def test_async_calls_leave_the_event_loop_free_while_another_thread_holds_
     holds, release = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with store._engine.guard:
+        with store.engine.guard:
             holds.set()
             release.wait()
 
     holder = asyncio.create_task(asyncio.to_thread(hold))
     await asyncio.to_thread(holds.wait)
-    waiting = asyncio.create_task(vectors._aclient.count(collection))
+    waiting = asyncio.create_task(vectors.aget_nodes())
     await asyncio.sleep(0)  # reached only if the call above does not block the loop
     assert not waiting.done()
     release.set()
-    assert (await waiting).count == 1
+    assert len(await waiting) == 1
     await holder

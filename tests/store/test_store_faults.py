@@ -91,35 +91,39 @@ def test_a_damaged_folder_is_named_with_its_remedy(tmp_path: Path, content: byte
     assert str(tmp_path) in str(caught.value)
 
 
-def test_a_damaged_database_is_found_when_the_folder_is_opened(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+@pytest.mark.parametrize("file", ["collection.json", "edge_config.json"])
+def test_a_damaged_collection_is_found_when_the_folder_is_opened(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode], file: str
 ) -> None:
     with open_store(tmp_path) as store:
-        store.vector_store(collection).add([make_node("one", [1.0, 0.0])])
-    [database] = tmp_path.rglob("storage.sqlite")
-    database.write_bytes(b"this is no database" * 100)
-    with pytest.raises(StoreDamagedError, match="damaged"):
-        open_store(tmp_path)
-
-
-@pytest.mark.parametrize("lost", ["meta.json", "storage.sqlite"])
-def test_a_folder_that_lost_a_file_is_damaged_and_not_empty(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode], lost: str
-) -> None:
-    with open_store(tmp_path) as store:
-        store.vector_store(collection).add([make_node("one", [1.0, 0.0])])
-    [file] = tmp_path.rglob(lost)
-    kept = file.read_bytes()
-    file.unlink()
-    with pytest.raises(
-        StoreDamagedError, match=f"{lost} is lost.*ingest again, or restore"
-    ) as told:
+        store.add(collection, [make_node("one", [1.0, 0.0])])
+    [found] = tmp_path.rglob(file)
+    kept = found.read_bytes()
+    found.unlink()
+    with pytest.raises(StoreDamagedError, match="ingest again, or restore") as told:
         open_store(tmp_path)
     assert str(tmp_path) in str(told.value)
-    assert not file.exists(), "opening must not put an empty one in its place"
-    file.write_bytes(kept)
+    assert not found.exists(), "opening must not put an empty one in its place"
+    found.write_bytes(kept)
     with open_store(tmp_path) as store:
         assert store.count(collection) == 1
+
+
+def test_a_damaged_shard_is_told_by_its_first_use_and_hurts_no_other_collection(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    other = collection.replace("tests", "other")
+    with open_store(tmp_path) as store:
+        for name in (collection, other):
+            store.add(name, [make_node("one", [1.0, 0.0])])
+    about = tmp_path.rglob("collection.json")
+    [folder] = [file.parent for file in about if collection in file.read_text()]
+    for found in folder.rglob("segment.json"):
+        found.write_text("{")
+    with open_store(tmp_path) as store:
+        assert store.count(other) == 1
+        with pytest.raises(StoreDamagedError, match="delete this folder and ingest again"):
+            store.count(collection)
 
 
 def test_a_damaged_folder_does_not_stay_locked(tmp_path: Path) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 from llama_index.vector_stores.qdrant import QdrantVectorStore
+from qdrant_client import QdrantClient
 
-from rag_nodes.store import inside_qdrant
-from rag_nodes.store.engine import UNNAMED
+from rag_nodes.store import open_store
 from rag_nodes.store.filters import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from llama_index.core.schema import TextNode
 
@@ -21,13 +23,21 @@ if TYPE_CHECKING:
 NODES = {"near": [3.0, 0.0], "middle": [2.0, 2.0], "far": [0.0, 5.0]}
 
 
-@pytest.fixture
-def filled(store: Store, make_node: Callable[..., TextNode]) -> Store:
+@pytest.fixture(params=["folder", "server"])
+def filled(
+    request: pytest.FixtureRequest, make_node: Callable[..., TextNode], tmp_path: Path
+) -> Iterator[Store]:
+    """What LlamaIndex's own store wrote, on a server and by local mode into a folder."""
     nodes = [make_node(text, vector, document=text) for text, vector in NODES.items()]
     for node in nodes:
         node.metadata["file_name"] = f"{node.text}.txt"
-    QdrantVectorStore("stock", client=store._engine.client, index_doc_id=False).add(nodes)
-    return store
+    served = request.param == "server"
+    place = request.getfixturevalue("server_url") if served else str(tmp_path)
+    client = QdrantClient(place, check_compatibility=False) if served else QdrantClient(path=place)
+    with closing(client):
+        QdrantVectorStore("stock", client=client, index_doc_id=False).add(nodes)
+    with open_store(place) as store:
+        yield store
 
 
 def test_an_unnamed_vector_is_searched_by_cosine(filled: Store) -> None:
@@ -45,16 +55,3 @@ def test_filters_count_and_vectors_work_without_a_name(filled: Store) -> None:
     [(text, vector)] = filled.vectors("stock", [hit.node.node_id]).values()
     assert "far" in text
     assert vector == pytest.approx([0, 1])
-
-
-@pytest.mark.parametrize("store", ["memory"], indirect=True)
-def test_the_public_way_reads_the_same_arrays(filled: Store) -> None:
-    engine = filled._engine
-    layout = engine.layout("stock")
-    assert layout.dense == UNNAMED
-    known = inside_qdrant.arrays_of(engine.client.unlocked, "stock", UNNAMED, None)
-    public = engine.arrays("stock", layout)
-    assert known is not None
-    assert sorted(known[0]) == sorted(public[0])
-    assert known[2] == public[2] == ([[]] * len(NODES), [[]] * len(NODES))
-    assert known[1].sum() == pytest.approx(public[1].sum())

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rag_nodes.store.filters import Filter
+    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.vectors import HybridVectorStore
 
 BATCH = 256
 """Points written in one request."""
@@ -34,7 +36,11 @@ _RETRIES = 3
 
 
 class ClientEngine(Engine):
-    """A Qdrant behind qdrant-client."""
+    """A Qdrant behind qdrant-client.
+
+    Attributes:
+        client: sync, and `aclient` its async face.
+    """
 
     def __init__(self, location: str, client: Any, aclient: Any) -> None:
         self.location = location
@@ -46,6 +52,12 @@ class ClientEngine(Engine):
         """Calls with their errors translated."""
         with translated(self.location, collection):
             yield
+
+    def vector_store(self, store: QdrantStore, collection: str) -> HybridVectorStore:
+        """A collection as LlamaIndex reads and writes one."""
+        from rag_nodes.store.vectors import HybridVectorStore
+
+        return HybridVectorStore(store, self, collection)
 
     def names(self) -> list[str]:
         """Every collection there is."""

@@ -9,8 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
+
     from rag_nodes.store.filters import Filter
     from rag_nodes.store.fusion import Scores
+    from rag_nodes.store.qdrant import QdrantStore
     from rag_nodes.store.queries import Query
 
 DENSE = "text-dense"
@@ -66,14 +69,11 @@ class Engine(ABC):
 
     Attributes:
         location: ":memory:", the resolved folder, or the URL without credentials.
-        client: a client of Qdrant, and `aclient` its async face, for LlamaIndex's vector store.
         scans: a filter makes it look at every chunk, so that one look at all of them is cheaper
             than one per document.
     """
 
     location: str
-    client: Any
-    aclient: Any
     scans: bool
 
     @abstractmethod
@@ -83,6 +83,10 @@ class Engine(ABC):
         Raises:
             StoreError: see `rag_nodes.store.faults.translated`.
         """
+
+    @abstractmethod
+    def vector_store(self, store: QdrantStore, collection: str) -> BasePydanticVectorStore:
+        """A collection as LlamaIndex reads and writes one; it need not exist yet."""
 
     @abstractmethod
     def names(self) -> list[str]:

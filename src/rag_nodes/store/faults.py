@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
@@ -10,11 +9,9 @@ from urllib.parse import urlsplit, urlunsplit
 from rag_nodes.errors import (
     CollectionMissingError,
     RagNodesError,
-    StoreDamagedError,
     StoreError,
     StoreUnreachableError,
 )
-from rag_nodes.store import inside_qdrant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +27,7 @@ def translated(location: str, collection: str = "") -> Iterator[None]:
     Raises:
         CollectionMissingError: the collection does not exist.
         StoreUnreachableError: the server does not answer.
-        StoreDamagedError: the folder's database cannot be read.
-        StoreError: the server refused, the disk is full, or the store was closed.
+        StoreError: the server refused.
     """
     try:
         yield
@@ -50,14 +46,6 @@ def missing(location: str, collection: str) -> CollectionMissingError:
         f"{shown(location)}: there is no collection {collection!r}; ingest documents first, with "
         "the same corpus, parser settings and embedding model; after an update that changes how "
         "a parser cuts, ingest them again"
-    )
-
-
-def damaged(location: str, error: Exception) -> StoreDamagedError:
-    """The error for a folder that cannot be opened."""
-    return StoreDamagedError(
-        f"{location}: the storage folder is damaged ({type(error).__name__}: {error}); delete the "
-        "folder and ingest again, or restore a copy"
     )
 
 
@@ -84,11 +72,7 @@ def _translation(error: Exception, location: str, collection: str) -> StoreError
             f"{location}: the Qdrant server does not answer ({error}); check the address and that "
             "the server is running"
         )
-    if isinstance(error, sqlite3.OperationalError | OSError):
-        return StoreError(f"{location}: {error}; check free disk space and permissions")
-    if isinstance(error, sqlite3.DatabaseError):
-        return damaged(location, error)
-    return _of_local_client(error, location, collection)
+    return None
 
 
 def _of_response(error: Exception, location: str, collection: str) -> StoreError:
@@ -100,11 +84,3 @@ def _of_response(error: Exception, location: str, collection: str) -> StoreError
             f"{location}: the Qdrant server refused the key (HTTP {status}); set the right one"
         )
     return StoreError(f"{location}: the Qdrant server refused the request: {error}")
-
-
-def _of_local_client(error: Exception, location: str, collection: str) -> StoreError | None:
-    if inside_qdrant.says_missing(error):
-        return missing(location, collection)
-    if inside_qdrant.says_closed(error):
-        return StoreError(f"{location}: the store is closed; open it again")
-    return None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import platform
+import sys
 import threading
 from dataclasses import replace
 from importlib.util import find_spec
@@ -28,11 +30,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from llama_index.core.schema import BaseNode, TextNode
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
     from rag_nodes.store.catalogue import Catalogue
     from rag_nodes.store.engine import Engine
     from rag_nodes.store.queries import Query
-    from rag_nodes.store.vectors import HybridVectorStore
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +47,9 @@ def open_store(location: str | Path = MEMORY, api_key: str | None = None) -> Qdr
 
     Args:
         location: ":memory:" (gone at the end, each call a new one), a folder (created when
-            missing; only open folders you trust, embedded Qdrant unpickles what is in them), or
-            the URL of a Qdrant server.
+            missing; one that an earlier release or qdrant-client's local mode made is taken over,
+            which unpickles what is in it, so only open such folders if you trust them), or the
+            URL of a Qdrant server.
         api_key: key of the server; without meaning for the others.
 
     Returns:
@@ -57,6 +60,7 @@ def open_store(location: str | Path = MEMORY, api_key: str | None = None) -> Qdr
         MissingExtraError: Qdrant is not installed.
         StoreLockedError: another process holds the folder.
         StoreDamagedError: the folder's content cannot be read.
+        StoreFullError: the disk has too little space to work safely.
         StoreUnreachableError: the server does not answer.
         StoreError: the folder cannot be created, or the server refused the key.
     """
@@ -65,18 +69,32 @@ def open_store(location: str | Path = MEMORY, api_key: str | None = None) -> Qdr
         raise ConfigurationError(
             f"no storage location given; use {MEMORY!r}, a folder or a Qdrant URL"
         )
-    _require_qdrant()
     if urlsplit(place).scheme in {"http", "https"}:
+        _require("qdrant_client", "llama_index.vector_stores.qdrant")
         from rag_nodes.store.server import open_server
 
         return QdrantStore(open_server(place, api_key))
-    from rag_nodes.store.embedded import open_embedded
+    _require_edge()
+    from rag_nodes.store.edge import open_edge
 
-    return QdrantStore(open_embedded(place))
+    return QdrantStore(open_edge(place))
 
 
-def _require_qdrant() -> None:
-    for module in ("qdrant_client", "llama_index.vector_stores.qdrant"):
+def _require_edge() -> None:
+    """Find out whether Qdrant's engine is here, which has no build for every machine."""
+    try:
+        _require("qdrant_edge")
+    except MissingExtraError as error:
+        if sys.platform == "win32" and platform.machine() == "ARM64":
+            raise StoreError(
+                "there is no build of Qdrant's embedded engine for Windows on ARM64; run a Qdrant "
+                "server and give its URL as the storage location"
+            ) from error
+        raise
+
+
+def _require(*modules: str) -> None:
+    for module in modules:
         try:
             found = find_spec(module) is not None
         except ModuleNotFoundError:
@@ -89,33 +107,34 @@ class QdrantStore(Store):
     """Chunks in Qdrant; one collection per corpus, parser configuration and embedding model.
 
     Safe to share between threads. `open_store` makes one.
+
+    Attributes:
+        engine: the Qdrant behind it.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self.engine = engine
         self._closed = False
-        self._vector_stores: dict[str, HybridVectorStore] = {}
+        self._vector_stores: dict[str, BasePydanticVectorStore] = {}
         self._lock = threading.Lock()
         self._without_words: set[str] = set()
 
     @property
     def location(self) -> str:
         """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
-        return self._engine.location
+        return self.engine.location
 
     def close(self) -> None:
         """Close the connection; a folder stays open while another store of this process uses it."""
         if not self._closed:
             self._closed = True
-            self._engine.close()
+            self.engine.close()
 
-    def vector_store(self, collection: str) -> HybridVectorStore:
+    def vector_store(self, collection: str) -> BasePydanticVectorStore:
         """The collection as a LlamaIndex vector store, sync and async, created on first write."""
-        from rag_nodes.store.vectors import HybridVectorStore
-
         with self._lock:
             if collection not in self._vector_stores:
-                self._vector_stores[collection] = HybridVectorStore(self, self._engine, collection)
+                self._vector_stores[collection] = self.engine.vector_store(self, collection)
             return self._vector_stores[collection]
 
     def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
@@ -134,8 +153,8 @@ class QdrantStore(Store):
 
         if not nodes:
             return
-        with self._engine.step(collection):
-            layout = self._engine.layout(collection)
+        with self.engine.step(collection):
+            layout = self.engine.layout(collection)
             if layout is not None and not layout.is_ours:
                 raise ConfigurationError(
                     f"{self.location}: collection {collection!r} was written by another program "
@@ -145,37 +164,37 @@ class QdrantStore(Store):
             known = layout.size if layout else None
             length = checked_length(nodes, known, self._place(collection))
             if layout is None:
-                self._engine.create(collection, length)
-            self._engine.write(collection, _points(nodes))
+                self.engine.create(collection, length)
+            self.engine.write(collection, _points(nodes))
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
         """Delete chunks by id, some hundred in a request."""
         for page in _pages(node_ids):
-            with self._engine.step(collection):
-                self._engine.delete(collection, page)
+            with self.engine.step(collection):
+                self.engine.delete(collection, page)
 
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""
-        with self._engine.step(collection):
-            if collection not in self._engine.names():
+        with self.engine.step(collection):
+            if collection not in self.engine.names():
                 raise missing(self.location, collection)
-            self._engine.drop(collection)
+            self.engine.drop(collection)
 
     def collections(self) -> list[CollectionInfo]:
         """Every collection of this package in the store, by name; foreign ones are left out."""
-        with self._engine.step():
+        with self.engine.step():
             found = [
-                described(name, self._engine.count(name, DENSE))
-                for name in sorted(self._engine.names())
+                described(name, self.engine.count(name, DENSE))
+                for name in sorted(self.engine.names())
                 if described(name, 0)
             ]
         return [info for info in found if info]
 
     def count(self, collection: str) -> int:
         """Chunks in a collection that a search can find; parents are not counted."""
-        with self._engine.step(collection):
-            layout = self._engine.layout(collection)
-            return self._engine.count(collection, layout.dense) if layout else 0
+        with self.engine.step(collection):
+            layout = self.engine.layout(collection)
+            return self.engine.count(collection, layout.dense) if layout else 0
 
     def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
         """The stored nodes of a document by id."""
@@ -186,7 +205,7 @@ class QdrantStore(Store):
 
     def catalogue(self, collection: str) -> Catalogue:
         """What the collection holds of each document."""
-        if not self._engine.scans:
+        if not self.engine.scans:
             return super().catalogue(collection)
         known: dict[str, dict[str, StoredNode]] = {}
         for node_id, payload in self._scan(collection, Filter()).items():
@@ -196,7 +215,7 @@ class QdrantStore(Store):
 
     def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
         """The stored nodes with these ids."""
-        with self._engine.step(collection):
+        with self.engine.step(collection):
             return self._read(collection, node_ids)
 
     def vectors(
@@ -210,9 +229,9 @@ class QdrantStore(Store):
 
         found: dict[str, tuple[str, list[float]]] = {}
         for page in _pages(node_ids):
-            with self._engine.step(collection):
+            with self.engine.step(collection):
                 layout = self._layout(collection)
-                for point in self._engine.read(collection, page, layout):
+                for point in self.engine.read(collection, page, layout):
                     if point.vector is not None:
                         text = self._node_of(collection, point).get_content(MetadataMode.EMBED)
                         found[point.node_id] = text, list(point.vector)
@@ -231,13 +250,13 @@ class QdrantStore(Store):
     def _find(self, collection: str, query: Query, *, remembered: bool) -> list[Hit]:
         from rag_nodes.store.payload import check_question
 
-        with self._engine.step(collection):
+        with self.engine.step(collection):
             layout = self._layout(collection, remembered=remembered)
             if layout.sparse is None:
                 query = self._by_meaning(collection, query)
             if query.mode != "sparse":
                 check_question(len(query.vector or ()), layout.size, self._place(collection))
-            scores = self._engine.scores(collection, layout, query)
+            scores = self.engine.scores(collection, layout, query)
             return best_hits(query, scores, lambda ids: self._read(collection, ids))
 
     def _by_meaning(self, collection: str, query: Query) -> Query:
@@ -254,7 +273,7 @@ class QdrantStore(Store):
         return replace(query, mode="dense")
 
     def _layout(self, collection: str, *, remembered: bool = False) -> Layout:
-        layout = self._engine.layout(collection, remembered=remembered)
+        layout = self.engine.layout(collection, remembered=remembered)
         if layout is None:
             raise missing(self.location, collection)
         return layout
@@ -264,7 +283,7 @@ class QdrantStore(Store):
 
         if not node_ids:
             return {}
-        points = self._engine.read(collection, node_ids)
+        points = self.engine.read(collection, node_ids)
         nodes = {point.node_id: self._node_of(collection, point) for point in points}
         return {one: node for one, node in nodes.items() if isinstance(node, TextNode)}
 
@@ -277,11 +296,11 @@ class QdrantStore(Store):
         """The bookkeeping of the nodes that pass, by id."""
         from rag_nodes.store.payload import VERSION, check_version
 
-        with self._engine.step(collection):
-            if self._engine.layout(collection) is None:
+        with self.engine.step(collection):
+            if self.engine.layout(collection) is None:
                 return {}
             keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
-            found = dict(self._engine.scan(collection, scope, keys))
+            found = dict(self.engine.scan(collection, scope, keys))
         for payload in found.values():
             check_version(payload, self._place(collection))
         return found

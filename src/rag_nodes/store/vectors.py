@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode
 
-    from rag_nodes.store.engine import Engine
+    from rag_nodes.store.client import ClientEngine
     from rag_nodes.store.protocol import Store
 
 
@@ -36,9 +36,9 @@ class HybridVectorStore(QdrantVectorStore):
     """
 
     _store: Store = PrivateAttr()
-    _engine: Engine = PrivateAttr()
+    _engine: ClientEngine = PrivateAttr()
 
-    def __init__(self, store: Store, engine: Engine, collection: str) -> None:
+    def __init__(self, store: Store, engine: ClientEngine, collection: str) -> None:
         with engine.step(collection):
             super().__init__(
                 collection_name=collection,

@@ -1,0 +1,200 @@
+"""Embedded Qdrant: our engine in process next to LlamaIndex's vector store on local mode.
+
+    python benchmarks/search.py --chunks 50000
+
+Both write the same embedded nodes into a folder and answer the same questions. CPU time of the
+whole process, since other work on the machine does not count there; memory is that of a process
+that only reopened the folder and asked, with mapped files, which it gives back where it is scarce.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_DNS, uuid5
+
+import numpy as np
+from llama_index.core.schema import TextNode
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    MetadataFilter,
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryMode,
+)
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from measuring import markdown_table
+from qdrant_client import QdrantClient
+
+from rag_nodes.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
+from rag_nodes.store.bm25 import document_vectors, query_vectors
+from rag_nodes.store.edge import EdgeVectorStore
+
+DIMENSION = 384
+WORDS = 130
+"""Of a chunk."""
+QUESTIONS = 20
+BATCH = 256
+_FILES = 50
+
+
+def nodes(count: int) -> Iterator[TextNode]:
+    """Chunks of words that are as unequally frequent as those of a language."""
+    picked, numbers = random.Random(0), np.random.default_rng(0)  # noqa: S311 -- no secret
+    vocabulary = [f"word{number}" for number in range(20_000)]
+    weights = [1 / (1 + number) for number in range(len(vocabulary))]
+    for number in range(count):
+        vector = numbers.standard_normal(DIMENSION).astype(np.float32)
+        yield TextNode(
+            id_=str(uuid5(NAMESPACE_DNS, str(number))),
+            text=" ".join(picked.choices(vocabulary, weights, k=WORDS)),
+            embedding=(vector / np.linalg.norm(vector)).tolist(),
+            metadata={
+                FILE_NAME: f"file{number % _FILES}.pdf",
+                PAGE_START: number % 100 + 1,
+                PAGE_END: number % 100 + 1,
+                HEADING_PATH: ["Manual", f"Chapter {number % 7}"],
+            },
+        )
+
+
+def questions() -> list[tuple[list[float], str]]:
+    """Vector and words of each."""
+    picked, numbers = random.Random(1), np.random.default_rng(1)  # noqa: S311 -- no secret
+    return [
+        (
+            numbers.standard_normal(DIMENSION).tolist(),
+            " ".join(f"word{picked.randrange(200)}" for _ in range(6)),
+        )
+        for _ in range(QUESTIONS)
+    ]
+
+
+def stock(folder: str) -> BasePydanticVectorStore:
+    """LlamaIndex's vector store on qdrant-client's local mode."""
+    warnings.filterwarnings("ignore", category=UserWarning)
+    return QdrantVectorStore(
+        "chunks",
+        client=QdrantClient(path=folder),
+        enable_hybrid=True,
+        sparse_doc_fn=document_vectors,
+        sparse_query_fn=query_vectors,
+        batch_size=BATCH,
+        index_doc_id=False,
+    )
+
+
+def ours(folder: str) -> BasePydanticVectorStore:
+    """The engine in process."""
+    return EdgeVectorStore(folder, "chunks")
+
+
+SIDES: dict[str, Callable[[str], BasePydanticVectorStore]] = {"stock": stock, "ours": ours}
+
+
+def cpu(work: Callable[[], object], times: int = 1) -> float:
+    """Milliseconds of CPU that one call takes."""
+    started = time.process_time()
+    for _ in range(times):
+        work()
+    return 1000 * (time.process_time() - started) / times
+
+
+def asked(vectors: Any, **options: Any) -> Callable[[], object]:
+    """All questions, one after the other."""
+    known = {"similarity_top_k": 10, "sparse_top_k": 10, "hybrid_top_k": 10, **options}
+
+    def ask() -> None:
+        for vector, words in questions():
+            vectors.query(VectorStoreQuery(query_embedding=vector, query_str=words, **known))
+
+    return ask
+
+
+def measured(side: str, folder: str, count: int) -> dict[str, float]:
+    """Milliseconds of CPU, of a question where it is not said otherwise."""
+    every = list(nodes(count))
+    vectors = SIDES[side](folder)
+
+    def write() -> None:
+        for first in range(0, count, BATCH):
+            vectors.add(every[first : first + BATCH])
+
+    hybrid = {"mode": VectorStoreQueryMode.HYBRID}
+    one_file = MetadataFilters(filters=[MetadataFilter(key=FILE_NAME, value="file3.pdf")])
+    found = {"write, per 1,000 chunks": cpu(write) * 1000 / count}
+    found["first question"] = cpu(asked(vectors, **hybrid)) / QUESTIONS
+    for name, options in {
+        "dense": {},
+        "hybrid": hybrid,
+        "hybrid, one file": {**hybrid, "filters": one_file},
+    }.items():
+        found[name] = cpu(asked(vectors, **options)) / QUESTIONS
+    vectors.add(every[:10])
+    vector, words = questions()[0]
+    query = VectorStoreQuery(
+        query_embedding=vector, query_str=words, similarity_top_k=10, sparse_top_k=10, **hybrid
+    )
+    found["first after a write"] = cpu(lambda: vectors.query(query))
+    getattr(vectors, "close", vectors.client.close)()
+    return found
+
+
+def reopened(side: str, folder: str) -> None:
+    """Print megabytes and milliseconds of a process that opens a folder and asks one question."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    vector, words = questions()[0]
+    query = VectorStoreQuery(query_embedding=vector, query_str=words, similarity_top_k=10)
+    spent = cpu(lambda: SIDES[side](folder).query(query))
+    megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(megabytes, spent)
+
+
+def main() -> None:
+    """Measure both sides, one after the other, and print a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--chunks", type=int, default=10_000)
+    parser.add_argument("--folder", help="where the folders are made; the system's choice if none")
+    parser.add_argument("--reopen", nargs=2, metavar=("SIDE", "FOLDER"), help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.reopen:
+        reopened(*chosen.reopen)
+        return
+    results: dict[str, dict[str, float]] = {}
+    for side in SIDES:
+        folder = tempfile.mkdtemp(dir=chosen.folder)
+        try:
+            results[side] = measured(side, folder, chosen.chunks)
+            command = [sys.executable, __file__, "--reopen", side, folder]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 -- this very file
+            megabytes, spent = map(float, done.stdout.split())
+            results[side] |= {"reopen and ask once": spent, "memory after that, MB": megabytes}
+        finally:
+            shutil.rmtree(folder)
+    rows = [
+        [
+            name,
+            f"{value:,.1f}",
+            f"{results['ours'][name]:,.1f}",
+            f"{value / results['ours'][name]:.1f}",
+        ]
+        for name, value in results["stock"].items()
+    ]
+    print(f"{chosen.chunks:,} chunks of {DIMENSION} dimensions, milliseconds of CPU\n")
+    print(markdown_table(["", "LlamaIndex on local mode", "ours", "ratio"], rows))
+
+
+if __name__ == "__main__":
+    if Path(__file__).parent not in map(Path, sys.path):
+        sys.path.insert(0, str(Path(__file__).parent))
+    main()

@@ -1,0 +1,266 @@
+"""One collection: a shard of its own, or its share of one that several have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import qdrant_edge as edge
+
+from rag_nodes.metadata import BREADCRUMB
+from rag_nodes.store.bm25 import query_vectors
+from rag_nodes.store.edge import shards
+from rag_nodes.store.edge.conditions import TENANT, conditions, corpus, tenants
+from rag_nodes.store.engine import Point
+from rag_nodes.store.filters import INDEXES, Filter
+from rag_nodes.store.fusion import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from rag_nodes.store.edge.shards import Vectors
+    from rag_nodes.store.queries import Query
+
+COMPLETE = 5_000
+"""Chunks up to which a hybrid question gets the scores of all of them."""
+DEPTH = 1_000
+"""Chunks that each ranking gives a hybrid question of a larger collection."""
+INDEXED = 2_000
+"""Points from which every key that filters name is indexed: below, looking at all of them takes
+milliseconds, and an index takes that per write, and several calls to the disk when it is made."""
+_PAGE = 1_000
+"""Points read in one call."""
+_FLUSH = 2_000
+"""Points after which what was written is put on the disk itself: they outlive a power cut. What
+ends the process alone loses nothing that was acknowledged."""
+_VACUUM = 1_000
+"""Deleted points from which their space is given back."""
+_SHARE = 0.2
+"""Share of deleted points from which it is."""
+
+
+class Collection:
+    """What is stored under one name. The caller sees to it that no two threads are in here.
+
+    Args:
+        shard: opened.
+        vectors: that it has.
+        where: location and name, for messages.
+        disk: folder on the disk it is on.
+        tenant: its key in a shared shard, and `mask` its number there; None for one of its own.
+        mask: see `rag_nodes.store.edge.shards.point_id`.
+    """
+
+    def __init__(
+        self,
+        shard: Any,
+        vectors: Vectors,
+        where: str,
+        disk: Path,
+        *,
+        tenant: str | None = None,
+        mask: int = 0,
+    ) -> None:
+        self.shard, self.vectors, self.where, self._disk = shard, vectors, where, disk
+        self.tenant, self._mask = tenant, mask
+        self._unflushed = self._deleted = 0
+        self._indexed: frozenset[str] = frozenset()
+
+    def write(self, points: Sequence[Point]) -> None:
+        """Store points; those of the same id are replaced.
+
+        Raises:
+            StoreFullError: the disk has too little space; what was written before stays.
+        """
+        shards.write(
+            self.shard,
+            points,
+            self.vectors,
+            self.where,
+            self._disk,
+            mask=self._mask,
+            tenant=self.tenant,
+        )
+        self._wrote(len(points))
+        if not self._indexed.issuperset(INDEXES) and self.total() >= INDEXED:
+            self._index(INDEXES)
+
+    def delete(self, node_ids: Sequence[str]) -> None:
+        """Delete points; ids that are not there are fine."""
+        self.shard.update(edge.UpdateOperation.delete_points(self._ids(node_ids)))
+        self._deleted += len(node_ids)
+        self._wrote(len(node_ids))
+        if self._deleted > max(_VACUUM, _SHARE * self.total()):
+            self.vacuum()
+
+    def vacuum(self) -> None:
+        """Give the space of deleted points back."""
+        self.shard.optimize()
+        self._deleted = 0
+
+    def clear(self) -> None:
+        """Delete its share of a shared shard."""
+        self.shard.update(edge.UpdateOperation.delete_points_by_filter(corpus(self.tenant)))
+
+    def total(self) -> int:
+        """All points, parents too."""
+        return self._count(self._scope())
+
+    def count(self, dense: str) -> int:
+        """Points that have the embedding of that name."""
+        return self._count(self._scope(edge.HasVectorCondition(vector=dense)))
+
+    def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
+        """Points by id; unknown ones are left out."""
+        found: list[Point] = []
+        for first in range(0, len(node_ids), _PAGE):
+            page = self._ids(node_ids[first : first + _PAGE])
+            found += map(self._point, self.shard.retrieve(page, True, vectors))  # noqa: FBT003 -- by place only
+        return found
+
+    def _make_filterable(self, chosen: Filter) -> None:
+        """Index words of headings before they are asked for: else parts of words would match."""
+        if chosen.heading is not None:
+            self._index([BREADCRUMB])
+
+    def _index(self, keys: Iterable[str]) -> None:
+        if not self._indexed.issuperset(keys):
+            shards.index(self.shard, list(keys))
+            self._indexed = self._indexed.union(keys)
+
+    def scan(
+        self, chosen: Filter, keys: Sequence[str] | None, *, vectors: bool = False
+    ) -> Iterator[Point]:
+        """All points that pass a filter, with some keys of their payload; None for all keys."""
+        self._make_filterable(chosen)
+        return self._scrolled(self._scope(conditions(chosen)), keys, vectors=vectors)
+
+    def among(
+        self, node_ids: Sequence[str] | None, chosen: Any, keys: Sequence[str] | None
+    ) -> list[Point]:
+        """Points of some ids (None for all) that pass conditions, with some keys (None for all)."""
+        ids = None if node_ids is None else edge.HasIdCondition(set(self._ids(node_ids)))
+        return list(self._scrolled(self._scope(chosen, ids), keys, vectors=False))
+
+    def diverse(
+        self, query: Query, also: Sequence[Any], weight: float, per_hit: int
+    ) -> list[tuple[str, float]]:
+        """Nodes by maximal marginal relevance, with their similarity to the question.
+
+        Args:
+            query: dense, with its embedding.
+            also: conditions beside the query's own filter.
+            weight: of similarity to the question against novelty, from 0 to 1.
+            per_hit: candidates for each node wanted.
+        """
+        vector = [float(value) for value in query.vector or ()]
+        chosen = edge.Mmr(vector, weight, query.limit * per_hit, self.vectors.dense)
+        request = edge.QueryRequest(limit=query.limit, query=chosen, filter=self._scope(*also))
+        ids = [shards.node_id(one.id, self._mask) for one in self.shard.query(request)]
+        nearest = edge.Query.Nearest(vector, self.vectors.dense)
+        similar = self._ask(nearest, None, edge.SearchParams(exact=True), len(ids), ids)
+        return [(one, similar[one]) for one in ids]
+
+    def scores(self, query: Query, also: Sequence[Any] = ()) -> Scores:
+        """Both rankings: of a hybrid question complete, or to some depth with what each lacks.
+
+        Args:
+            query: what is asked.
+            also: conditions beside its filter.
+        """
+        self._make_filterable(query.filter)
+        searches = dict(self._searches(query, also))
+        every = self.total() if query.mode == "hybrid" else 0
+        depth = query.limit
+        if query.mode == "hybrid":
+            depth = max(query.limit, every if every <= COMPLETE else DEPTH)
+        found = {kind: self._ask(*search, depth) for kind, search in searches.items()}
+        if depth < every and len(found) > 1:
+            for kind, other in (("dense", "sparse"), ("sparse", "dense")):
+                lacking = [one for one in found[other] if one not in found[kind]]
+                found[kind] |= self._ask(*searches[kind], len(lacking), lacking)
+        return Scores(
+            None if query.mode == "sparse" else found["dense"],
+            None if query.mode == "dense" else found.get("sparse", {}),
+        )
+
+    def flush(self) -> None:
+        """Put what was written on the disk itself."""
+        self.shard.flush()
+        self._unflushed = 0
+
+    def _scope(self, *chosen: Any) -> Any:
+        """Conditions that all have to hold, in this collection; None where there are none."""
+        must = [one for one in (*chosen, *tenants(self.tenant)) if one is not None]
+        return edge.Filter(must=must) if must else None
+
+    def _scrolled(
+        self, scope: Any, keys: Sequence[str] | None, *, vectors: bool
+    ) -> Iterator[Point]:
+        """All points that pass, page by page."""
+        offset = None
+        while True:
+            request = edge.ScrollRequest(
+                offset=offset,
+                limit=_PAGE,
+                filter=scope,
+                with_payload=list(keys) if keys else keys is None,
+                with_vector=vectors,
+            )
+            records, offset = self.shard.scroll(request)
+            yield from map(self._point, records)
+            if offset is None:
+                return
+
+    def _searches(
+        self, query: Query, also: Sequence[Any]
+    ) -> Iterator[tuple[str, tuple[Any, Any, Any]]]:
+        """Question, filter and parameters of each ranking; none by words where it has none."""
+        own = self._scope(conditions(query.filter), *also)
+        if query.mode != "sparse":
+            vector = [float(value) for value in query.vector or ()]
+            nearest = edge.Query.Nearest(vector, self.vectors.dense)
+            yield "dense", (nearest, own, edge.SearchParams(exact=True))
+        if query.mode != "dense":
+            (indices,), (values,) = query_vectors([query.text or ""])
+            if indices:
+                words = edge.SparseVector(indices=indices, values=values)
+                nearest = edge.Query.Nearest(words, self.vectors.sparse)
+                rarity = edge.IdfParams(corpus=corpus(self.tenant))
+                yield "sparse", (nearest, own, edge.SearchParams(idf=rarity))
+
+    def _ask(
+        self, nearest: Any, own: Any, params: Any, limit: int, among: Sequence[str] | None = None
+    ) -> dict[str, float]:
+        if among is not None:
+            own = self._scope(own, edge.HasIdCondition(set(self._ids(among))))
+        if limit < 1:
+            return {}
+        request = edge.QueryRequest(limit=limit, query=nearest, filter=own, params=params)
+        points = self.shard.query(request)
+        return {shards.node_id(one.id, self._mask): float(one.score) for one in points}
+
+    def _wrote(self, points: int) -> None:
+        self._unflushed += points
+        if self._unflushed >= _FLUSH and self.tenant is None:
+            self.flush()
+
+    def _count(self, chosen: Any) -> int:
+        return int(self.shard.count(edge.CountRequest(exact=True, filter=chosen)))
+
+    def _ids(self, node_ids: Sequence[str]) -> list[Any]:
+        return [shards.point_id(one, self.where, self._mask) for one in node_ids]
+
+    def _point(self, record: Any) -> Point:
+        vector = record.vector
+        words: tuple[list[int], list[float]] = ([], [])
+        if isinstance(vector, dict):
+            sparse = vector.get(self.vectors.sparse or "")
+            if isinstance(sparse, edge.SparseVector):
+                words = list(sparse.indices), list(sparse.values)
+            vector = vector.get(self.vectors.dense)
+        payload: Mapping[str, Any] = record.payload or {}
+        if self.tenant is not None:
+            payload = {key: value for key, value in payload.items() if key != TENANT}
+        given = None if vector is None else list(vector)
+        return Point(shards.node_id(record.id, self._mask), payload, given, words)

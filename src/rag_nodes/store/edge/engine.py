@@ -1,0 +1,236 @@
+"""The engine behind a `QdrantStore`, in a folder or in memory."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import RagNodesError, StoreError
+from rag_nodes.store.edge import shards, shared
+from rag_nodes.store.edge.collection import Collection
+from rag_nodes.store.edge.folder import StorageFolder, is_old
+from rag_nodes.store.edge.shards import Vectors
+from rag_nodes.store.engine import MEMORY, Engine, Layout
+from rag_nodes.store.faults import missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rag_nodes.store.edge.vector_store import EdgeVectorStore
+    from rag_nodes.store.engine import Point
+    from rag_nodes.store.filters import Filter
+    from rag_nodes.store.fusion import Scores
+    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.queries import Query
+
+_folders: dict[Path, EdgeFolder] = {}
+_folders_lock = threading.Lock()
+
+
+def open_edge(location: str) -> Edge:
+    """A new engine in memory, or the one that this process has on a folder.
+
+    Raises:
+        StoreLockedError: another process holds the folder.
+        StoreDamagedError: the folder's content cannot be read.
+        StoreFullError: the disk has too little space.
+        StoreError: the folder cannot be made or written to.
+    """
+    if location == MEMORY:
+        return EdgeMemory()
+    path = Path(location).expanduser().resolve()
+    with _folders_lock:
+        if path not in _folders:
+            if is_old(path):
+                from rag_nodes.store.edge.conversion import convert
+
+                convert(path)
+            _folders[path] = EdgeFolder(StorageFolder(path))
+        engine = _folders[path]
+        engine.users += 1
+        return engine
+
+
+class Edge(Engine):
+    """Qdrant's own engine in this process.
+
+    Attributes:
+        guard: held around every step: the engine is called by one thread at a time.
+    """
+
+    scans = True
+    guard: threading.RLock
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self._open: dict[str, Collection] = {}
+        self._is_closed = False
+
+    @contextmanager
+    def step(self, collection: str = "") -> Iterator[None]:
+        """Calls that no other thread comes between, errors translated."""
+        with self.guard:
+            if self._is_closed:
+                raise StoreError(f"{self.location}: the store is closed; open it again")
+            try:
+                yield
+            except (RagNodesError, ValueError, TypeError, KeyError, AttributeError):
+                raise
+            except Exception as error:
+                # The engine raises bare exceptions, of which only the text tells anything.
+                where = f"{self.location}: collection {collection!r}"
+                raise StoreError(
+                    f"{where}: {error}; check free disk space and permissions"
+                ) from error
+
+    def layout(self, collection: str, *, remembered: bool = False) -> Layout | None:  # noqa: ARG002
+        """Which vectors a collection has."""
+        vectors = self._vectors(collection)
+        return Layout(vectors.dense, vectors.size, vectors.sparse) if vectors else None
+
+    def write(self, collection: str, points: Sequence[Point]) -> None:
+        """Store points."""
+        self.collection(collection).write(points)
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        """Delete points by id."""
+        self.collection(collection).delete(node_ids)
+
+    def count(self, collection: str, dense: str) -> int:
+        """Points that have the embedding of that name."""
+        return self.collection(collection).count(dense)
+
+    def read(
+        self, collection: str, node_ids: Sequence[str], vectors: Layout | None = None
+    ) -> list[Point]:
+        """Points by id."""
+        return self.collection(collection).read(node_ids, vectors=vectors is not None)
+
+    def scan(
+        self, collection: str, chosen: Filter, keys: Sequence[str]
+    ) -> Iterable[tuple[str, Mapping[str, Any]]]:
+        """Id and some keys of the payload."""
+        found = self.collection(collection).scan(chosen, keys)
+        return ((point.node_id, point.payload) for point in found)
+
+    def scores(self, collection: str, layout: Layout, query: Query) -> Scores:  # noqa: ARG002
+        """Rankings, complete for collections that are not large."""
+        return self.collection(collection).scores(query)
+
+    def vector_store(self, store: QdrantStore, collection: str) -> EdgeVectorStore:
+        """The collection as LlamaIndex reads and writes one."""
+        from rag_nodes.store.edge.vector_store import EdgeVectorStore
+
+        return EdgeVectorStore(collection=collection, store=store)
+
+    @abstractmethod
+    def _vectors(self, collection: str) -> Vectors | None:
+        """Which vectors a collection has; None while it does not exist."""
+
+    def collection(self, collection: str) -> Collection:
+        """An open collection, to be used within a step.
+
+        Raises:
+            CollectionMissingError: it does not exist.
+        """
+        if self._vectors(collection) is None:
+            raise missing(self.location, collection)
+        if collection not in self._open:
+            self._open[collection] = self._opened(collection)
+        return self._open[collection]
+
+    @abstractmethod
+    def _opened(self, collection: str) -> Collection:
+        """Open one that exists."""
+
+
+class EdgeFolder(Edge):
+    """A shard per collection in a folder.
+
+    Attributes:
+        users: open stores that share it.
+    """
+
+    def __init__(self, folder: StorageFolder) -> None:
+        super().__init__(str(folder.path))
+        self.guard = threading.RLock()
+        self.users = 0
+        self._folder = folder
+
+    def names(self) -> list[str]:
+        """Every collection there is."""
+        return self._folder.names
+
+    def create(self, collection: str, size: int) -> None:
+        """Make a collection of ours."""
+        self._folder.create(collection, Vectors(size))
+
+    def drop(self, collection: str) -> None:
+        """Delete a collection with everything in it."""
+        if collection in self._open:
+            self._open.pop(collection).shard.close()
+        self._folder.drop(collection)
+
+    def close(self) -> None:
+        """Give it back; the last user closes the folder."""
+        with _folders_lock:
+            self.users -= 1
+            if self.users > 0:
+                return
+            _folders.pop(Path(self.location), None)
+            with self.guard:
+                self._is_closed = True
+                try:
+                    for collection in self._open.values():
+                        shards.closed(collection.shard)
+                finally:
+                    self._open.clear()
+                    self._folder.close()
+
+    def _vectors(self, collection: str) -> Vectors | None:
+        return self._folder.vectors(collection)
+
+    def _opened(self, collection: str) -> Collection:
+        vectors = self._folder.vectors(collection)
+        assert vectors is not None  # noqa: S101 -- for the type checker: `_get` has looked
+        where = f"{self.location}: collection {collection!r}"
+        return Collection(self._folder.load(collection), vectors, where, self._folder.path)
+
+
+class EdgeMemory(Edge):
+    """Shares of shards that no file outlives."""
+
+    def __init__(self) -> None:
+        super().__init__(MEMORY)
+        self.guard = shared.lock
+
+    def names(self) -> list[str]:
+        """Every collection there is."""
+        return list(self._open)
+
+    def create(self, collection: str, size: int) -> None:
+        """Make a collection of ours."""
+        if collection not in self._open:
+            self._open[collection] = shared.joined(collection, size)
+
+    def drop(self, collection: str) -> None:
+        """Delete a collection with everything in it."""
+        shared.left(self._open.pop(collection))
+
+    def close(self) -> None:
+        """Delete all collections."""
+        with self.guard:
+            self._is_closed = True
+            for collection in self._open.values():
+                shared.left(collection)
+            self._open.clear()
+
+    def _vectors(self, collection: str) -> Vectors | None:
+        known = self._open.get(collection)
+        return known.vectors if known else None
+
+    def _opened(self, collection: str) -> Collection:
+        return self._open[collection]

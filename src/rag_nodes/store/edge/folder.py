@@ -1,0 +1,240 @@
+"""A storage folder: who holds it, what is in it, and how a collection comes and goes in one piece.
+
+Each collection is a folder of its own in `collections`, with a shard and `collection.json`, which
+says what it is: the engine cannot be asked. A collection is made, and removed, under another name
+first, so that one which was interrupted is never taken for whole.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from rag_nodes.errors import ConfigurationError, StoreDamagedError, StoreError, StoreLockedError
+from rag_nodes.store.edge import shards
+from rag_nodes.store.edge.shards import Vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FORMAT = 1
+"""Of the folder; raised when an older release could not read it."""
+_MARKER = "store.json"
+_ABOUT = "collection.json"
+_SHARD = "shard"
+_UNFINISHED = (".new", ".gone")
+"""Suffixes of folders that were interrupted while they were made or removed."""
+
+
+OLD = ("collection", "meta.json")
+"""What qdrant-client's local mode has in its folders."""
+
+
+def is_old(path: Path) -> bool:
+    """Whether a folder was written by qdrant-client's local mode."""
+    collections, named = (path / one for one in OLD)
+    return named.exists() or any(collections.glob("*/storage.sqlite"))
+
+
+class _Known(NamedTuple):
+    """A collection.
+
+    Attributes:
+        folder: where it is.
+        vectors: that it has.
+        refused: why its vectors cannot be ranked; "" where they can.
+    """
+
+    folder: Path
+    vectors: Vectors
+    refused: str = ""
+
+
+class StorageFolder:
+    """A folder that this process alone uses until it is closed.
+
+    Args:
+        path: of the folder, resolved; made where it is missing.
+
+    Raises:
+        StoreLockedError: another process holds it.
+        StoreDamagedError: what is in it cannot be read.
+        StoreError: it cannot be made or written to, or a newer release wrote it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = _locked(path)
+        try:
+            self._check_format()
+            self._collections = path / "collections"
+            self._collections.mkdir(exist_ok=True)
+            self._known = dict(self._found())
+        except BaseException:
+            self._lock.close()
+            raise
+
+    @property
+    def names(self) -> list[str]:
+        """Of its collections."""
+        return list(self._known)
+
+    def vectors(self, name: str) -> Vectors | None:
+        """Which vectors a collection has; None while it does not exist.
+
+        Raises:
+            ConfigurationError: they cannot be ranked here.
+        """
+        known = self._known.get(name)
+        if known and known.refused:
+            raise ConfigurationError(known.refused)
+        return known.vectors if known else None
+
+    def refuse(self, name: str, why: str) -> None:
+        """Note a collection whose vectors cannot be ranked here."""
+        folder = self._collections / _file_name(name)
+        folder.mkdir()
+        (folder / _ABOUT).write_text(json.dumps({"name": name, "refused": why}), encoding="utf-8")
+        self._known[name] = _Known(folder, Vectors(0), why)
+
+    def create(
+        self, name: str, vectors: Vectors, fill: Callable[[Any], None] | None = None
+    ) -> None:
+        """Make a collection; fine if it is there.
+
+        Args:
+            name: of the collection.
+            vectors: that it has.
+            fill: writes to its shard before the collection is there for others.
+        """
+        if name in self._known:
+            return
+        folder = self._collections / _file_name(name)
+        new = folder.with_name(folder.name + _UNFINISHED[0])
+        _removed(new)
+        new.mkdir()
+        shard = shards.made(new / _SHARD, vectors)
+        try:
+            if fill:
+                fill(shard)
+        finally:
+            shards.closed(shard)
+        about = {"name": name, **vectors._asdict()}
+        (new / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
+        new.rename(folder)
+        self._known[name] = _Known(folder, vectors)
+
+    def load(self, name: str) -> Any:
+        """Open the shard of a collection.
+
+        Raises:
+            StoreDamagedError: it cannot be read.
+            StoreFullError: the disk has too little space to open it.
+        """
+        folder, vectors, _ = self._known[name]
+        try:
+            return shards.loaded(folder / _SHARD, vectors)
+        except StoreError:
+            raise
+        except Exception as error:
+            raise damaged(folder, error) from error
+
+    def drop(self, name: str) -> None:
+        """Remove a collection whose shard is closed."""
+        known = self._known.pop(name)
+        gone = known.folder.with_name(known.folder.name + _UNFINISHED[1])
+        _removed(gone)
+        known.folder.rename(gone)
+        _removed(gone)
+
+    def close(self) -> None:
+        """Let other processes have it."""
+        self._lock.close()
+
+    def _check_format(self) -> None:
+        marker = self.path / _MARKER
+        if not marker.exists():
+            marker.write_text(json.dumps({"format": FORMAT}), encoding="utf-8")
+            return
+        try:
+            written = int(json.loads(marker.read_bytes())["format"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(marker, error) from error
+        if written > FORMAT:
+            raise StoreError(
+                f"{self.path}: a newer release of rag_nodes wrote this storage folder (format "
+                f"{written}, and this one reads up to {FORMAT}); update rag_nodes, or choose "
+                "another folder"
+            )
+
+    def _found(self) -> Any:
+        for folder in sorted(self._collections.iterdir()):
+            if folder.suffix in _UNFINISHED:
+                _removed(folder)
+            elif folder.is_dir():
+                yield self._about(folder)
+
+    def _about(self, folder: Path) -> tuple[str, _Known]:
+        try:
+            about = json.loads((folder / _ABOUT).read_bytes())
+            if why := about.get("refused"):
+                return str(about["name"]), _Known(folder, Vectors(0), str(why))
+            vectors = Vectors(int(about["size"]), str(about["dense"]), about["sparse"])
+            if not (folder / _SHARD / "edge_config.json").is_file():
+                raise FileNotFoundError(f"{_SHARD}/edge_config.json is lost")
+            return str(about["name"]), _Known(folder, vectors)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise damaged(folder, error) from error
+
+
+def _locked(path: Path) -> Any:
+    """The open lock file of a folder, held until it is closed or the process ends."""
+    import portalocker
+
+    flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        handle = (path / ".lock").open("a+")
+        try:
+            portalocker.lock(handle, flags)
+        except BaseException:
+            handle.close()
+            raise
+    except portalocker.LockException as error:
+        raise StoreLockedError(
+            f"{path}: another process uses this storage folder; end that process, choose another "
+            "folder, or run a Qdrant server and give its URL"
+        ) from error
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot be used as a storage folder ({error.strerror or error}); choose a "
+            "folder you may write to"
+        ) from error
+    return handle
+
+
+def _file_name(name: str) -> str:
+    """A name that every file system takes, different for different collections."""
+    quoted = quote(name, safe=" ")
+    if len(quoted) <= 150 and quoted.strip(" .") == quoted and quoted == quoted.lower():  # noqa: PLR2004
+        return quoted
+    from hashlib import blake2b
+
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{quoted[:100].strip(' .').lower()}-{digest}"
+
+
+def _removed(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def damaged(place: Path, error: Exception) -> StoreDamagedError:
+    """The error for what cannot be read of a storage folder."""
+    return StoreDamagedError(
+        f"{place}: the storage folder is damaged ({type(error).__name__}: {error}); delete this "
+        "folder and ingest again, or restore a copy"
+    )

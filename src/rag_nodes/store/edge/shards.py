@@ -1,0 +1,255 @@
+"""Shards of the engine: made, opened, checked before every write, and closed without a loss.
+
+The engine has no safety net where one is most needed: on a full disk it ends the process, a batch
+with one bad point is stored in part, and numbers that are none are taken without a word. So what
+goes in is looked at first.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+import numpy as np
+import qdrant_edge as edge
+
+from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
+from rag_nodes.store.edge.conditions import TENANT
+from rag_nodes.store.engine import DENSE, SPARSE
+from rag_nodes.store.filters import INDEXES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from rag_nodes.store.engine import Point
+
+BATCH = 64
+"""Points written in one call: fastest, and the shortest time in which nothing else can run."""
+_NO_GRAPH = 10**9
+"""Kilobytes from which a graph would be built: never. Up to some 100,000 chunks exact search takes
+milliseconds, and building one stops every thread of the process for seconds to minutes."""
+_LEAST_FREE = 256 << 20
+"""Bytes that stay free on the disk. The engine maps files, and a mapped file that cannot grow ends
+the process."""
+_PAYLOAD = 4_000
+"""Bytes that a payload takes, about."""
+_GROWTH = 6
+"""Bytes on disk for a byte of payload and vectors that is written: index, log and room to grow."""
+_DEEPEST = 100
+"""Levels of a payload that can still be read; the engine stores deeper ones and fails on them."""
+_LARGEST = 1e18
+"""Length of an embedding from which its square is no number any more."""
+
+_TENANTS = edge.KeywordIndexParams(is_tenant=True)
+_KINDS: Mapping[str, Any] = {
+    "keyword": edge.PayloadSchemaType.Keyword,
+    "integer": edge.PayloadSchemaType.Integer,
+    "text": edge.PayloadSchemaType.Text,
+}
+
+
+class Vectors(NamedTuple):
+    """Which vectors a shard has.
+
+    Attributes:
+        size: numbers of an embedding.
+        dense: name of the embedding.
+        sparse: name of the BM25 vector; None for none.
+    """
+
+    size: int
+    dense: str = DENSE
+    sparse: str | None = SPARSE
+
+
+def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool = False) -> Any:
+    """A new shard in a folder that is not there yet.
+
+    Args:
+        folder: where.
+        vectors: what it is for.
+        durable: what was acknowledged survives the end of the process; else it does so only after
+            a flush, which is faster.
+        tenants: several collections share it, and the engine is told which key parts them.
+
+    Raises:
+        StoreFullError: the disk has too little space.
+    """
+    check_space(folder.parent)
+    shard = edge.EdgeShard.create(str(folder), _config(vectors, durable=durable))
+    if tenants:
+        shard.update(edge.UpdateOperation.create_field_index(TENANT, _TENANTS))
+    return shard
+
+
+def loaded(folder: Path, vectors: Vectors) -> Any:
+    """An existing shard.
+
+    Raises:
+        StoreFullError: the disk has too little space to map its files.
+        Exception: it is damaged, or open in another process.
+    """
+    check_space(folder)
+    # Loading a folder that is none would leave files in it.
+    if not (folder / "edge_config.json").is_file():
+        raise FileNotFoundError(f"{folder.name}/edge_config.json is lost")
+    return edge.EdgeShard.load(str(folder), _config(vectors))
+
+
+def index(shard: Any, keys: Collection[str]) -> None:
+    """Have filters by some keys of the payload answered without a look at every point."""
+    present = shard.info().payload_schema
+    for key in keys:
+        if key not in present:
+            kind = _KINDS[INDEXES[key]]
+            shard.update(edge.UpdateOperation.create_field_index(key, kind))
+
+
+def closed(shard: Any) -> None:
+    """Close a shard: closing alone would hide that the last changes could not be written."""
+    shard.flush()
+    shard.close()
+
+
+def check_space(place: Path, coming: int = 0) -> None:
+    """Find out whether a disk has room for what comes, before the process ends for lack of it.
+
+    Args:
+        place: a folder on that disk; its nearest parent counts while it is not there.
+        coming: bytes about to be written.
+
+    Raises:
+        StoreFullError: it has not.
+    """
+    while not place.exists():
+        place = place.parent
+    free = shutil.disk_usage(place).free
+    if free < _LEAST_FREE + coming:
+        raise StoreFullError(
+            f"{place}: {free >> 20} MB are free, and at least {(_LEAST_FREE + coming) >> 20} MB "
+            "are needed to write safely; free some space, or choose a folder on another disk"
+        )
+
+
+def write(
+    shard: Any,
+    points: Sequence[Point],
+    vectors: Vectors,
+    where: str,
+    disk: Path,
+    *,
+    mask: int = 0,
+    tenant: str | None = None,
+) -> None:
+    """Store points; those of the same id are replaced. Each is looked at before any is written.
+
+    Args:
+        shard: opened.
+        points: to write.
+        vectors: of the shard.
+        where: location and collection, for messages.
+        disk: a folder on the disk it is on.
+        mask: see `point_id`.
+        tenant: collection they belong to in a shared shard; None for a shard of its own.
+
+    Raises:
+        ConfigurationError: an id is no UUID, or a value cannot be stored.
+        DimensionError: an embedding has another length.
+        StoreFullError: the disk has too little space; what was written before stays.
+    """
+    for point in points:
+        _check(point, vectors, where)
+    made = [_point(one, vectors, where, mask, tenant) for one in points]
+    coming = BATCH * (vectors.size * 4 + _PAYLOAD) * _GROWTH
+    for first in range(0, len(made), BATCH):
+        check_space(disk, coming)
+        shard.update(edge.UpdateOperation.upsert_points(made[first : first + BATCH]))
+
+
+def point_id(node_id: str, where: str, mask: int = 0) -> UUID | int:
+    """The id of a point.
+
+    Collections that share a shard may hold the same node: each has a mask, a number of 128 bits
+    by which its ids differ from those of the others.
+
+    Raises:
+        ConfigurationError: the node's id is no UUID.
+    """
+    if node_id.isdecimal() and not mask:
+        return int(node_id)  # of another program
+    try:
+        return UUID(int=UUID(node_id).int ^ mask)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{where}: node id {node_id!r} is no UUID, and Qdrant takes nothing else; give your "
+            "nodes ids such as str(uuid.uuid4())"
+        ) from error
+
+
+def node_id(point: UUID | int, mask: int = 0) -> str:
+    """The node id that `point_id` was made of."""
+    return str(point) if isinstance(point, int) else str(UUID(int=point.int ^ mask))
+
+
+def _config(vectors: Vectors, *, durable: bool = True) -> Any:
+    dense = edge.EdgeVectorParams(size=vectors.size, distance=edge.Distance.Cosine)
+    words = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
+    return edge.EdgeConfig(
+        vectors={vectors.dense: dense},
+        sparse_vectors={vectors.sparse: words} if vectors.sparse else None,
+        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=_NO_GRAPH),
+        # Sixteen by default, even on four cores; here every call holds Python's lock anyway.
+        max_search_threads=1,
+        wal_enabled=durable,
+    )
+
+
+def _check(point: Point, vectors: Vectors, where: str) -> None:
+    if point.vector is not None:
+        if len(point.vector) != vectors.size:
+            raise DimensionError(
+                f"{where} holds vectors of length {vectors.size}, got {len(point.vector)}; use the "
+                "embedding model it was made with, or another corpus name"
+            )
+        length = float(np.linalg.norm(np.asarray(point.vector, dtype=np.float64)))
+        if not length < _LARGEST:
+            raise ConfigurationError(
+                f"{where}: the embedding of node {point.node_id} has a length of {length}, which "
+                "no similarity can be computed of; look at the embedding model"
+            )
+    if _depth(point.payload) > _DEEPEST:
+        raise ConfigurationError(
+            f"{where}: metadata of node {point.node_id} is nested more than {_DEEPEST} levels "
+            "deep; keep less of it"
+        )
+
+
+def _depth(value: Any) -> int:
+    """Levels of lists and mappings, counted no further than matters."""
+    depth, level = 0, [value]
+    while level and depth <= _DEEPEST:
+        depth += 1
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [item for items in inner for item in items if isinstance(item, dict | list | tuple)]
+    return depth
+
+
+def _point(one: Point, vectors: Vectors, where: str, mask: int, tenant: str | None) -> Any:
+    named: dict[str, Any] = {}
+    if one.vector is not None:
+        named[vectors.dense] = [float(value) for value in one.vector]
+        indices, values = one.words
+        if vectors.sparse and indices:
+            named[vectors.sparse] = edge.SparseVector(indices=indices, values=values)
+    payload = dict(one.payload) if tenant is None else {**one.payload, TENANT: tenant}
+    try:
+        return edge.Point(point_id(one.node_id, where, mask), named, payload)
+    except (TypeError, ValueError, UnicodeEncodeError) as error:
+        if isinstance(error, StoreError | ConfigurationError):
+            raise
+        raise ConfigurationError(
+            f"{where}: metadata of node {one.node_id} cannot be stored ({error}); keep texts, "
+            "numbers, lists and mappings with names as keys"
+        ) from error

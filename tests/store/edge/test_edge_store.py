@@ -1,0 +1,320 @@
+"""Embedded Qdrant: what its users count on beyond the contract of every store."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import namedtuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from qdrant_client import QdrantClient
+from qdrant_client.http import models as rest
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
+from rag_nodes.store import Filter, open_store
+from rag_nodes.store.bm25 import document_vectors
+from rag_nodes.store.edge import collection as collections_
+from rag_nodes.store.edge import shards, shared
+from rag_nodes.store.edge.conversion import KEPT
+from rag_nodes.store.engine import DENSE, SPARSE
+from rag_nodes.store.payload import payload_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llama_index.core.schema import TextNode
+
+X = [1.0, 0.0, 0.0]
+Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
+
+WRITE_AND_DIE = """
+import os, sys
+from llama_index.core.schema import TextNode
+from rag_nodes.store import open_store
+store = open_store(sys.argv[1])
+store.add(sys.argv[2], [TextNode(text=f"chunk {n}", embedding=[1.0, n, 0.0]) for n in range(100)])
+print("written", flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes the disk look full from then on."""
+
+    def fill() -> None:
+        monkeypatch.setattr(shards.shutil, "disk_usage", lambda _: Usage(1 << 40, 1 << 40, 1 << 20))
+
+    return fill
+
+
+def test_a_full_disk_is_an_error_before_anything_is_written_and_what_is_stored_stays(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode], full: Callable[[], None]
+) -> None:
+    with open_store(tmp_path) as store:
+        store.add(collection, [make_node("one", X)])
+        full()
+        with pytest.raises(StoreFullError, match=r"1 MB are free.*free some space"):
+            store.add(collection, [make_node("two", X)])
+        with pytest.raises(StoreFullError, match=str(tmp_path)):
+            store.add(collection.replace("tests", "other"), [make_node("two", X)])
+        assert [
+            hit.node.text for hit in store.search(collection, vector=X, text="one", limit=9)
+        ] == ["one"]
+
+
+def test_a_full_disk_refuses_to_open_what_would_end_the_process(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode], full: Callable[[], None]
+) -> None:
+    with open_store(tmp_path) as store:
+        store.add(collection, [make_node("one", X)])
+    full()
+    with open_store(tmp_path) as store, pytest.raises(StoreFullError):
+        store.count(collection)
+
+
+def test_a_batch_with_one_bad_point_stores_none_of_it(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    deep: Any = 1
+    for _ in range(150):
+        deep = {"a": deep}
+    bad = {
+        "no number": make_node("bad", [float("nan"), 0.0, 0.0]),
+        "endless": make_node("bad", [float("inf"), 0.0, 0.0]),
+        "too long": make_node("bad", [1e30, 0.0, 0.0]),
+        "deep": make_node("bad", X, deep=deep),
+    }
+    with open_store(tmp_path) as store:
+        store.add(collection, [make_node("first", X)])
+        for name, node in bad.items():
+            many = [make_node(f"{name} {n}", X) for n in range(100)]
+            with pytest.raises(ConfigurationError, match=node.node_id):
+                store.add(collection, [*many, node])
+        with pytest.raises(DimensionError):
+            store.add(collection, [make_node("short", [1.0])])
+        named = make_node("named", X)
+        named.id_ = "chapter-1"
+        with pytest.raises(ConfigurationError, match="is no UUID"):
+            store.add(collection, [named])
+        assert store.count(collection) == 1
+
+
+def test_what_was_acknowledged_survives_the_end_of_the_process(
+    tmp_path: Path, collection: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WRITE_AND_DIE, str(tmp_path), collection],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "written\n"
+    assert done.returncode == -signal.SIGKILL
+    with open_store(tmp_path) as store:
+        assert store.count(collection) == 100
+
+
+def test_a_collection_that_was_interrupted_is_neither_there_nor_in_the_way(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    with open_store(tmp_path) as store:
+        store.add(collection, [make_node("one", X)])
+    [folder] = (tmp_path / "collections").iterdir()
+    shutil.copytree(folder, folder.with_name(folder.name + ".new"))
+    folder.rename(folder.with_name(folder.name + ".gone"))
+    with open_store(tmp_path) as store:
+        assert store.collections() == []
+        store.add(collection, [make_node("two", X)])
+        assert store.count(collection) == 1
+    assert len(list((tmp_path / "collections").iterdir())) == 1
+
+
+def test_a_newer_format_is_refused_and_left_alone(tmp_path: Path) -> None:
+    with open_store(tmp_path):
+        pass
+    (tmp_path / "store.json").write_text('{"format": 99}')
+    with pytest.raises(StoreError, match="newer release"):
+        open_store(tmp_path)
+    (tmp_path / "store.json").write_text('{"format": 1}')
+    open_store(tmp_path).close()
+
+
+def test_collections_whose_names_differ_in_case_only_are_two(
+    tmp_path: Path, make_node: Callable[..., TextNode]
+) -> None:
+    names = ["Docs", "docs", "a/b", "a%2Fb", "x" * 300, "日本", ".."]
+    with open_store(tmp_path) as store:
+        for name in names:
+            store.add(name, [make_node(name, X)])
+    with open_store(tmp_path) as store:
+        for name in names:
+            [hit] = store.search(name, vector=X, text="?", limit=9, mode="dense")
+            assert hit.node.text == name
+
+
+def test_the_same_nodes_in_many_stores_in_memory_never_meet(
+    make_node: Callable[..., TextNode], collection: str
+) -> None:
+    node = make_node("zebra", X)
+    stores = [open_store() for _ in range(20)]
+    for number, store in enumerate(stores):
+        store.add(collection, [node, *(make_node(f"zebra {n}", X) for n in range(number))])
+    for number, store in enumerate(stores):
+        hits = store.search(collection, vector=X, text="zebra", limit=99)
+        assert len(hits) == store.count(collection) == number + 1
+        assert node.node_id in {hit.node.node_id for hit in hits}
+        # How rare a word is, is counted in one's own collection.
+        best = max(hit.keyword_score or 0 for hit in hits)
+        assert (best > 0.4) == (number == 0), number  # 0.49 alone, 0.31 where two have it
+    stores[0].drop(collection)
+    assert stores[1].count(collection) == 2
+    for store in stores:
+        store.close()
+
+
+def test_memory_leaves_no_file_behind(make_node: Callable[..., TextNode], tmp_path: Path) -> None:
+    code = (
+        "from llama_index.core.schema import TextNode; from rag_nodes.store import open_store;"
+        "s = open_store(); s.add('c', [TextNode(text='x', embedding=[1.0, 0.0])]);"
+        "import os; print(len(os.listdir(os.environ['TMPDIR'])))"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) >= 1
+    assert not [one for one in tmp_path.iterdir() if one.name.startswith("rag-nodes-")]
+    before = len(list(Path(tempfile.gettempdir()).glob("rag-nodes-*")))
+    with open_store() as store:
+        store.add("c", [make_node("x", [1.0] * 17)])
+        assert len(list(Path(tempfile.gettempdir()).glob("rag-nodes-*"))) == before + 1
+    assert len(list(Path(tempfile.gettempdir()).glob("rag-nodes-*"))) == before
+    assert 17 not in shared._shards
+
+
+def test_rankings_stay_the_same_where_they_are_no_longer_complete(
+    make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = [make_node(f"{'zebra ' * (n % 7)}number {n}", [1.0, n % 13, n % 5]) for n in range(400)]
+    with open_store() as store:
+        store.add("c", nodes)
+
+        def asked(mode: str) -> list[tuple[str, float | None, float | None]]:
+            hits = store.search("c", vector=X, text="zebra number 7", limit=10, mode=mode)  # type: ignore[arg-type]
+            return [(hit.node.node_id, hit.similarity, hit.keyword_score) for hit in hits]
+
+        complete = {mode: asked(mode) for mode in ("dense", "sparse", "hybrid")}
+        monkeypatch.setattr(collections_, "COMPLETE", 10)
+        monkeypatch.setattr(collections_, "DEPTH", 50)
+        limited = {mode: asked(mode) for mode in ("dense", "sparse", "hybrid")}
+    assert {one[1:] for one in limited["dense"]} == {one[1:] for one in complete["dense"]}
+    for _, similarity, words in limited["hybrid"]:
+        assert similarity is not None, "a hit by words has its similarity too"
+        assert words is not None
+    assert limited["hybrid"][0][1:] == pytest.approx(complete["hybrid"][0][1:])
+
+
+def test_filters_find_the_same_before_and_after_there_are_indexes(
+    tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = [
+        make_node(
+            f"node {n}",
+            X,
+            document=f"d{n % 3}",
+            **{
+                keys.FILE_NAME: f"f{n % 4}.md",
+                keys.PAGE_START: n,
+                keys.PAGE_END: n + 1,
+                keys.HEADING_PATH: ["A", f"B {n % 2}"],
+                keys.BREADCRUMB: f"A > B {n % 2}",
+            },
+        )
+        for n in range(40)
+    ]
+    filters = [
+        Filter(file_name="f1.md"),
+        Filter(pages=(3, 7)),
+        Filter(heading="b 1"),
+        Filter(heading="rea"),
+        Filter(heading_path=("A", "B 0")),
+        Filter(document_ids=["d1", "d2"]),
+    ]
+
+    def found(folder: str) -> list[set[str]]:
+        with open_store(tmp_path / folder) as store:
+            store.add("c", nodes)
+            return [
+                {h.node.text for h in store.search("c", vector=X, text="x", limit=99, filter=one)}
+                for one in filters
+            ]
+
+    without = found("without")
+    monkeypatch.setattr(collections_, "INDEXED", 1)
+    assert found("with") == without
+    assert [len(one) for one in without] == [10, 6, 20, 0, 20, 26]
+
+
+def test_space_of_what_was_deleted_is_given_back(
+    tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collections_, "_VACUUM", 10)
+    vacuumed: list[None] = []
+    vacuum = collections_.Collection.vacuum
+    monkeypatch.setattr(
+        collections_.Collection, "vacuum", lambda self: (vacuumed.append(None), vacuum(self))
+    )
+    nodes = [make_node(f"n {n}", X) for n in range(40)]
+    with open_store(tmp_path) as store:
+        store.add("c", nodes)
+        store.delete("c", [node.node_id for node in nodes[:5]])
+        assert not vacuumed
+        store.delete("c", [node.node_id for node in nodes[5:20]])
+        assert vacuumed
+        assert store.count("c") == 20
+        assert len(store.search("c", vector=X, text="n", limit=99)) == 20
+
+
+def test_a_folder_of_local_mode_is_taken_over_once_and_kept_beside(
+    tmp_path: Path,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    client = QdrantClient(path=str(tmp_path))
+    client.create_collection(
+        collection,
+        vectors_config={DENSE: rest.VectorParams(size=3, distance=rest.Distance.COSINE)},
+        sparse_vectors_config={SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
+    )
+    nodes = [make_node("the red fox", X, flag=True), make_node("a blue whale", [0.0, 1.0, 0.0])]
+    for node, indices, values in zip(
+        nodes, *document_vectors(node.text for node in nodes), strict=True
+    ):
+        words = rest.SparseVector(indices=indices, values=values)
+        vectors = {DENSE: node.get_embedding(), SPARSE: words}
+        point = rest.PointStruct(id=node.node_id, vector=vectors, payload=payload_of(node))
+        client.upsert(collection, [point])
+    client.close()
+    with caplog.at_level(logging.WARNING), open_store(tmp_path) as store:
+        [best, *_] = store.search(collection, vector=X, text="red", limit=2)
+        assert best.node.text == "the red fox"
+        assert best.node.metadata["flag"] is True
+        assert best.keyword_score
+        assert store.count(collection) == 2
+        store.add(collection, [make_node("a third", X)])
+    assert "taken over" in caplog.text
+    assert (tmp_path / KEPT / "meta.json").exists()
+    caplog.clear()
+    with open_store(tmp_path) as store:
+        assert store.count(collection) == 3
+    assert not caplog.text

@@ -1,0 +1,127 @@
+"""What we assume about Qdrant's engine; raise its bound when all of this passes.
+
+Each test fails with what breaks for our users where the assumption no longer holds, or says which
+care of ours has become needless.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+import qdrant_edge as edge
+from packaging.requirements import Requirement
+
+from rag_nodes.store.edge import shards
+from rag_nodes.store.edge.shards import Vectors
+from rag_nodes.store.engine import DENSE, SPARSE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+
+
+@pytest.fixture
+def shard(tmp_path: Path) -> Iterator[Any]:
+    made = shards.made(tmp_path / "shard", Vectors(2))
+    yield made
+    made.close()
+
+
+def put(shard: Any, number: int, vector: Any, **payload: Any) -> None:
+    words = edge.SparseVector([7], [1.0])
+    point = edge.Point(UUID(int=number), {DENSE: vector, SPARSE: words}, payload)
+    shard.update(edge.UpdateOperation.upsert_points([point]))
+
+
+def matching(shard: Any, value: object) -> int:
+    condition = edge.FieldCondition(key="flag", match=edge.MatchValue(value=value))
+    return int(shard.count(edge.CountRequest(exact=True, filter=edge.Filter(must=[condition]))))
+
+
+def word_score(shard: Any, params: Any) -> float:
+    nearest = edge.Query.Nearest(edge.SparseVector([7], [1.0]), SPARSE)
+    [best, *_] = shard.query(edge.QueryRequest(limit=1, query=nearest, params=params))
+    return float(best.score)
+
+
+def test_the_installed_engine_is_within_the_bound_that_was_tried() -> None:
+    extras = tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]
+    [bound] = [one for one in map(Requirement, extras["qdrant"]) if one.name == "qdrant-edge-py"]
+    assert "<" in str(bound.specifier)
+    assert bound.specifier.contains(version("qdrant-edge-py"))
+
+
+def test_a_filter_finds_neither_true_nor_false(shard: Any) -> None:
+    put(shard, 1, [1.0, 0.0], flag=True)
+    put(shard, 2, [1.0, 0.0], flag=1)
+    assert [matching(shard, True), matching(shard, 1)] == [1, 1], "flags need no texts any more"
+    [found], _ = shard.scroll(
+        edge.ScrollRequest(
+            filter=edge.Filter(
+                must=[edge.FieldCondition(key="flag", match=edge.MatchValue(value=True))]
+            )
+        )
+    )
+    assert found.id == UUID(int=2), "flags need no texts any more"
+
+
+def test_no_number_is_taken_for_a_number(shard: Any) -> None:
+    put(shard, 1, [float("nan"), 0.0])
+    assert shard.info().points_count == 1, "embeddings need not be looked at before a write"
+
+
+def test_what_is_nested_too_deeply_is_stored_and_breaks_reading(shard: Any) -> None:
+    deep: Any = 1
+    for _ in range(200):
+        deep = [deep]
+    put(shard, 1, [1.0, 0.0], deep=deep)
+    with pytest.raises(Exception, match="recursion"):
+        shard.scroll(edge.ScrollRequest(with_payload=True))
+
+
+def test_deleted_points_count_as_documents_unless_the_corpus_is_named(shard: Any) -> None:
+    plain, named = edge.SearchParams(), edge.SearchParams(idf=edge.IdfParams(corpus=edge.Filter()))
+    put(shard, 1, [1.0, 0.0])
+    expected = word_score(shard, named)
+    for number in range(2, 30):
+        put(shard, number, [1.0, 0.0])
+    shard.update(edge.UpdateOperation.delete_points([UUID(int=n) for n in range(2, 30)]))
+    assert word_score(shard, named) == pytest.approx(expected), "scores change with every delete"
+    assert word_score(shard, plain) != pytest.approx(expected), "the corpus need not be named"
+
+
+def test_one_folder_opens_once(shard: Any, tmp_path: Path) -> None:
+    put(shard, 1, [1.0, 0.0])
+    with pytest.raises(Exception, match="WouldBlock"):
+        edge.EdgeShard.load(str(tmp_path / "shard"))
+
+
+def test_what_was_acknowledged_is_there_without_a_flush_or_close(tmp_path: Path) -> None:
+    made = shards.made(tmp_path / "left", Vectors(2))
+    put(made, 1, [1.0, 0.0])
+    del made
+    again = shards.loaded(tmp_path / "left", Vectors(2))
+    assert again.info().points_count == 1, "a process that is killed loses what it was told is kept"
+    again.close()
+
+
+def test_opening_an_empty_folder_leaves_files_in_it(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="edge"):
+        edge.EdgeShard.load(str(tmp_path))
+    assert list(tmp_path.iterdir()), "a folder need not be looked at before it is opened"
+    with pytest.raises(FileNotFoundError, match=r"edge_config\.json is lost"):
+        shards.loaded(tmp_path / "none", Vectors(2))
+    assert not (tmp_path / "none").exists()
+
+
+def test_equal_scores_and_payloads_come_back_as_they_were_written(shard: Any) -> None:
+    put(shard, 1, [3.0, 4.0], text="a", pages=[1, 2], about={"depth": {"x": 1.5}})
+    [found] = shard.retrieve([UUID(int=1)], True, True)
+    assert found.payload == {"text": "a", "pages": [1, 2], "about": {"depth": {"x": 1.5}}}
+    assert found.vector[DENSE] == pytest.approx([0.6, 0.8])
