@@ -3,15 +3,13 @@
     python benchmarks/search.py --chunks 50000
 
 Both write the same embedded nodes into a folder and answer the same questions. CPU time of the
-whole process, since other work on the machine does not count there; memory is that of a process
-that only reopened the folder and asked, with mapped files, which it gives back where it is scarce.
+whole process, since other work on the machine does not count there.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -151,13 +149,10 @@ def measured(side: str, folder: str, count: int) -> dict[str, float]:
 
 
 def reopened(side: str, folder: str) -> None:
-    """Print megabytes and milliseconds of a process that opens a folder and asks one question."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    """Print the milliseconds of a process that opens a folder and asks one question."""
     vector, words = questions()[0]
     query = VectorStoreQuery(query_embedding=vector, query_str=words, similarity_top_k=10)
-    spent = cpu(lambda: SIDES[side](folder).query(query))
-    megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(megabytes, spent)
+    print(cpu(lambda: SIDES[side](folder).query(query)))
 
 
 def main() -> None:
@@ -177,8 +172,7 @@ def main() -> None:
             results[side] = measured(side, folder, chosen.chunks)
             command = [sys.executable, __file__, "--reopen", side, folder]
             done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 -- this very file
-            megabytes, spent = map(float, done.stdout.split())
-            results[side] |= {"reopen and ask once": spent, "memory after that, MB": megabytes}
+            results[side]["reopen and ask once"] = float(done.stdout)
         finally:
             shutil.rmtree(folder)
     rows = [
