@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -20,3 +22,11 @@ settings.register_profile("quick", parent=settings.get_profile("default"), max_e
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 pytest_plugins = ["fixtures_app", "fixtures_openai", "quick"]
+
+
+@pytest.fixture(autouse=True)
+def heard_logger() -> None:
+    """Messages reach `caplog`, whatever a command of another test left behind."""
+    ours = logging.getLogger("rag_nodes")
+    ours.setLevel(logging.NOTSET)
+    ours.propagate = True

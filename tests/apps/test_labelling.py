@@ -130,9 +130,9 @@ def test_accepting_keeps_the_words_and_goes_to_the_next_draft(
 def test_all_are_removed_only_by_who_is_sure(sessions: Sessions, session: Session) -> None:
     events = QuestionEvents(sessions, ChunksEvents(sessions))
     session.questions.add([_question("a", session), _question("b", session)], session.documents)
-    assert events.clear(False, "b", REQUEST)[1] == "b"
+    assert events.remove_all(False, "b", REQUEST)[1] == "b"
     assert len(session.questions) == 2
-    assert events.clear(True, "b", REQUEST)[1] == ""
+    assert events.remove_all(True, "b", REQUEST)[1] == ""
     assert len(session.questions) == 0
 
 

@@ -141,7 +141,8 @@ class Invocation:
 
         def restore() -> None:
             ours.removeHandler(handler)
-            ours.level, ours.propagate = before
+            level, ours.propagate = before
+            ours.setLevel(level)  # set by itself, what each logger remembers of it would stay
 
         self.cleanup.callback(restore)
 
