@@ -14,8 +14,8 @@ from qdrant_client.http.models import MatchText
 from stored_nodes import fill, found
 
 from rag_nodes.store import open_store
-from rag_nodes.store.client import conditions
 from rag_nodes.store.filters import INDEXES, Filter
+from rag_nodes.store.server.terms import conditions
 
 if TYPE_CHECKING:
     from qdrant_client.http.models import FieldCondition
@@ -60,7 +60,7 @@ def old_server(
 ) -> str:
     """A strict server with a collection whose documents alone are indexed."""
     with monkeypatch.context() as patch, open_store(server_url) as store:
-        patch.setattr("rag_nodes.store.server.INDEXES", {"doc_id": "keyword"})
+        patch.setattr("rag_nodes.store.server.engine.INDEXES", {"doc_id": "keyword"})
         fill(store, collection, make_node)
     return server_url
 
@@ -91,7 +91,7 @@ def test_a_collection_without_any_index_gets_them_whichever_way_it_is_used_first
     server_url: str, collection: str, make_node: MakeNode, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch, open_store(server_url) as store:
-        patch.setattr("rag_nodes.store.server.INDEXES", {})
+        patch.setattr("rag_nodes.store.server.engine.INDEXES", {})
         fill(store, collection, make_node)
     with open_store(server_url) as store:
         if way == "catalogue":

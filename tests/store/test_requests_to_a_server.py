@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import CollectionMissingError, DimensionError
-from rag_nodes.store import Filter, open_store, server
+from rag_nodes.store import Filter, open_store
+from rag_nodes.store.server import rankings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +75,7 @@ def test_scores_beyond_the_depth_are_completed_within_the_filter(
 ) -> None:
     others = [make_node(f"zebra {n}", [1.0, n / 9, 0.0], document="other") for n in range(5)]
     served.add(collection, others)
-    monkeypatch.setattr(server, "DEPTH", 1)
+    monkeypatch.setattr(rankings, "DEPTH", 1)
     only = Filter(document_ids=["doc-1"])
     hits = served.search(collection, vector=Y, text="zebra", limit=1, filter=only)
     hits += served.search(collection, vector=X, text="lion", limit=1, filter=only)

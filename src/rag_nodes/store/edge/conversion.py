@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, StoreError
 from rag_nodes.store import inside_qdrant
-from rag_nodes.store.client import layout_of
 from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.folder import OLD, StorageFolder, damaged
 from rag_nodes.store.edge.shards import Vectors
 from rag_nodes.store.engine import UNNAMED, Point
+from rag_nodes.store.server.terms import layout_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode
 
-    from rag_nodes.store.client import ClientEngine
     from rag_nodes.store.protocol import Store
+    from rag_nodes.store.server.engine import Served
 
 
 class HybridVectorStore(QdrantVectorStore):
@@ -36,9 +36,9 @@ class HybridVectorStore(QdrantVectorStore):
     """
 
     _store: Store = PrivateAttr()
-    _engine: ClientEngine = PrivateAttr()
+    _engine: Served = PrivateAttr()
 
-    def __init__(self, store: Store, engine: ClientEngine, collection: str) -> None:
+    def __init__(self, store: Store, engine: Served, collection: str) -> None:
         with engine.step(collection):
             super().__init__(
                 collection_name=collection,

@@ -1,0 +1,208 @@
+"""The engine behind a `QdrantStore` at a URL."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from qdrant_client.http import models as rest
+
+from rag_nodes.store.engine import DENSE, SPARSE, Engine, Layout, Point
+from rag_nodes.store.faults import translated, was_refused
+from rag_nodes.store.filters import INDEXES, Filter
+from rag_nodes.store.server.connection import connected
+from rag_nodes.store.server.rankings import Rankings
+from rag_nodes.store.server.terms import conditions, dense_of, layout_of, struct, vector_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rag_nodes.store.fusion import Scores
+    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.queries import Query
+    from rag_nodes.store.server.connection import Connection
+    from rag_nodes.store.server.vector_store import HybridVectorStore
+
+logger = logging.getLogger(__name__)
+
+BATCH = 256
+"""Points written in one request."""
+_RETRIES = 3
+"""How often writing a batch is tried."""
+_PAGE = 1000
+"""Points per request when reading many."""
+
+
+def open_server(url: str, api_key: str | None) -> Served:
+    """Connect to a server.
+
+    Raises:
+        CredentialsError: the key cannot be one.
+        StoreUnreachableError: the server does not answer.
+        StoreError: the server refused the key.
+    """
+    return Served(connected(url, api_key))
+
+
+class Served(Engine):
+    """A Qdrant behind qdrant-client, told what it needs once per collection and connection.
+
+    Attributes:
+        client: sync, and `aclient` its async face.
+    """
+
+    scans = False
+
+    def __init__(self, connection: Connection) -> None:
+        self.location, self.client, self.aclient = connection
+        self._layouts: dict[str, Layout] = {}
+        self._filterable: set[str] = set()
+
+    @contextmanager
+    def step(self, collection: str = "") -> Iterator[None]:
+        """Calls with their errors translated."""
+        with translated(self.location, collection):
+            yield
+
+    def vector_store(self, store: QdrantStore, collection: str) -> HybridVectorStore:
+        """A collection as LlamaIndex reads and writes one."""
+        from rag_nodes.store.server.vector_store import HybridVectorStore
+
+        return HybridVectorStore(store, self, collection)
+
+    def names(self) -> list[str]:
+        """Every collection there is."""
+        return [found.name for found in self.client.get_collections().collections]
+
+    def layout(self, collection: str, *, remembered: bool = False) -> Layout | None:
+        """Which vectors a collection has; it takes two requests."""
+        if remembered and collection in self._layouts:
+            return self._layouts[collection]
+        if not self.client.collection_exists(collection):
+            return None
+        params = self.client.get_collection(collection).config.params
+        found = layout_of(params, f"{self.location}: collection {collection!r}")
+        self._layouts[collection] = found
+        return found
+
+    def create(self, collection: str, size: int) -> None:
+        """Make a collection of ours; Qdrant weighs its words by how rare they are."""
+        try:
+            self.client.create_collection(
+                collection,
+                vectors_config={DENSE: rest.VectorParams(size=size, distance=rest.Distance.COSINE)},
+                sparse_vectors_config={SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
+            )
+        except Exception as error:
+            # Whoever came first made the same.
+            if "already exists" not in str(error):
+                raise
+        self._filterable.discard(collection)
+
+    def drop(self, collection: str) -> None:
+        """Delete a collection with everything in it."""
+        self.client.delete_collection(collection)
+
+    def write(self, collection: str, points: Sequence[Point]) -> None:
+        """Store points in a collection that can be filtered, some hundred in a request."""
+        self.make_filterable(collection)
+        self.client.upload_points(
+            collection,
+            points=[struct(point) for point in points],
+            batch_size=BATCH,
+            max_retries=_RETRIES,
+            wait=True,
+        )
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        """Delete points by id."""
+        chosen = rest.PointIdsList(points=list(node_ids))
+        self.client.delete(collection, points_selector=chosen, wait=True)
+
+    def count(self, collection: str, dense: str) -> int:
+        """Points that have the embedding of that name."""
+        ranked = rest.Filter(must=[rest.HasVectorCondition(has_vector=dense)])
+        return int(self.client.count(collection, count_filter=ranked, exact=True).count)
+
+    def read(
+        self, collection: str, node_ids: Sequence[str], vectors: Layout | None = None
+    ) -> list[Point]:
+        """Points by id."""
+        # Points of other programs may be numbered.
+        ids = [int(one) if one.isdecimal() else one for one in node_ids]
+        records = self.client.retrieve(
+            collection,
+            ids=ids,
+            with_payload=True,
+            with_vectors=dense_of(vectors) if vectors else False,
+        )
+        return [
+            Point(str(record.id), record.payload or {}, vector_in(record.vector, vectors))
+            for record in records
+        ]
+
+    def scan(
+        self, collection: str, chosen: Filter, keys: Sequence[str]
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Id and some keys of the payload, page by page."""
+        if chosen != Filter():
+            self.make_filterable(collection)
+        return self._scrolled(collection, conditions(chosen), keys)
+
+    def _scrolled(
+        self, collection: str, scope: rest.Filter | None, keys: Sequence[str]
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        offset = None
+        while True:
+            points, offset = self.client.scroll(
+                collection,
+                scroll_filter=scope,
+                limit=_PAGE,
+                offset=offset,
+                with_payload=list(keys) or False,
+                with_vectors=False,
+            )
+            yield from ((str(point.id), point.payload or {}) for point in points)
+            if offset is None:
+                return
+
+    def scores(self, collection: str, layout: Layout, query: Query) -> Scores:
+        """Rankings to some depth, in one request."""
+        if query.filter != Filter():
+            self.make_filterable(collection)
+        rankings = Rankings(layout, query)
+        if not rankings.requests:
+            return rankings.scores([])
+        answers = self.client.query_batch_points(collection, requests=rankings.requests)
+        return rankings.scores(answers)
+
+    def make_filterable(self, collection: str) -> None:
+        """Have the server index what filters ask for; asked once per collection and connection.
+
+        Collections made by an earlier release lack some. A key that may only read cannot add
+        them, and the server decides by itself whether it filters without.
+        """
+        if collection in self._filterable:
+            return
+        present = self.client.get_collection(collection).payload_schema
+        try:
+            for key, kind in INDEXES.items():
+                if key not in present:
+                    self.client.create_payload_index(
+                        collection, key, field_schema=rest.PayloadSchemaType(kind)
+                    )
+        except Exception as error:
+            if not was_refused(error):
+                raise
+            logger.warning(
+                "%s: collection %s lacks indexes for filters, and this key may not add them; "
+                "ingest once with a key that may write",
+                self.location,
+                collection,
+            )
+        self._filterable.add(collection)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.client.close()
