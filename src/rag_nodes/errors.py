@@ -7,6 +7,7 @@
     │   └── CredentialsError          a key is missing or was refused
     ├── DatasetError                  documents and questions that nothing can be measured with
     │   └── DatasetTooLargeError      more than one visitor of a server may have measured
+    ├── EngineError                   what runs an ingest's workers cannot be started or reached
     ├── MissingPackageError           a package that was named is not installed
     │   └── MissingExtraError         an optional dependency of ours is not installed
     ├── ReadError                     one file could not be read
@@ -77,6 +78,10 @@ class DatasetError(RagNodesError, ValueError):
 
 class DatasetTooLargeError(DatasetError):
     """More documents and questions than one visitor of a server may have measured."""
+
+
+class EngineError(RagNodesError):
+    """What runs the workers of an ingest cannot be started or reached, or gave up."""
 
 
 class MissingPackageError(RagNodesError, ImportError):

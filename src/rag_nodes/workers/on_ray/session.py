@@ -1,0 +1,176 @@
+"""A start and an end of Ray that leave no trace: nobody outside is told, nothing is kept.
+
+What Ray does of its own accord is not what a tool on somebody's computer may do: it listens on all
+interfaces, asks the metadata services of clouds where it runs, writes a secret into the home
+folder, joins whatever cluster the environment names, and keeps its logs for ever.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_TOKEN = secrets.token_hex(32)
+"""Who does not know it cannot have our processes do anything; Ray reads it once per process."""
+
+_LOCAL = {
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": _TOKEN,  # in no argument, no log and no file; the processes inherit it
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # on Linux too: listen on the loopback only
+}
+"""What Ray is told by its environment while it starts on this machine."""
+
+_PROBE = 5.0
+"""Seconds a cluster has to answer; Ray itself would try for minutes."""
+
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""How a client of gRPC, which Ray's processes speak, says hello (RFC 9113, 3.4)."""
+
+_SETTINGS = b"\x04"
+"""The type of the frame it is greeted with, the fourth byte of nine."""
+
+_REMEDY = "start one with `ray start --head`, or leave the address out to use this machine"
+
+_LONGEST = 30
+"""Characters of a folder below which Ray's sockets still have names short enough for the system."""
+
+
+@contextmanager
+def ray_session(workers: int, address: str | None = None) -> Iterator[Any]:
+    """Ray, started on this machine or joined at an address, and left when this is over.
+
+    Where the caller has started Ray in this process already, that is used and left running.
+    A process that forks afterwards must not use Ray in the child: it would wait there for ever.
+
+    Args:
+        workers: actors that will run at the same time, one core each.
+        address: `host:port` of a cluster on one of whose machines this runs; None for processes
+            of our own on this machine, whatever RAY_ADDRESS says.
+
+    Yields:
+        The module `ray`.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ConfigurationError: no such form of address.
+        EngineError: nothing answers at the address, or Ray does not start.
+    """
+    if address is not None:
+        _probe(address)
+    with _environment({} if address else _LOCAL):
+        ray = _ray()
+        given = ray.is_initialized()
+    if given:
+        yield ray
+        return
+    with _private_folder() as folder:
+        try:
+            if address is None:
+                _start(ray, workers, folder)
+            else:
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        except (OSError, RuntimeError, ValueError) as error:
+            where = f"at {address}" if address else "on this machine"
+            raise EngineError(f"Ray could not be used {where}: {error}") from error
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+def home_for_actors() -> dict[str, Any]:
+    """Options that give actors on this machine the home folder which Ray was started without."""
+    home = os.environ.get("HOME")
+    return {"runtime_env": {"env_vars": {"HOME": home}}} if home else {}
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("ray", "ray") from None
+    return ray
+
+
+def _start(ray: Any, workers: int, folder: Path) -> None:
+    home = folder / "home"
+    home.mkdir()
+    # Its presence alone keeps Ray from asking 169.254.169.254 and metadata.google.internal which
+    # cloud this is, which it does before it looks whether it may report anything.
+    (home / "ray_bootstrap_config.yaml").write_text("{}\n", encoding="utf-8")
+    with _environment({**_LOCAL, "HOME": str(home)}):
+        ray.init(
+            address="local",
+            num_cpus=workers + 1,
+            include_dashboard=False,
+            object_store_memory=max(80, 25 * workers) * 2**20,
+            log_to_driver=False,  # it would write what workers print to stdout
+            logging_level=logging.ERROR,
+            _temp_dir=str(folder / "ray"),
+        )
+
+
+def _probe(address: str) -> None:
+    """Say hello once, which fails within seconds where nobody is, or somebody else."""
+    host, _, port = address.rpartition(":")
+    if not host or "/" in host or not port.isdecimal():
+        raise ConfigurationError(
+            f"{address!r} is no address of a Ray cluster; give host:port of its head, such as "
+            "10.0.0.5:6379, on a machine that `ray start` has made part of it"
+        )
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_PROBE) as probe:
+            probe.sendall(_HTTP2_PREFACE)
+            greeting = probe.recv(9)
+    except (OSError, OverflowError) as error:
+        raise EngineError(f"no Ray cluster answers at {address} ({error}); {_REMEDY}") from error
+    if greeting[3:4] != _SETTINGS:
+        raise EngineError(f"what answers at {address} is no Ray cluster; {_REMEDY}")
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Have these in the environment, and what was there before afterwards."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """A folder only its owner can enter; removed, except after an error, when its logs are of use.
+
+    Ray opens the folder it is given to everybody, so that it gets one inside.
+    """
+    usual = tempfile.gettempdir()
+    short = usual if len(usual) <= _LONGEST or not Path("/tmp").is_dir() else "/tmp"  # noqa: S108 - made by mkdtemp
+    folder = Path(tempfile.mkdtemp(prefix="rag-ray-", dir=short))
+    failed = False
+    try:
+        yield folder
+    except Exception:
+        failed = True
+        raise
+    finally:
+        if not failed:
+            shutil.rmtree(folder, ignore_errors=True)

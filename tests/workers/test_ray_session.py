@@ -1,0 +1,58 @@
+"""What is said before Ray is even started; Ray itself is tried in `test_on_ray`."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
+from rag_nodes.workers.on_ray.session import ray_session
+
+
+@pytest.fixture
+def somebody_else() -> Iterator[str]:
+    """The address of a server that speaks HTTP/1."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(64)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+        thread.join()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def test_an_address_where_nobody_is_fails_at_once_and_says_what_to_do() -> None:
+    address = f"127.0.0.1:{free_port()}"
+    with pytest.raises(EngineError, match=rf"no Ray cluster answers at {address}.*ray start"):
+        ray_session(2, address).__enter__()
+
+
+def test_an_address_where_somebody_else_is_fails_at_once(somebody_else: str) -> None:
+    with pytest.raises(EngineError, match=rf"{somebody_else} is no Ray cluster"):
+        ray_session(2, somebody_else).__enter__()
+
+
+@pytest.mark.parametrize("address", ["", "here", "ray://head:10001", "head:", ":6379", "head:six"])
+def test_an_address_of_another_form_is_refused(address: str) -> None:
+    with pytest.raises(ConfigurationError, match="give host:port"):
+        ray_session(2, address).__enter__()
+
+
+def test_without_ray_the_message_holds_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'rag-nodes\[ray\]'"):
+        ray_session(2).__enter__()
