@@ -35,6 +35,8 @@
     │   ├── ModelResponseError        the server answered with something unusable
     │   └── DimensionError            vectors of an unexpected length
     └── StoreError
+        ├── LedgerError               the record of what is stored cannot be opened or written
+        │   └── LedgerDamagedError    it is torn, or the file is something else
         ├── StoreLockedError          another process holds the folder
         ├── StoreDamagedError
         ├── StoreUnreachableError
@@ -268,6 +270,14 @@ class DimensionError(ModelError):
 
 class StoreError(RagNodesError):
     """The vector store failed."""
+
+
+class LedgerError(StoreError):
+    """The record of what is stored cannot be opened or written."""
+
+
+class LedgerDamagedError(LedgerError):
+    """The record of what is stored is torn, or the file is something else."""
 
 
 class StoreLockedError(StoreError):

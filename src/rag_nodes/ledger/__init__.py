@@ -1,0 +1,28 @@
+"""A memory of what a store holds and of the files it came from: one SQLite file beside the store.
+
+It spares an ingest the opening of files that did not change, and answers what is stored, from when
+and how large. The store is the truth: a ledger that is lost or behind is made anew from it.
+"""
+
+from rag_nodes.ledger.database import FILE_NAME, ledger_path
+from rag_nodes.ledger.ledger import Ledger
+from rag_nodes.ledger.rows import (
+    CollectionRow,
+    CollectionSums,
+    DepositRow,
+    DocumentRow,
+    FileRow,
+    FileState,
+)
+
+__all__ = [
+    "FILE_NAME",
+    "CollectionRow",
+    "CollectionSums",
+    "DepositRow",
+    "DocumentRow",
+    "FileRow",
+    "FileState",
+    "Ledger",
+    "ledger_path",
+]

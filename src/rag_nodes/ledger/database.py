@@ -1,0 +1,179 @@
+"""The SQLite file behind a ledger: where it lies, its tables, and its errors in words."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from rag_nodes.errors import LedgerDamagedError, LedgerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILE_NAME = "ledger.sqlite"
+"""Of the ledger in the folder of an embedded store."""
+VERSION = 1
+"""Of the tables; an older one is brought up to date when it is opened."""
+_APPLICATION = int.from_bytes(b"ragn")
+"""Tells our files from other SQLite databases."""
+_BUSY_SECONDS = 30.0
+"""For which another process may be writing; every write of ours takes milliseconds."""
+_NOT_SQLITE = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
+
+_TABLES = f"""
+BEGIN IMMEDIATE;
+CREATE TABLE files (
+    corpus TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    content_hash TEXT NOT NULL, reading TEXT NOT NULL, state TEXT NOT NULL,
+    documents INTEGER NOT NULL, error TEXT, PRIMARY KEY (corpus, path)
+) WITHOUT ROWID;
+CREATE INDEX files_by_content ON files (corpus, content_hash);
+CREATE TABLE documents (
+    corpus TEXT NOT NULL, path TEXT NOT NULL, id TEXT NOT NULL, source_hash TEXT NOT NULL,
+    name TEXT NOT NULL, source TEXT, pages INTEGER, characters INTEGER NOT NULL, warnings TEXT,
+    expires_at REAL, UNIQUE (corpus, path, id)
+);
+CREATE INDEX documents_by_id ON documents (id);
+CREATE TABLE collections (
+    name TEXT PRIMARY KEY, corpus TEXT NOT NULL, parser TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    options TEXT NOT NULL, model TEXT NOT NULL, dimension INTEGER, first_used REAL NOT NULL,
+    last_used REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE deposits (
+    collection TEXT NOT NULL, document_id TEXT NOT NULL, source_hash TEXT NOT NULL,
+    chunks INTEGER NOT NULL, parents INTEGER NOT NULL, tokens INTEGER NOT NULL,
+    largest INTEGER NOT NULL, unplaced INTEGER NOT NULL, error TEXT, stored_at REAL,
+    PRIMARY KEY (collection, document_id)
+) WITHOUT ROWID;
+CREATE INDEX deposits_by_document ON deposits (document_id);
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {VERSION};
+COMMIT;
+"""
+"""Rows of documents keep the order in which a file has them."""
+
+
+def ledger_path(location: str, given: str | Path | None = None) -> Path | None:
+    """Where the ledger of a store lies.
+
+    Args:
+        location: of the store, see `Store.location`.
+        given: where it was asked to be; None for its usual place.
+
+    Returns:
+        In the folder of an embedded store; for a server a file in the user's state folder, by its
+        address without credentials. None for a store that is gone at the end, and for one of which
+        nothing is known.
+    """
+    if given:
+        return Path(given).expanduser().absolute()
+    address = urlsplit(location)
+    if address.scheme in {"http", "https"} and address.hostname:
+        place = f"{address.scheme}://{address.hostname}:{address.port or ''}{address.path}"
+        digest = hashlib.sha256(place.rstrip("/").encode()).hexdigest()[:12]
+        return _state_folder() / "ledgers" / f"{address.hostname}-{digest}.sqlite"
+    folder = Path(location)
+    return folder / FILE_NAME if folder.is_absolute() and folder.is_dir() else None
+
+
+def _state_folder() -> Path:
+    """Where programs of this user keep what is not configuration and no cache."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        base = "~/Library/Application Support"
+    else:
+        base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(base).expanduser() / "rag_nodes"
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """The database, made where there is none.
+
+    Raises:
+        LedgerDamagedError: it is torn, or the file is something else.
+        LedgerError: it cannot be made or written to, or a newer release wrote it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise _unusable(path, error.strerror or str(error)) from error
+    with translated(path):
+        connection = sqlite3.connect(
+            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            _prepare(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA journal_mode = WAL")
+    # A process that is killed loses nothing of what was committed; a machine that loses its power
+    # may lose the last commits, after which the store is asked.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    if _is_new(connection):
+        try:
+            connection.executescript(_TABLES)
+        except sqlite3.OperationalError:
+            # Another process made them in the same moment, as it waited for the same lock.
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if _is_new(connection):
+                raise
+    if _value(connection, "application_id") != _APPLICATION:
+        raise LedgerDamagedError(
+            f"{path}: this is a database of another program and no ledger; name another file, or "
+            "move it away and run the ingest again, which makes a ledger from the store"
+        )
+    if (version := _value(connection, "user_version")) > VERSION:
+        raise LedgerError(
+            f"{path}: a newer release of rag_nodes wrote this ledger (version {version}, and this "
+            f"one reads up to {VERSION}); update rag_nodes, or name another file"
+        )
+
+
+def _is_new(connection: sqlite3.Connection) -> bool:
+    [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    return not tables and not _value(connection, "user_version")
+
+
+def _value(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Errors of SQLite as ours, which name the file and the remedy."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith(_NOT_SQLITE):
+            raise LedgerDamagedError(
+                f"{path}: the ledger is damaged ({error}); move it away, with {path.name}-wal "
+                "beside it: the next ingest makes it anew from the store"
+            ) from error
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            raise LedgerError(
+                f"{path}: another process has been writing to the ledger for {_BUSY_SECONDS:.0f} "
+                "seconds; end it, or try again later"
+            ) from error
+        raise _unusable(path, str(error)) from error
+
+
+def _unusable(path: Path, reason: str) -> LedgerError:
+    return LedgerError(
+        f"{path}: the ledger cannot be opened or written ({reason}); check free disk space and "
+        "permissions, or name another file with --ledger or RAG_NODES_LEDGER"
+    )

@@ -1,0 +1,269 @@
+"""`Ledger`: what is stored, from which files, written down after the store confirmed it."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections import defaultdict
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from rag_nodes.ledger.database import ledger_path, opened, translated
+from rag_nodes.ledger.rows import (
+    CollectionRow,
+    CollectionSums,
+    DepositRow,
+    DocumentRow,
+    FileRow,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+_SUMS = """
+SELECT c.*, count(d.document_id), coalesce(sum(d.chunks), 0), coalesce(sum(d.parents), 0),
+    coalesce(sum(d.tokens), 0), coalesce(sum(d.stored_at IS NULL), 0)
+FROM collections AS c LEFT JOIN deposits AS d ON d.collection = c.name
+WHERE ? IN (c.corpus, '') GROUP BY c.name ORDER BY c.last_used DESC, c.name
+"""
+_USE = """
+INSERT INTO collections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET
+    options = excluded.options, last_used = excluded.last_used,
+    dimension = coalesce(excluded.dimension, dimension)
+"""
+_SETTLE = "INSERT OR REPLACE INTO deposits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_UNSETTLE = """
+INSERT INTO deposits VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL)
+ON CONFLICT (collection, document_id) DO UPDATE SET stored_at = NULL
+"""
+_NAMED = """
+SELECT * FROM documents WHERE corpus = ?1 AND
+    (?2 IN (path, source, name, id) OR substr(path, 1, length(?3)) IN (?3, ?4))
+ORDER BY path, rowid
+"""
+
+
+class Ledger:
+    """A memory of what a store holds: files, documents, collections, and what is stored of each.
+
+    The store is the truth. A row is settled only after the store confirmed what it says, and
+    unsettled before the store is touched, so that a run that is killed leaves rows that say: ask
+    the store. What others write shows in sums that differ from its counts, see `is_true`.
+
+    Safe to share between threads; several processes may have the same one open.
+
+    Args:
+        path: of the file; made where there is none.
+        clock: seconds since 1970.
+
+    Raises:
+        LedgerDamagedError: it is torn, or the file is something else.
+        LedgerError: it cannot be made or written to, or a newer release wrote it.
+    """
+
+    def __init__(self, path: str | Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.path = Path(path)
+        self.clock = clock
+        self._lock = threading.RLock()
+        self._connection = opened(self.path)
+
+    @classmethod
+    def of(cls, location: str, given: str | Path | None = None) -> Ledger | None:
+        """The ledger of a store, open.
+
+        Args:
+            location: of the store.
+            given: where it was asked to be; None for its usual place, see `ledger_path`.
+
+        Returns:
+            None for a store that has none.
+
+        Raises:
+            LedgerError: as the constructor.
+        """
+        path = ledger_path(location, given)
+        return cls(path) if path else None
+
+    def close(self) -> None:
+        """Close the file; twice is fine."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        """The ledger itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def files(self, corpus: str) -> dict[str, FileRow]:
+        """Every file of a corpus, by its path."""
+        rows = self._read("SELECT * FROM files WHERE corpus = ? ORDER BY path", corpus)
+        return {row[1]: FileRow(*row) for row in rows}
+
+    def documents(self, corpus: str) -> dict[str, list[DocumentRow]]:
+        """Every document of a corpus, by the path of its file and in the order of the file."""
+        found: dict[str, list[DocumentRow]] = defaultdict(list)
+        for row in self._read("SELECT * FROM documents WHERE corpus = ? ORDER BY rowid", corpus):
+            found[row[1]].append(DocumentRow(*row))
+        return dict(found)
+
+    def named(self, corpus: str, words: str) -> list[DocumentRow]:
+        """The documents that are meant by a path, a source, a name, an id or a folder above."""
+        if not words:
+            return []
+        folder = words.rstrip("/\\")
+        rows = self._read(_NAMED, corpus, words, f"{folder}/", f"{folder}\\")
+        return [DocumentRow(*row) for row in rows]
+
+    def expired(self, corpus: str) -> list[DocumentRow]:
+        """The documents that were to be looked at again by now."""
+        query = "SELECT * FROM documents WHERE corpus = ? AND expires_at <= ? ORDER BY path, rowid"
+        return [DocumentRow(*row) for row in self._read(query, corpus, self.clock())]
+
+    def corpora(self) -> list[str]:
+        """Every corpus that has files or collections."""
+        query = "SELECT corpus FROM files UNION SELECT corpus FROM collections ORDER BY corpus"
+        return [corpus for (corpus,) in self._read(query)]
+
+    def collections(self, corpus: str = "") -> list[CollectionSums]:
+        """Every collection with what is in it, the one used last first; of all corpora for ""."""
+        width = len(CollectionRow._fields)
+        rows = self._read(_SUMS, corpus)
+        return [CollectionSums(CollectionRow(*row[:width]), *row[width:]) for row in rows]
+
+    def deposits(self, collection: str) -> dict[str, DepositRow]:
+        """What a collection holds of each document, by the document's id."""
+        rows = self._read("SELECT * FROM deposits WHERE collection = ?", collection)
+        return {row[1]: DepositRow(*row) for row in rows}
+
+    def is_true(self, collection: str, count: int) -> bool:
+        """Whether the ledger knows all that a collection holds.
+
+        Args:
+            collection: its name.
+            count: of its chunks, as the store says it.
+        """
+        query = (
+            "SELECT coalesce(sum(chunks), 0), coalesce(sum(stored_at IS NULL), 0) "
+            "FROM deposits WHERE collection = ?"
+        )
+        [(chunks, unsettled)] = self._read(query, collection)
+        return not unsettled and chunks == count
+
+    def use(self, row: CollectionRow) -> bool:
+        """Note that a collection is in use now, and say whether it was not known before."""
+        now = self.clock()
+        stamped = row._replace(first_used=now, last_used=now)
+        with self._writing() as connection:
+            found = connection.execute("SELECT 1 FROM collections WHERE name = ?", (row.name,))
+            is_new = found.fetchone() is None
+            connection.execute(_USE, stamped)
+        return is_new
+
+    def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> list[DocumentRow]:
+        """Write down a file that was read, with all documents it has now.
+
+        Returns:
+            The documents it had and has no more, which no other file has either.
+        """
+        place = (file.corpus, file.path)
+        kept = {document.id for document in documents}
+        with self._writing() as connection:
+            before = connection.execute(
+                "SELECT * FROM documents WHERE corpus = ? AND path = ? ORDER BY rowid", place
+            ).fetchall()
+            connection.execute("DELETE FROM documents WHERE corpus = ? AND path = ?", place)
+            _insert(connection, "files", [file])
+            _insert(connection, "documents", documents)
+            gone = [row for row in map(DocumentRow._make, before) if row.id not in kept]
+            return [row for row in gone if not _is_elsewhere(connection, row)]
+
+    def unsettle(self, collection: str, document_ids: Iterable[str]) -> None:
+        """Say that the store is about to be changed for these documents."""
+        with self._writing() as connection:
+            connection.executemany(_UNSETTLE, [(collection, one) for one in document_ids])
+
+    def settle(self, deposits: Iterable[DepositRow]) -> None:
+        """Write down what the store confirmed; rows without a time are stamped with now."""
+        now = self.clock()
+        rows = (row if row.stored_at else row._replace(stored_at=now) for row in deposits)
+        with self._writing() as connection:
+            connection.executemany(_SETTLE, rows)
+
+    def replace(self, collection: str, deposits: Iterable[DepositRow]) -> None:
+        """Forget what was known of a collection, and write down what the store says."""
+        with self._writing():
+            self._delete("deposits", "collection = ?", [(collection,)])
+            self.settle(deposits)
+
+    def forget_deposits(self, collection: str, document_ids: Iterable[str]) -> None:
+        """Delete the rows of documents of which a collection holds nothing any more."""
+        rows = [(collection, one) for one in document_ids]
+        self._delete("deposits", "collection = ? AND document_id = ?", rows)
+
+    def forget_documents(self, corpus: str, document_ids: Iterable[str]) -> None:
+        """Delete documents, and the files that are left without one."""
+        with self._writing() as connection:
+            self._delete("documents", "corpus = ? AND id = ?", [(corpus, i) for i in document_ids])
+            connection.execute(
+                "DELETE FROM files WHERE corpus = ?1 AND documents > 0 AND path NOT IN "
+                "(SELECT path FROM documents WHERE corpus = ?1)",
+                (corpus,),
+            )
+
+    def forget_files(self, corpus: str, paths: Iterable[str]) -> None:
+        """Delete files with their documents, but nothing of what collections hold of them."""
+        rows = [(corpus, path) for path in paths]
+        with self._writing():
+            self._delete("documents", "corpus = ? AND path = ?", rows)
+            self._delete("files", "corpus = ? AND path = ?", rows)
+
+    def forget_collection(self, name: str) -> None:
+        """Delete a collection and all that it held."""
+        with self._writing():
+            self._delete("deposits", "collection = ?", [(name,)])
+            self._delete("collections", "name = ?", [(name,)])
+
+    def problems(self) -> list[str]:
+        """What SQLite finds wrong with the file, in its words; nothing where it is whole."""
+        return [text for (text,) in self._read("PRAGMA quick_check(20)") if text != "ok"]
+
+    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._lock, translated(self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def _delete(self, table: str, where: str, rows: Sequence[tuple[str, ...]]) -> None:
+        with self._writing() as connection:
+            connection.executemany(f"DELETE FROM {table} WHERE {where}", rows)  # noqa: S608
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction; within another one a part of it."""
+        with self._lock, translated(self.path):
+            if self._connection.in_transaction:
+                yield self._connection
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
+
+
+def _is_elsewhere(connection: sqlite3.Connection, document: DocumentRow) -> bool:
+    query = "SELECT 1 FROM documents WHERE id = ? AND corpus = ?"
+    return connection.execute(query, (document.id, document.corpus)).fetchone() is not None

@@ -1,0 +1,138 @@
+"""What a ledger holds, as plain data: files, documents, collections, and what is stored of each."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+FileState = Literal["read", "partial", "failed"]
+"""What became of a file when it was last opened; "partial" means read with warnings."""
+
+
+class FileRow(NamedTuple):
+    """A file as it was when it was last opened.
+
+    Attributes:
+        corpus: the document set it belongs to.
+        path: canonical.
+        size: in bytes.
+        mtime_ns: time of its last change, in nanoseconds since 1970.
+        content_hash: SHA-256 of its bytes, hex; "" where it could not be read to the end.
+        reading: changes with whatever decides what a reader makes of the same bytes, see
+            `reading_key`.
+        state: what became of it.
+        documents: how many it became.
+        error: why it failed; None where it did not.
+    """
+
+    corpus: str
+    path: str
+    size: int
+    mtime_ns: int
+    content_hash: str
+    reading: str
+    state: FileState
+    documents: int
+    error: str | None = None
+
+
+class DocumentRow(NamedTuple):
+    """A document of a file; a crawl has many, and two crawls may have the same.
+
+    Attributes:
+        corpus: the document set it belongs to.
+        path: canonical path of the file.
+        id: of the document.
+        source_hash: of all its nodes are made of, see `rag_nodes.metadata.SOURCE_HASH`.
+        name: what to call it.
+        source: where its text came from, path or URL.
+        pages: None for formats without pages.
+        characters: of its text.
+        warnings: what the reader could not take over; None where nothing.
+        expires_at: seconds since 1970 from which it is due again though unchanged; None for never.
+    """
+
+    corpus: str
+    path: str
+    id: str
+    source_hash: str
+    name: str
+    source: str | None
+    pages: int | None
+    characters: int
+    warnings: str | None = None
+    expires_at: float | None = None
+
+
+class CollectionRow(NamedTuple):
+    """A collection of a store: one parser with its options, and one embedding model.
+
+    Attributes:
+        name: as the store knows it.
+        corpus: the document set in it.
+        parser: class name of the parser.
+        fingerprint: of the parser's configuration.
+        options: that configuration, as JSON; never with a key in it.
+        model: name of the embedding model.
+        dimension: of its vectors; None until one was stored.
+        first_used: seconds since 1970.
+        last_used: seconds since 1970.
+    """
+
+    name: str
+    corpus: str
+    parser: str
+    fingerprint: str
+    options: str
+    model: str
+    dimension: int | None = None
+    first_used: float = 0.0
+    last_used: float = 0.0
+
+
+class DepositRow(NamedTuple):
+    """What a collection holds of a document.
+
+    Attributes:
+        collection: its name.
+        document_id: of the document.
+        source_hash: of the version that is stored whole; "" where none is.
+        chunks: stored nodes that a search can find.
+        parents: stored nodes above them.
+        tokens: of the chunks together, in the parser's encoding.
+        largest: tokens of the largest chunk.
+        unplaced: chunks whose place in the document is not known.
+        error: why it is not stored whole; None where it is.
+        stored_at: when the store confirmed it, in seconds since 1970; None from before the first
+            write until then, so that whoever finds it so asks the store.
+    """
+
+    collection: str
+    document_id: str
+    source_hash: str
+    chunks: int = 0
+    parents: int = 0
+    tokens: int = 0
+    largest: int = 0
+    unplaced: int = 0
+    error: str | None = None
+    stored_at: float | None = None
+
+
+class CollectionSums(NamedTuple):
+    """A collection and what the ledger says is in it.
+
+    Attributes:
+        row: the collection.
+        documents: of which something is stored.
+        chunks: together; to be compared with `Store.count`.
+        parents: together.
+        tokens: of the chunks together.
+        unsettled: documents of which only the store knows what is stored.
+    """
+
+    row: CollectionRow
+    documents: int
+    chunks: int
+    parents: int
+    tokens: int
+    unsettled: int

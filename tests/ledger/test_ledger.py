@@ -1,0 +1,224 @@
+"""What a ledger writes down is there again, and what does not hold any more is gone."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.ledger import CollectionRow, DepositRow, DocumentRow, FileRow, Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DAY = 24 * 3600.0
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, clock: Clock) -> Iterator[Ledger]:
+    with Ledger(tmp_path / "ledger.sqlite", clock=clock) as made:
+        yield made
+
+
+def file(path: str, *, corpus: str = "tea", documents: int = 1, content: str = "c") -> FileRow:
+    return FileRow(corpus, path, 10, 77, content, "r", "read", documents)
+
+
+def document(
+    path: str, document_id: str, *, corpus: str = "tea", expires_at: float | None = None
+) -> DocumentRow:
+    return DocumentRow(
+        corpus, path, document_id, "h", f"Name of {document_id}", path, 3, 400, None, expires_at
+    )
+
+
+def collection(name: str, corpus: str = "tea", dimension: int | None = None) -> CollectionRow:
+    return CollectionRow(name, corpus, "FixedSizeNodeParser", "f" * 8, "{}", "lexical", dimension)
+
+
+def deposit(name: str, document_id: str, chunks: int) -> DepositRow:
+    return DepositRow(name, document_id, "h", chunks, 1, chunks * 100, 120)
+
+
+def test_files_and_documents_are_there_again_after_closing(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    with Ledger(place) as first:
+        first.record(
+            file("/d/crawl.json", documents=2),
+            [document("/d/crawl.json", "z"), document("/d/crawl.json", "a")],
+        )
+
+    with Ledger(place) as again:
+        assert again.files("tea") == {"/d/crawl.json": file("/d/crawl.json", documents=2)}
+        [documents] = again.documents("tea").values()
+        assert [one.id for one in documents] == ["z", "a"], "in the order of the file"
+        assert again.files("coffee") == {}
+        assert again.corpora() == ["tea"]
+
+
+def test_recording_a_file_says_which_documents_it_has_no_more(ledger: Ledger) -> None:
+    ledger.record(file("/a", documents=2), [document("/a", "page 1"), document("/a", "page 2")])
+
+    gone = ledger.record(file("/a"), [document("/a", "page 2")])
+
+    assert gone == [document("/a", "page 1")]
+    assert ledger.documents("tea") == {"/a": [document("/a", "page 2")]}
+
+
+def test_a_document_that_another_file_has_as_well_is_not_gone(ledger: Ledger) -> None:
+    ledger.record(file("/a"), [document("/a", "page 1")])
+    ledger.record(file("/b"), [document("/b", "page 1")])
+
+    assert ledger.record(file("/a", documents=0), []) == []
+
+
+def test_collections_come_with_sums_the_one_used_last_first(ledger: Ledger, clock: Clock) -> None:
+    assert ledger.use(collection("old"))
+    clock.now += DAY
+    assert ledger.use(collection("new", dimension=384))
+    ledger.settle([deposit("new", "a", 3), deposit("new", "b", 4), deposit("old", "a", 5)])
+
+    newest, oldest = ledger.collections("tea")
+
+    assert (newest.row.name, newest.documents, newest.chunks) == ("new", 2, 7)
+    assert (newest.parents, newest.tokens, newest.unsettled) == (2, 700, 0)
+    assert newest.row.dimension == 384
+    assert (oldest.row.name, oldest.row.first_used) == ("old", clock.now - DAY)
+    assert ledger.collections("coffee") == []
+    assert len(ledger.collections()) == 2
+
+
+def test_using_a_collection_again_keeps_when_it_was_made(ledger: Ledger, clock: Clock) -> None:
+    ledger.use(collection("one", dimension=384))
+    clock.now += DAY
+
+    assert not ledger.use(collection("one"))
+
+    [found] = ledger.collections()
+    assert found.row.last_used - found.row.first_used == DAY
+    assert found.row.dimension == 384
+
+
+def test_a_collection_is_known_when_sums_agree_and_nothing_is_under_way(ledger: Ledger) -> None:
+    assert ledger.is_true("one", 0)
+    ledger.settle([deposit("one", "a", 3), deposit("one", "b", 4)])
+    assert ledger.is_true("one", 7)
+    assert not ledger.is_true("one", 8), "somebody else wrote"
+
+    ledger.unsettle("one", ["b", "new"])
+
+    assert not ledger.is_true("one", 7), "a run was killed while it wrote"
+    found = ledger.deposits("one")
+    assert found["a"].stored_at
+    assert found["b"].stored_at is None
+    assert found["b"].chunks == 4, "what was there before, as far as is known"
+    assert found["new"] == DepositRow("one", "new", "")
+
+    ledger.settle([deposit("one", "b", 2), deposit("one", "new", 1)])
+    assert ledger.is_true("one", 6)
+
+
+def test_a_collection_can_be_written_down_anew(ledger: Ledger) -> None:
+    ledger.settle([deposit("one", "a", 3), deposit("other", "a", 9)])
+
+    ledger.replace("one", [deposit("one", "b", 5)])
+
+    assert set(ledger.deposits("one")) == {"b"}
+    assert ledger.is_true("other", 9)
+
+
+def test_what_is_forgotten_is_gone_and_nothing_else(ledger: Ledger) -> None:
+    for path in ("/a", "/b", "/c"):
+        ledger.record(file(path), [document(path, path[1:])])
+    for name in ("one", "two"):
+        ledger.use(collection(name))
+        ledger.settle([deposit(name, one, 2) for one in "abc"])
+
+    ledger.forget_documents("tea", ["a"])
+    ledger.forget_files("tea", ["/b"])
+    ledger.forget_deposits("one", ["a", "b"])
+    ledger.forget_collection("two")
+
+    assert set(ledger.files("tea")) == {"/c"}
+    assert set(ledger.documents("tea")) == {"/c"}
+    assert set(ledger.deposits("one")) == {"c"}
+    assert ledger.deposits("two") == {}
+    assert [one.row.name for one in ledger.collections()] == ["one"]
+
+
+def test_a_file_of_many_documents_stays_while_one_of_them_does(ledger: Ledger) -> None:
+    ledger.record(file("/a", documents=2), [document("/a", "x"), document("/a", "y")])
+
+    ledger.forget_documents("tea", ["x"])
+
+    assert set(ledger.files("tea")) == {"/a"}
+
+
+@pytest.mark.parametrize(
+    "words", ["/docs/tea/green_1.md", "Name of green", "green", "/docs/tea", "/docs/tea/"]
+)
+def test_a_document_is_found_by_path_source_name_id_or_folder(ledger: Ledger, words: str) -> None:
+    ledger.record(file("/docs/tea/green_1.md"), [document("/docs/tea/green_1.md", "green")])
+    ledger.record(file("/docs/teas.md"), [document("/docs/teas.md", "all")])
+
+    assert [one.id for one in ledger.named("tea", words)] == ["green"]
+
+
+@pytest.mark.parametrize("words", ["", "/docs/te", "/docs/tea/green%", "/docs/tea/green_"])
+def test_half_a_path_and_signs_of_sql_mean_no_document(ledger: Ledger, words: str) -> None:
+    ledger.record(file("/docs/tea/green_1.md"), [document("/docs/tea/green_1.md", "green")])
+
+    assert ledger.named("tea", words) == []
+
+
+def test_documents_expire_at_their_time(ledger: Ledger, clock: Clock) -> None:
+    web = document("/a", "web", expires_at=clock.now + DAY)
+    ledger.record(file("/a"), [web, document("/a", "file")])
+    assert ledger.expired("tea") == []
+
+    clock.now += DAY
+
+    assert ledger.expired("tea") == [web]
+
+
+def test_a_transaction_that_fails_leaves_nothing(ledger: Ledger) -> None:
+    def rows() -> Iterator[DepositRow]:
+        yield deposit("one", "a", 1)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        ledger.settle(rows())
+
+    assert ledger.deposits("one") == {}
+
+
+def test_many_threads_and_two_openings_write_at_the_same_time(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    barrier = threading.Barrier(8)
+
+    def write(number: int, ledger: Ledger) -> None:
+        barrier.wait()
+        for one in range(20):
+            ledger.unsettle("one", [f"{number}.{one}"])
+            ledger.settle([deposit("one", f"{number}.{one}", 1)])
+
+    with Ledger(place) as first, Ledger(place) as second, ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8), [first, second] * 4))
+
+        assert first.is_true("one", 160)
+        assert second.is_true("one", 160)

@@ -1,0 +1,161 @@
+"""Where a ledger lies, and what is said of one that cannot be used."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rag_nodes.errors import LedgerDamagedError, LedgerError
+from rag_nodes.ledger import DepositRow, Ledger, ledger_path
+
+
+def filled(path: Path) -> None:
+    with Ledger(path) as ledger:
+        ledger.settle(DepositRow("one", f"document {n}", "h", 1) for n in range(2000))
+
+
+def deposits_in(path: Path) -> dict[str, DepositRow]:
+    with Ledger(path) as ledger:
+        return ledger.deposits("one")
+
+
+def test_the_ledger_of_a_folder_lies_in_it(tmp_path: Path) -> None:
+    assert ledger_path(str(tmp_path)) == tmp_path / "ledger.sqlite"
+
+
+@pytest.mark.parametrize("location", [":memory:", "", "somewhere of another kind of store"])
+def test_a_store_that_has_no_place_of_ours_has_no_ledger(location: str) -> None:
+    assert ledger_path(location) is None
+    assert Ledger.of(location) is None
+
+
+def test_a_server_has_one_in_the_state_folder_by_its_address_without_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    plain = ledger_path("https://qdrant.example:6333")
+    keyed = ledger_path("https://user:secret@qdrant.example:6333/?api_key=secret")
+    other = ledger_path("https://qdrant.example:6334")
+
+    assert plain == keyed
+    assert plain != other
+    assert plain is not None
+    assert plain.parent == tmp_path / "rag_nodes/ledgers"
+    assert "secret" not in str(plain)
+
+
+def test_a_place_that_is_given_wins_and_is_made(tmp_path: Path) -> None:
+    place = tmp_path / "new/folder/tea.sqlite"
+
+    with Ledger.of(":memory:", place) or pytest.fail("no ledger") as ledger:
+        assert ledger.path == place
+    assert place.is_file()
+
+
+def test_a_torn_ledger_names_itself_and_the_remedy(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    filled(place)
+    content = place.read_bytes()
+    place.write_bytes(content[:4096] + os.urandom(len(content) - 4096))
+
+    with pytest.raises(LedgerDamagedError, match=r"ledger.sqlite: .*move it away.*anew"):
+        deposits_in(place)
+
+
+def test_a_ledger_that_was_cut_off_names_the_remedy(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    filled(place)
+    os.truncate(place, place.stat().st_size // 2)
+
+    with pytest.raises(LedgerDamagedError, match="move it away"):
+        deposits_in(place)
+
+
+def test_another_kind_of_file_is_no_ledger_and_stays_as_it_is(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    place.write_text("my notes, " * 1000)
+
+    with pytest.raises(LedgerDamagedError, match="move it away"):
+        Ledger(place)
+
+    assert place.read_text().startswith("my notes")
+
+
+def test_the_database_of_another_program_is_no_ledger(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    with closing(sqlite3.connect(place)) as other, other:
+        other.execute("CREATE TABLE songs (title TEXT)")
+
+    with pytest.raises(LedgerDamagedError, match="another program"):
+        Ledger(place)
+
+
+def test_the_ledger_of_a_newer_release_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    filled(place)
+    with closing(sqlite3.connect(place)) as newer, newer:
+        newer.execute("PRAGMA user_version = 99")
+
+    with pytest.raises(LedgerError, match=r"newer release.*version 99"):
+        Ledger(place)
+
+
+def test_a_place_that_cannot_be_written_names_the_option(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "ledger.sqlite").mkdir()
+
+    for place in (tmp_path / "file/ledger.sqlite", tmp_path / "ledger.sqlite"):
+        with pytest.raises(LedgerError, match="--ledger or RAG_NODES_LEDGER"):
+            Ledger(place)
+
+
+def test_a_ledger_that_another_process_writes_to_for_long_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_nodes.ledger.database._BUSY_SECONDS", 0.01)
+    place = tmp_path / "ledger.sqlite"
+    with Ledger(place) as ledger, closing(sqlite3.connect(place)) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        with pytest.raises(LedgerError, match="another process"):
+            ledger.settle([DepositRow("one", "a", "h", 1)])
+
+
+def test_what_was_settled_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    code = f"""
+import os, signal
+from rag_nodes.ledger import DepositRow, Ledger
+ledger = Ledger({str(place)!r})
+ledger.settle([DepositRow("one", "a", "h", 3)])
+ledger.unsettle("one", ["b"])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", code], check=False)
+
+    with Ledger(place) as again:
+        assert again.deposits("one")["a"].stored_at
+        assert again.deposits("one")["b"].stored_at is None
+
+
+def test_two_processes_make_one_ledger_at_the_same_time(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    code = f"""
+from rag_nodes.ledger import DepositRow, Ledger
+import os
+with Ledger({str(place)!r}) as ledger:
+    ledger.settle(DepositRow("one", f"{{os.getpid()}}.{{n}}", "h", 1) for n in range(50))
+"""
+    children = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
+
+    assert [child.wait() for child in children] == [0, 0, 0]
+    with Ledger(place) as ledger:
+        assert ledger.is_true("one", 150)
