@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -71,20 +71,58 @@ def test_files_and_documents_are_there_again_after_closing(tmp_path: Path) -> No
         assert again.corpora() == ["tea"]
 
 
-def test_recording_a_file_says_which_documents_it_has_no_more(ledger: Ledger) -> None:
-    ledger.record(file("/a", documents=2), [document("/a", "page 1"), document("/a", "page 2")])
+def test_documents_that_a_file_has_no_more_stay_known_without_a_hash(ledger: Ledger) -> None:
+    pages = [document("/a", one) for one in ("page 2", "page 1", "page 3")]
+    ledger.record(file("/a", documents=3), pages)
 
-    gone = ledger.record(file("/a"), [document("/a", "page 2")])
+    ledger.record(file("/a", documents=2), [pages[0], pages[2]])
 
-    assert gone == [document("/a", "page 1")]
-    assert ledger.documents("tea") == {"/a": [document("/a", "page 2")]}
+    [known] = ledger.known("tea", ["/a", "/never seen"]).values()
+    assert known.file == file("/a", documents=2)
+    assert known.documents == [pages[0], pages[2], pages[1]._replace(source_hash="")]
 
 
-def test_a_document_that_another_file_has_as_well_is_not_gone(ledger: Ledger) -> None:
-    ledger.record(file("/a"), [document("/a", "page 1")])
-    ledger.record(file("/b"), [document("/b", "page 1")])
+@pytest.mark.parametrize("state", ["failed", "empty"])
+def test_documents_of_a_file_that_fails_stay_as_they_are(
+    ledger: Ledger, state: Literal["failed", "empty"]
+) -> None:
+    ledger.record(file("/a"), [document("/a", "one")])
 
-    assert ledger.record(file("/a", documents=0), []) == []
+    ledger.record(file("/a", documents=0)._replace(state=state, error="it broke"), [])
+
+    [known] = ledger.known("tea", ["/a"]).values()
+    assert known.file.error == "it broke"
+    assert known.documents == [document("/a", "one")]
+
+
+def test_a_thousand_files_are_looked_up_at_once(ledger: Ledger) -> None:
+    paths = [f"/{number}" for number in range(1001)]
+    for path in paths:
+        ledger.record(file(path), [document(path, f"id {path}")])
+    ledger.settle(deposit("one", f"id {path}", 1) for path in paths)
+
+    assert set(ledger.known("tea", paths)) == set(paths)
+    assert len(ledger.deposits("one", [f"id {path}" for path in paths])) == 1001
+    assert set(ledger.deposits("one", ["id /7", "no such"])) == {"id /7"}
+    assert ledger.known("coffee", paths) == {}
+
+
+def test_documents_of_the_same_bytes_are_twins(ledger: Ledger) -> None:
+    ledger.record(file("/a", content="same"), [document("/a", "a")])
+    ledger.record(file("/b", content="other"), [document("/b", "b")])
+
+    assert ledger.twins("tea", "same") == ["a"]
+    assert ledger.twins("coffee", "same") == []
+
+
+def test_a_file_that_was_only_touched_keeps_its_documents(ledger: Ledger) -> None:
+    ledger.record(file("/a"), [document("/a", "one")])
+
+    ledger.refresh([file("/a")._replace(mtime_ns=88)])
+
+    [known] = ledger.known("tea", ["/a"]).values()
+    assert known.file.mtime_ns == 88
+    assert known.documents == [document("/a", "one")]
 
 
 def test_collections_come_with_sums_the_one_used_last_first(ledger: Ledger, clock: Clock) -> None:

@@ -13,6 +13,7 @@ from rag_nodes.ledger.rows import (
     DocumentRow,
     FileRow,
     FileState,
+    KnownFile,
 )
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "DocumentRow",
     "FileRow",
     "FileState",
+    "KnownFile",
     "Ledger",
     "ledger_path",
 ]

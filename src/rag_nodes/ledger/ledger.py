@@ -17,11 +17,14 @@ from rag_nodes.ledger.rows import (
     DepositRow,
     DocumentRow,
     FileRow,
+    KnownFile,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+_PORTION = 500
+"""Values in one query; SQLite takes some 30,000."""
 _SUMS = """
 SELECT c.*, count(d.document_id), coalesce(sum(d.chunks), 0), coalesce(sum(d.parents), 0),
     coalesce(sum(d.tokens), 0), coalesce(sum(d.stored_at IS NULL), 0)
@@ -112,6 +115,25 @@ class Ledger:
             found[row[1]].append(DocumentRow(*row))
         return dict(found)
 
+    def known(self, corpus: str, paths: Sequence[str]) -> dict[str, KnownFile]:
+        """Some files with their documents, by path; those that are not known are left out."""
+        files = self._read_in("SELECT * FROM files WHERE corpus = ? AND path IN", [corpus], paths)
+        found = {row[1]: KnownFile(FileRow(*row), []) for row in files}
+        documents = self._read_in(
+            "SELECT * FROM documents WHERE corpus = ? AND path IN", [corpus], list(found), "rowid"
+        )
+        for row in sorted(map(DocumentRow._make, documents), key=_is_gone):
+            found[row.path].documents.append(row)
+        return found
+
+    def twins(self, corpus: str, content_hash: str) -> list[str]:
+        """The ids of the documents of files with the same bytes."""
+        query = (
+            "SELECT d.id FROM files AS f JOIN documents AS d USING (corpus, path) "
+            "WHERE corpus = ? AND f.content_hash = ? AND d.source_hash > '' LIMIT 10"
+        )
+        return [one for (one,) in self._read(query, corpus, content_hash)]
+
     def named(self, corpus: str, words: str) -> list[DocumentRow]:
         """The documents that are meant by a path, a source, a name, an id or a folder above."""
         if not words:
@@ -136,9 +158,20 @@ class Ledger:
         rows = self._read(_SUMS, corpus)
         return [CollectionSums(CollectionRow(*row[:width]), *row[width:]) for row in rows]
 
-    def deposits(self, collection: str) -> dict[str, DepositRow]:
-        """What a collection holds of each document, by the document's id."""
-        rows = self._read("SELECT * FROM deposits WHERE collection = ?", collection)
+    def deposits(
+        self, collection: str, document_ids: Sequence[str] | None = None
+    ) -> dict[str, DepositRow]:
+        """What a collection holds of documents, by the document's id.
+
+        Args:
+            collection: its name.
+            document_ids: only these; None for all.
+        """
+        query = "SELECT * FROM deposits WHERE collection = ?"
+        if document_ids is None:
+            rows = self._read(query, collection)
+        else:
+            rows = self._read_in(f"{query} AND document_id IN", [collection], document_ids)
         return {row[1]: DepositRow(*row) for row in rows}
 
     def is_true(self, collection: str, count: int) -> bool:
@@ -165,23 +198,25 @@ class Ledger:
             connection.execute(_USE, stamped)
         return is_new
 
-    def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> list[DocumentRow]:
-        """Write down a file that was read, with all documents it has now.
+    def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> None:
+        """Write down a file that was opened, with the documents that it has.
 
-        Returns:
-            The documents it had and has no more, which no other file has either.
+        Those of before stay known, without a hash, until they are forgotten: chunks of them may be
+        stored. Of a file that failed or is empty they stay as they are.
         """
         place = (file.corpus, file.path)
-        kept = {document.id for document in documents}
         with self._writing() as connection:
-            before = connection.execute(
-                "SELECT * FROM documents WHERE corpus = ? AND path = ? ORDER BY rowid", place
-            ).fetchall()
-            connection.execute("DELETE FROM documents WHERE corpus = ? AND path = ?", place)
             _insert(connection, "files", [file])
-            _insert(connection, "documents", documents)
-            gone = [row for row in map(DocumentRow._make, before) if row.id not in kept]
-            return [row for row in gone if not _is_elsewhere(connection, row)]
+            if file.state in {"read", "partial"} or documents:
+                connection.execute(
+                    "UPDATE documents SET source_hash = '' WHERE corpus = ? AND path = ?", place
+                )
+                _insert(connection, "documents", documents)
+
+    def refresh(self, files: Sequence[FileRow]) -> None:
+        """Write down files of which size or time alone changed."""
+        with self._writing() as connection:
+            _insert(connection, "files", files)
 
     def unsettle(self, collection: str, document_ids: Iterable[str]) -> None:
         """Say that the store is about to be changed for these documents."""
@@ -237,6 +272,17 @@ class Ledger:
         with self._lock, translated(self.path):
             return self._connection.execute(query, values).fetchall()
 
+    def _read_in(
+        self, query: str, first: list[str], values: Sequence[str], order: str = "1"
+    ) -> list[tuple[Any, ...]]:
+        """A query that ends with IN, with the values in portions that SQLite takes."""
+        found: list[tuple[Any, ...]] = []
+        for start in range(0, len(values), _PORTION):
+            portion = values[start : start + _PORTION]
+            marks = ", ".join("?" * len(portion))
+            found += self._read(f"{query} ({marks}) ORDER BY {order}", *first, *portion)
+        return found
+
     def _delete(self, table: str, where: str, rows: Sequence[tuple[str, ...]]) -> None:
         with self._writing() as connection:
             connection.executemany(f"DELETE FROM {table} WHERE {where}", rows)  # noqa: S608
@@ -264,6 +310,5 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any
         connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
 
 
-def _is_elsewhere(connection: sqlite3.Connection, document: DocumentRow) -> bool:
-    query = "SELECT 1 FROM documents WHERE id = ? AND corpus = ?"
-    return connection.execute(query, (document.id, document.corpus)).fetchone() is not None
+def _is_gone(document: DocumentRow) -> bool:
+    return not document.source_hash

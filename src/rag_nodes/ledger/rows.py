@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-FileState = Literal["read", "partial", "failed"]
-"""What became of a file when it was last opened; "partial" means read with warnings."""
+FileState = Literal["read", "partial", "failed", "empty"]
+"""What became of a file when it was last opened: "partial" means read with warnings, "failed" that
+it, or a document in it, could not be read, and "empty" that there is no text in it any more."""
 
 
 class FileRow(NamedTuple):
@@ -15,12 +16,12 @@ class FileRow(NamedTuple):
         corpus: the document set it belongs to.
         path: canonical.
         size: in bytes.
-        mtime_ns: time of its last change, in nanoseconds since 1970.
+        mtime_ns: time of its last change, in nanoseconds since 1970; 0 where it may change again
+            without its time telling.
         content_hash: SHA-256 of its bytes, hex; "" where it could not be read to the end.
-        reading: changes with whatever decides what a reader makes of the same bytes, see
-            `reading_key`.
+        reading: changes with whatever decides what becomes of the same bytes.
         state: what became of it.
-        documents: how many it became.
+        documents: how many it became; 0 for one that failed or is empty.
         error: why it failed; None where it did not.
     """
 
@@ -42,7 +43,8 @@ class DocumentRow(NamedTuple):
         corpus: the document set it belongs to.
         path: canonical path of the file.
         id: of the document.
-        source_hash: of all its nodes are made of, see `rag_nodes.metadata.SOURCE_HASH`.
+        source_hash: of all its nodes are made of, see `rag_nodes.metadata.SOURCE_HASH`; "" where
+            the file has it no more.
         name: what to call it.
         source: where its text came from, path or URL.
         pages: None for formats without pages.
@@ -61,6 +63,13 @@ class DocumentRow(NamedTuple):
     characters: int
     warnings: str | None = None
     expires_at: float | None = None
+
+
+class KnownFile(NamedTuple):
+    """A file with its documents, those that it has no more at the end."""
+
+    file: FileRow
+    documents: list[DocumentRow]
 
 
 class CollectionRow(NamedTuple):
