@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -58,6 +59,26 @@ def test_text_without_letters_and_digits_has_no_words(text: str) -> None:
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
 def test_plain_text_is_cut_the_same_whatever_stands_next_to_it(text: str) -> None:
     assert words(f"{text} ü") == [*words(text), "ü"]
+
+
+ALPHABETS = (
+    "aZß3.,_ \u00bd\u00b2\u00aa\u00b5\u0131\u017fÅé\u03a3\u03c2\u0424\u0419"
+    "\u2026\u2014\u201c\u2022\u20ac\u2460\ufb01\u00a0\u00ad\u0301"
+)
+
+
+@given(st.text(alphabet=st.one_of(st.sampled_from(ALPHABETS), st.characters())))
+def test_a_text_is_cut_the_same_whatever_script_stands_next_to_it(text: str) -> None:
+    assert words(f"{text}\n天") == [*words(text), "天"]
+
+
+def test_every_letter_and_digit_of_spaced_scripts_is_part_of_a_word_and_no_sign_is() -> None:
+    for one in map(chr, [*range(0x590), *range(0x1E00, 0x2E00)]):
+        if unicodedata.category(one) == "Cn":  # `regex` may know more of Unicode than Python does
+            continue
+        folded = unicodedata.normalize("NFKC", one).casefold()
+        held = any(unicodedata.category(part)[0] in "LN" for part in folded)
+        assert bool(words(one)) == held, hex(ord(one))
 
 
 @given(st.text())

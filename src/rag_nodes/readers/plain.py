@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from typing import TYPE_CHECKING, TextIO
 
 from rag_nodes.errors import EmptyFileError, MisnamedFileError
@@ -37,7 +38,8 @@ _WESTERN = frozenset({"cp1250", "cp1252", "cp1254", "cp1257", "cp775", "cp850", 
     "mac_roman",
     "mac_turkish",
 }
-_TEXT_CONTROLS = frozenset("\t\n\v\f\r\x1a\x1b\x1c\x1d\x1e\x1f\x85\ufffd")
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f-\x84\x86-\x9f]")
+"""Control characters but those that texts have: white space, ends of file and separators."""
 
 
 def read_plain(path: Path, limits: Limits) -> Reading:
@@ -206,8 +208,4 @@ def _named(data: bytes, encoding: str) -> tuple[str, str | None]:
 
 def _looks_binary(text: str) -> bool:
     sample = text[:SAMPLE]
-    controls = sum(
-        not character.isprintable() and character < "\xa0" and character not in _TEXT_CONTROLS
-        for character in sample
-    )
-    return controls > CONTROL_SHARE * len(sample)
+    return len(_CONTROLS.findall(sample)) > CONTROL_SHARE * len(sample)

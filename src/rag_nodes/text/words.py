@@ -14,11 +14,20 @@ from itertools import pairwise
 
 import regex
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200c\u200d\u2060\ufeff"))
+_INVISIBLE = re.compile("[\u00ad\u200c\u200d\u2060\ufeff]")
 """Soft hyphen, joiners and byte order mark: they shape text without being part of a word."""
-_GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-"""The comma of `1,250,000`, which a question may well leave out."""
+_GROUPED_DIGITS = re.compile(r",(?=\d{3}(?!\d))(?<=\d,)")
+"""The comma of `1,250,000`, which a question may well leave out. What stands before it is looked at
+last, so that the search is one for commas."""
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:(?<=\d)\.\d+)*")
+_PLAIN = (
+    r"\x00-\xb1\xb4-\xb8\xba\xbb\xbf-\u02ff\u0370-\u0482\u048a-\u0557\u1e00-\u206f"
+    r"\u20a0-\u20cf\u20f1-\u214f\u218a-\u245f\u2500-\u2775\u2794-\u2cee"
+)
+"""Latin, Greek and Cyrillic letters, punctuation and symbols: no marks, no scripts without spaces,
+no numbers but digits. `re` and `regex` agree on these, and the former is four times as fast."""
+_UNUSUAL = re.compile(f"[^{_PLAIN}]")
+_PLAIN_WORD = re.compile(r"[^\W_]+(?:(?<=\d)\.\d+)*")
 _UNSPACED_SCRIPTS = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\u30fc\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 )
@@ -49,6 +58,8 @@ def words(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(_GROUPED_DIGITS.sub("", text.lower()))
     folded = _GROUPED_DIGITS.sub("", _fold(text))
+    if not _UNUSUAL.search(folded):
+        return _PLAIN_WORD.findall(folded)
     found: list[str] = []
     for match in _WORD.finditer(folded):
         if match.lastgroup:
@@ -75,7 +86,7 @@ def term_id(word: str) -> int:
 
 def _fold(text: str) -> str:
     """Compatibility forms and case folded; folding case can undo the normal form, hence twice."""
-    visible = text.translate(_INVISIBLE)
+    visible = _INVISIBLE.sub("", text)
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
 
 
