@@ -103,14 +103,30 @@ def checked_length(nodes: Sequence[BaseNode], known: int | None, where: str) -> 
             collection are parents only.
         DimensionError: an embedding has another length.
     """
-    found = [len(_embedding_of(node)) for node in nodes if is_leaf(node)]
-    expected = known or next(iter(found), 0)
+    return agreed_length(lengths_of(nodes), known, where)
+
+
+def lengths_of(nodes: Sequence[BaseNode]) -> list[int]:
+    """Lengths of the embeddings, which nodes with children have not.
+
+    Raises:
+        ConfigurationError: a node without children has no embedding.
+    """
+    return [len(_embedding_of(node)) for node in nodes if is_leaf(node)]
+
+
+def agreed_length(lengths: Sequence[int], known: int | None, where: str) -> int:
+    """The one length that all embeddings of a collection have, given those of new ones.
+
+    For the other arguments and errors see `checked_length`.
+    """
+    expected = known or next(iter(lengths), 0)
     if not expected:
         raise ConfigurationError(
             f"{where} does not exist yet and would get parents only, without a vector to make it "
             "by; add them together with their children"
         )
-    for length in found:
+    for length in lengths:
         if length != expected:
             raise DimensionError(
                 f"{where} holds vectors of length {expected}, got {length}; use the embedding "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, TextNode
 
     from rag_nodes.store.catalogue import Catalogue, CollectionInfo, StoredNode
+    from rag_nodes.store.engine import Point
     from rag_nodes.store.fusion import Hit
     from rag_nodes.store.queries import Fusion, SearchMode
 
@@ -47,6 +48,19 @@ class Store(Protocol):
             ConfigurationError: a node without children has no embedding.
             DimensionError: an embedding has another length than those of the collection.
         """
+
+    def put(self, collection: str, points: Sequence[Point]) -> None:
+        """Store what `rag_nodes.store.points.points_of` made of nodes, such as in another process.
+
+        Errors are those of `add`.
+        """
+        from rag_nodes.store.payload import node_in
+
+        where = f"{self.location}: collection {collection!r}"
+        nodes = [node_in(point.payload, point.node_id, where) for point in points]
+        for node, point in zip(nodes, points, strict=True):
+            node.embedding = None if point.vector is None else list(point.vector)
+        self.add(collection, nodes)
 
     @abstractmethod
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:

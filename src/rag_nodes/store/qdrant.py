@@ -149,9 +149,15 @@ class QdrantStore(Store):
                 the collection, with other vectors.
             DimensionError: an embedding has another length than those of the collection.
         """
-        from rag_nodes.store.payload import checked_length
+        from rag_nodes.store.points import points_of
 
-        if not nodes:
+        self.put(collection, points_of(nodes))
+
+    def put(self, collection: str, points: Sequence[Point]) -> None:
+        """Store what `points_of` made of nodes."""
+        from rag_nodes.store.payload import agreed_length
+
+        if not points:
             return
         with self.engine.step(collection):
             layout = self.engine.layout(collection)
@@ -162,10 +168,11 @@ class QdrantStore(Store):
                     "program; choose another name for ours"
                 )
             known = layout.size if layout else None
-            length = checked_length(nodes, known, self._place(collection))
+            lengths = [len(point.vector) for point in points if point.vector is not None]
+            length = agreed_length(lengths, known, self._place(collection))
             if layout is None:
                 self.engine.create(collection, length)
-            self.engine.write(collection, _points(nodes))
+            self.engine.write(collection, points)
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
         """Delete chunks by id, some hundred in a request."""
@@ -307,22 +314,6 @@ class QdrantStore(Store):
 
     def _place(self, collection: str) -> str:
         return f"{self.location}: collection {collection!r}"
-
-
-def _points(nodes: Sequence[BaseNode]) -> list[Point]:
-    from rag_nodes.parsers.parent_child import is_leaf
-    from rag_nodes.store.bm25 import document_vectors
-    from rag_nodes.store.payload import payload_of
-
-    ranked = [node for node in nodes if is_leaf(node)]
-    words = zip(*document_vectors(node.get_content() for node in ranked), strict=True)
-    by_id = dict(zip((node.node_id for node in ranked), words, strict=True))
-    return [
-        Point(node.node_id, payload_of(node), node.get_embedding(), by_id[node.node_id])
-        if node.node_id in by_id
-        else Point(node.node_id, payload_of(node))
-        for node in nodes
-    ]
 
 
 def _pages(node_ids: Sequence[str]) -> Iterable[list[str]]:
