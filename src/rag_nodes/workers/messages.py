@@ -1,0 +1,199 @@
+"""What workers and their driver tell each other: plain data, and the same as bytes.
+
+Bytes and no pickle: the worker has read what may be hostile, so what it says is data to be checked.
+Vectors and payloads go as they are stored, side by side, never as nodes: making JSON of vectors
+costs more than computing them.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
+from rag_nodes.processes import pack_error, unpack_error
+from rag_nodes.store import StoredNode
+from rag_nodes.workers.packing import PackedPoints
+
+if TYPE_CHECKING:
+    from rag_nodes.errors import RagNodesError
+
+Stored = Mapping[str, Mapping[str, Mapping[str, StoredNode]]]
+"""What is stored: nodes by id, by document, by collection."""
+Vectors = Mapping[str, Mapping[str, tuple[str, list[float]]]]
+"""What stored nodes were embedded as, by node, by collection; see `Store.vectors`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Files that one worker ingests at a time.
+
+    Attributes:
+        number: of the batch; no two have the same.
+        files: paths, as they are to stand in the report.
+        stored: what is stored of their documents, for a worker that cannot look.
+        vectors: what these were embedded as, where embedding them again would cost something.
+        refused: why nothing is to be stored any more, by collection.
+    """
+
+    number: int
+    files: tuple[str, ...]
+    stored: Stored = field(default_factory=dict)
+    vectors: Vectors = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A file is about to be opened, by its position in the batch: if the worker dies, by it."""
+
+    file: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progressed:
+    """A step of the run of this batch."""
+
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """Nodes that are to go: what replaces them was sent before."""
+
+    collection: str
+    node_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The batch is done, and all that is to be stored of it was sent before.
+
+    Attributes:
+        report: what the run of these files gave.
+        rows: for each row of its files, the position in the batch of the file it is of.
+        errors: everything that went wrong, by parser, in order.
+        stopped: why a parser gave up, by parser: what the next batch would fail by, too.
+    """
+
+    report: IngestReport
+    rows: tuple[int, ...]
+    errors: Mapping[str, tuple[str, ...]]
+    stopped: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The worker cannot work, whatever the files: its configuration is wrong, or a bug of ours."""
+
+    error: RagNodesError
+
+
+Message = Began | Progressed | PackedPoints | Deleted | Finished | Failed
+"""What a worker says, in order."""
+
+_KINDS: dict[str, type] = {
+    kind.__name__: kind for kind in (Began, Progressed, PackedPoints, Deleted, Finished, Failed)
+}
+_LENGTH = struct.Struct(">I")
+
+
+def pack(message: Message) -> bytes:
+    """A message as bytes."""
+    parts: tuple[bytes, ...] = ()
+    content: Any
+    match message:
+        case PackedPoints():
+            content, parts = message.header(), message.parts()
+        case Failed():
+            content = pack_error(message.error)
+        case _:
+            content = asdict(message)
+    header = json.dumps([type(message).__name__, content, list(map(len, parts))])
+    head = header.encode("utf-8", "surrogatepass")
+    return b"".join((_LENGTH.pack(len(head)), head, *parts))
+
+
+def unpack(data: bytes) -> Message:
+    """Undo `pack`.
+
+    Raises:
+        ValueError: it is no message.
+    """
+    try:
+        (length,) = _LENGTH.unpack_from(data)
+        head = data[_LENGTH.size : _LENGTH.size + length]
+        kind, content, sizes = json.loads(head.decode("utf-8", "surrogatepass"))
+        parts, first = [], _LENGTH.size + length
+        for size in sizes:
+            parts.append(memoryview(data)[first : first + size])
+            first += size
+        return _made(_KINDS[kind], content, parts)
+    except (KeyError, TypeError, AttributeError, IndexError, struct.error) as error:
+        raise ValueError(f"not a message of a worker: {type(error).__name__}: {error}") from error
+
+
+def _made(kind: type, content: Any, parts: list[memoryview]) -> Message:
+    if kind is PackedPoints:
+        return PackedPoints.of_parts(content, parts)
+    if kind is Failed:
+        return Failed(unpack_error(content))
+    if kind is Progressed:
+        return Progressed(Progress(**content["progress"]))
+    if kind is Deleted:
+        return Deleted(content["collection"], tuple(content["node_ids"]))
+    if kind is Began:
+        return Began(int(content["file"]))
+    return Finished(
+        report=_report(content["report"]),
+        rows=tuple(content["rows"]),
+        errors={name: tuple(found) for name, found in content["errors"].items()},
+        stopped=dict(content["stopped"]),
+    )
+
+
+def _report(data: Mapping[str, Any]) -> IngestReport:
+    files = tuple(
+        FileOutcome(
+            **{
+                **one,
+                "columns": {name: FileColumn(**row) for name, row in one["columns"].items()},
+            }
+        )
+        for one in data["files"]
+    )
+    columns = tuple(ParserOutcome(**one) for one in data["columns"])
+    return IngestReport(**{**data, "files": files, "columns": columns})
+
+
+def pack_batch(batch: Batch) -> bytes:
+    """A batch as bytes."""
+    return json.dumps(asdict(batch)).encode("utf-8", "surrogatepass")
+
+
+def unpack_batch(data: bytes) -> Batch:
+    """Undo `pack_batch`.
+
+    Raises:
+        ValueError: it is no batch.
+    """
+    try:
+        given = json.loads(data.decode("utf-8", "surrogatepass"))
+        stored = {
+            collection: {
+                document: {node: StoredNode(*facts) for node, facts in nodes.items()}
+                for document, nodes in documents.items()
+            }
+            for collection, documents in given["stored"].items()
+        }
+        vectors = {
+            collection: {node: (text, vector) for node, (text, vector) in nodes.items()}
+            for collection, nodes in given["vectors"].items()
+        }
+        files = tuple(given["files"])
+        return Batch(given["number"], files, stored, vectors, dict(given["refused"]))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a batch: {type(error).__name__}: {error}") from error

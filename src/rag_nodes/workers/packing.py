@@ -1,0 +1,145 @@
+"""Points side by side: ids, payloads as JSON, vectors as one matrix, words as three columns.
+
+What a store gets of them is what it would get of the nodes: vectors and weights of words have the
+precision of Qdrant, which keeps 32 bits.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.store.engine import Point
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_NO_VECTOR = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedPoints:
+    """Points of one collection, to be stored.
+
+    Attributes:
+        collection: where they go.
+        node_ids: of each.
+        documents: id of the document of each.
+        payloads: their payloads, as a JSON array in UTF-8.
+        vectors: a row of 32-bit floats for each that is ranked; parents have none.
+        words: how many different words each has; -1 for one without a vector.
+        indices: numbers of the words of all, 32 bits.
+        weights: and their BM25 weights, 32-bit floats.
+    """
+
+    collection: str
+    node_ids: tuple[str, ...]
+    documents: tuple[str, ...]
+    payloads: bytes
+    vectors: NDArray[np.float32]
+    words: NDArray[np.int32]
+    indices: NDArray[np.uint32]
+    weights: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, collection: str, points: Sequence[Point], documents: Sequence[str]) -> Self:
+        """Points as `rag_nodes.store.points.points_of` makes them.
+
+        Raises:
+            ConfigurationError: a payload holds what JSON cannot.
+        """
+        ranked = [point for point in points if point.vector is not None]
+        counts = [_NO_VECTOR if one.vector is None else len(one.words[0]) for one in points]
+        return cls(
+            collection=collection,
+            node_ids=tuple(point.node_id for point in points),
+            documents=tuple(documents),
+            payloads=_json([point.payload for point in points], collection),
+            vectors=_matrix([point.vector for point in ranked], collection),
+            words=np.array(counts, dtype=np.int32),
+            indices=np.array([i for one in ranked for i in one.words[0]], dtype=np.uint32),
+            weights=np.array([w for one in ranked for w in one.words[1]], dtype=np.float32),
+        )
+
+    def points(self) -> list[Point]:
+        """The points again.
+
+        Raises:
+            ValueError: the parts do not fit each other.
+        """
+        payloads = json.loads(str(self.payloads, "utf-8", "surrogatepass"))
+        indices, weights = self.indices.tolist(), self.weights.tolist()
+        rows = iter(self.vectors)
+        found, first = [], 0
+        for node_id, payload, count in zip(
+            self.node_ids, payloads, self.words.tolist(), strict=True
+        ):
+            if count == _NO_VECTOR:
+                found.append(Point(node_id, payload))
+                continue
+            last = first + count
+            words = indices[first:last], weights[first:last]
+            found.append(Point(node_id, payload, next(rows).tolist(), words))
+            first = last
+        return found
+
+    def header(self) -> dict[str, Any]:
+        """What is no array, as what JSON can hold."""
+        return {
+            "collection": self.collection,
+            "node_ids": self.node_ids,
+            "documents": self.documents,
+            "shape": self.vectors.shape,
+        }
+
+    def parts(self) -> tuple[bytes, ...]:
+        """What is."""
+        arrays = (self.vectors, self.words, self.indices, self.weights)
+        return self.payloads, *(array.tobytes() for array in arrays)
+
+    @classmethod
+    def of_parts(cls, header: Mapping[str, Any], parts: Sequence[memoryview]) -> Self:
+        """Undo `header` and `parts`.
+
+        Raises:
+            ValueError: the parts do not fit each other.
+        """
+        payloads, vectors, words, indices, weights = parts
+        return cls(
+            collection=header["collection"],
+            node_ids=tuple(header["node_ids"]),
+            documents=tuple(header["documents"]),
+            payloads=bytes(payloads),
+            vectors=np.frombuffer(vectors, dtype=np.float32).reshape(header["shape"]),
+            words=np.frombuffer(words, dtype=np.int32),
+            indices=np.frombuffer(indices, dtype=np.uint32),
+            weights=np.frombuffer(weights, dtype=np.float32),
+        )
+
+
+def _json(payloads: Sequence[Mapping[str, Any]], collection: str) -> bytes:
+    try:
+        return json.dumps(payloads, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"collection {collection!r}: metadata of a node cannot be stored ({error}); keep "
+            "texts, numbers, lists and mappings with names as keys"
+        ) from error
+
+
+def _matrix(vectors: Sequence[Sequence[float] | None], collection: str) -> NDArray[np.float32]:
+    lengths = {len(vector or ()) for vector in vectors}
+    if len(lengths) > 1:
+        raise ConfigurationError(
+            f"collection {collection!r}: embeddings of lengths {sorted(lengths)} cannot be stored "
+            "together; look at the embedding model"
+        )
+    if not vectors:
+        return np.zeros((0, 0), dtype=np.float32)
+    return np.array(vectors, dtype=np.float32)
