@@ -51,6 +51,11 @@ class LocalEmbedding(FastEmbedEmbedding):
 
         self._given = {"model_name": model_name, **values}
 
+    @property
+    def given_options(self) -> dict[str, Any]:
+        """What it was made with."""
+        return self._given
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Loaded anew where it arrives: the model itself does not travel."""
         return partial(type(self), **self._given), ()

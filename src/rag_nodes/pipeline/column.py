@@ -107,6 +107,16 @@ class ColumnRun:
         self._errors: list[str] = []
         self._stopped: str | None = None
 
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Everything that went wrong, in order."""
+        return tuple(self._errors)
+
+    @property
+    def stopped(self) -> str | None:
+        """Why it gave up, which the next document would fail by too; None while it has not."""
+        return self._stopped
+
     def add(self, document: Document) -> Deposit:
         """Take one document through all stages, as far as batches are full.
 
@@ -140,7 +150,7 @@ class ColumnRun:
             unchanged=self._unchanged,
             deleted=self._deleted,
             seconds={stage: self._seconds[stage] for stage in ("parse", "embed", "store")},
-            error=_summary(self._errors),
+            error=summary(self._errors),
             unplaced=counts.unplaced,
             embedding_tokens=self._embedding.tokens,
             embedding_cost=cost_of(
@@ -326,7 +336,8 @@ def _said(error: Exception) -> str:
     return f"{kind}{error}"
 
 
-def _summary(errors: list[str]) -> str | None:
+def summary(errors: Sequence[str]) -> str | None:
+    """The first error, and how many more there are; None without any."""
     if not errors:
         return None
     more = f" (and {len(errors) - 1} more, see the log)" if len(errors) > 1 else ""

@@ -82,21 +82,12 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         ConfigurationError: no parser, two parsers of equal configuration, both `models` and
             `embed_model`, or a transformation that is none of LlamaIndex's.
     """
-    from rag_nodes.readers import Limits, read_all
+    from rag_nodes.readers import Limits
 
     chosen = settled(models, embed_model)
     wanted = [Path(path) for path in paths]
     total = None if any(path.is_dir() for path in wanted) else len(wanted)
-    reads = (
-        Arrival(
-            path=str(result.path),
-            document=result.document,
-            error=result.error,
-            seconds=result.seconds,
-        )
-        for result in read_all(wanted, limits=limits or Limits())
-    )
-    made, arrivals = _made(parsers, reads)
+    made, arrivals = parsers_for(parsers, arrivals_of(wanted, limits or Limits()))
     run = IngestRun(
         made,
         store,
@@ -144,7 +135,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         CancelledError: `parse` was cancelled.
     """
     chosen = settled(models, embed_model)
-    made, arrivals = _made(parsers, map(_given, documents))
+    made, arrivals = parsers_for(parsers, map(_given, documents))
     run = IngestRun(
         made,
         store,
@@ -158,7 +149,15 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     return run.take(arrivals)
 
 
-def _made(
+def arrivals_of(paths: Iterable[str | Path], limits: Limits) -> Iterator[Arrival]:
+    """The documents of files and folders, as `read_all` reads them."""
+    from rag_nodes.readers import read_all
+
+    for result in read_all(paths, limits=limits):
+        yield Arrival(str(result.path), result.document, result.error, result.seconds)
+
+
+def parsers_for(
     parsers: Parsers, arrivals: Iterator[Arrival]
 ) -> tuple[Mapping[str, object], Iterable[Arrival]]:
     """The parsers, and all arrivals, of which the first may have been looked at."""

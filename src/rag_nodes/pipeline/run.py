@@ -134,6 +134,16 @@ class IngestRun:
             for name, parser in made.items()
         ]
 
+    @property
+    def errors(self) -> dict[str, tuple[str, ...]]:
+        """Everything that went wrong, by parser."""
+        return {column.name: column.errors for column in self._columns}
+
+    @property
+    def stopped(self) -> dict[str, str]:
+        """Why parsers gave up, by name; those that did not are left out."""
+        return {one.name: one.stopped for one in self._columns if one.stopped is not None}
+
     def take(self, arrivals: Iterable[Arrival], total: int | None = None) -> IngestReport:
         """Have all columns take every document; `total` is how many, where that is known."""
         started = time.perf_counter()

@@ -61,7 +61,7 @@ class PackedPoints:
             node_ids=tuple(point.node_id for point in points),
             documents=tuple(documents),
             payloads=_json([point.payload for point in points], collection),
-            vectors=_matrix([point.vector for point in ranked], collection),
+            vectors=np.array([one.vector for one in ranked], dtype=np.float32),
             words=np.array(counts, dtype=np.int32),
             indices=np.array([i for one in ranked for i in one.words[0]], dtype=np.uint32),
             weights=np.array([w for one in ranked for w in one.words[1]], dtype=np.float32),
@@ -131,15 +131,3 @@ def _json(payloads: Sequence[Mapping[str, Any]], collection: str) -> bytes:
             f"collection {collection!r}: metadata of a node cannot be stored ({error}); keep "
             "texts, numbers, lists and mappings with names as keys"
         ) from error
-
-
-def _matrix(vectors: Sequence[Sequence[float] | None], collection: str) -> NDArray[np.float32]:
-    lengths = {len(vector or ()) for vector in vectors}
-    if len(lengths) > 1:
-        raise ConfigurationError(
-            f"collection {collection!r}: embeddings of lengths {sorted(lengths)} cannot be stored "
-            "together; look at the embedding model"
-        )
-    if not vectors:
-        return np.zeros((0, 0), dtype=np.float32)
-    return np.array(vectors, dtype=np.float32)

@@ -93,6 +93,11 @@ class Connection:
         return f"{self.model} at {self.api_base or OPENAI_API_BASE}"
 
     @property
+    def given_keys(self) -> dict[str, Any]:
+        """The key and the headers as they were given, not those that the environment has."""
+        return {"api_key": self._api_key, "default_headers": dict(self._headers or {})}
+
+    @property
     def client(self) -> ServerClient:
         """The client, opened where it is first used.
 

@@ -100,6 +100,11 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
         """Where texts are sent, for display."""
         return self._connection.place
 
+    @property
+    def given_keys(self) -> dict[str, Any]:
+        """Key and headers it was made with, for a process that is to make an equal one."""
+        return self._connection.given_keys
+
     def _get_client(self) -> ServerClient:
         return self._connection.client
 

@@ -1,0 +1,100 @@
+"""The store of a worker that has none: what is added is sent away, what is asked was sent along."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from rag_nodes.errors import StoreError
+from rag_nodes.store import Store
+from rag_nodes.store.payload import agreed_length, lengths_of
+from rag_nodes.store.points import points_of
+from rag_nodes.workers.messages import Deleted
+from rag_nodes.workers.packing import PackedPoints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from llama_index.core.schema import BaseNode, TextNode
+
+    from rag_nodes.store import CollectionInfo, Hit, Query, StoredNode
+    from rag_nodes.workers.messages import Batch
+
+
+class Outbox(Store):
+    """Gives to the one who may write what an ingest stores, as points, in order.
+
+    An embedded store is open in one process only. All that an ingest asks of its store is what is
+    there of the documents it reads, and that comes with the batch.
+
+    Args:
+        batch: whose files are ingested.
+        send: takes packed points and ids to delete; called by any thread.
+    """
+
+    location = "the driver's store"
+
+    def __init__(self, batch: Batch, send: Callable[[PackedPoints | Deleted], None]) -> None:
+        self._batch = batch
+        self._send = send
+
+    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
+        """Send nodes away as points; the store's own checks are made where it is."""
+        self._check(collection)
+        if lengths := lengths_of(nodes):
+            agreed_length(lengths, None, f"collection {collection!r}")
+        documents = [node.ref_doc_id or "" for node in nodes]
+        self._send(PackedPoints.of(collection, points_of(nodes), documents))
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        """Send ids away."""
+        self._check(collection)
+        self._send(Deleted(collection, tuple(node_ids)))
+
+    def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
+        """What is stored of a document, as it came with the batch."""
+        self._check(collection)
+        return dict(self._batch.stored.get(collection, {}).get(document_id, {}))
+
+    def vectors(
+        self, collection: str, node_ids: Sequence[str]
+    ) -> dict[str, tuple[str, list[float]]]:
+        """What came with the batch."""
+        known = self._batch.vectors.get(collection, {})
+        return {one: known[one] for one in node_ids if one in known}
+
+    def count(self, collection: str) -> int:
+        """Chunks of the documents of the batch."""
+        documents = self._batch.stored.get(collection, {}).values()
+        return sum(not node.is_parent for nodes in documents for node in nodes.values())
+
+    def collections(self) -> list[CollectionInfo]:
+        """Nothing can be listed here."""
+        return []
+
+    def drop(self, collection: str) -> NoReturn:
+        """Not from here."""
+        self._refuse(collection)
+
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        """Not from here."""
+        del node_ids
+        self._refuse(collection)
+
+    def find(self, collection: str, query: Query) -> list[Hit]:
+        """Not from here."""
+        del query
+        self._refuse(collection)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _check(self, collection: str) -> None:
+        """Refuse what the store refused before: for every file after, as it would itself."""
+        if why := self._batch.refused.get(collection):
+            raise StoreError(why)
+
+    def _refuse(self, collection: str) -> NoReturn:
+        raise StoreError(
+            f"collection {collection!r} is written by workers and read by nobody meanwhile; ask "
+            "the store itself when the ingest is over"
+        )

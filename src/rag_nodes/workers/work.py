@@ -1,0 +1,140 @@
+"""What a worker does: an ordinary ingest of a batch of files, and a message for all it does."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import ExitStack, suppress
+from queue import Queue
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import CancelledError, RagNodesError
+from rag_nodes.pipeline.ingest import arrivals_of
+from rag_nodes.pipeline.run import IngestRun
+from rag_nodes.workers.messages import Began, Failed, Finished, Message, Progressed
+from rag_nodes.workers.outbox import Outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rag_nodes.pipeline import Progress
+    from rag_nodes.pipeline.run import Arrival
+    from rag_nodes.store import Store
+    from rag_nodes.workers.messages import Batch
+    from rag_nodes.workers.recipe import Recipe
+
+
+class BatchWorker:
+    """Parsers and models made of a recipe, once for any number of batches.
+
+    Args:
+        recipe: says what to make, and where the chunks go.
+
+    Raises:
+        RagNodesError: it cannot be made here.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        if recipe.folder:
+            os.chdir(recipe.folder)
+        self._recipe = recipe
+        self._made = recipe.make()
+        self._store: Store | None = recipe.open_store()
+
+    def work(self, batch: Batch) -> Iterator[Message]:
+        """Ingest the files of a batch.
+
+        Yields:
+            What happens, as it happens. The one before the next is asked for only when it has been
+            passed on: a file that ends this process was named before. The last one is `Finished`,
+            or `Failed` where the run itself broke off.
+        """
+        relay = _Relay()
+        thread = threading.Thread(target=self._ingest, args=(batch, relay), daemon=True)
+        thread.start()
+        try:
+            yield from relay
+        finally:
+            relay.close()
+            thread.join()
+
+    def close(self) -> None:
+        """Close the store, where the worker has one."""
+        with ExitStack() as stack:
+            if self._store is not None:
+                stack.callback(self._store.close)
+                self._store = None
+
+    def _ingest(self, batch: Batch, relay: _Relay) -> None:
+        with suppress(CancelledError):  # nobody listens any more
+            try:
+                relay.give(self._finished(batch, relay))
+            except CancelledError:
+                raise
+            except RagNodesError as error:
+                relay.give(Failed(error))
+            except Exception as error:  # noqa: BLE001 - a bug must not look like a dead worker
+                relay.give(Failed(RagNodesError(f"unexpected {type(error).__name__}: {error}")))
+
+    def _finished(self, batch: Batch, relay: _Relay) -> Finished:
+        rows: list[int] = []
+
+        def arrivals() -> Iterator[Arrival]:
+            for number, path in enumerate(batch.files):
+                relay.give(Began(number), passed_on=True)
+                for arrival in arrivals_of([path], self._made.limits):
+                    rows.append(number)
+                    yield arrival
+
+        def progressed(progress: Progress) -> None:
+            if progress.stage != "read":
+                relay.give(Progressed(progress))
+
+        run = IngestRun(
+            self._made.parsers,
+            self._store or Outbox(batch, relay.give),
+            self._made.models,
+            transformations=self._made.transformations,
+            corpus=self._recipe.corpus,
+            progress=progressed,
+            prices=self._made.prices,
+        )
+        report = run.take(arrivals())
+        return Finished(report, tuple(rows), run.errors, run.stopped)
+
+
+class _Relay:
+    """Messages of the threads of a run for the one that passes them on, a few at a time."""
+
+    def __init__(self) -> None:
+        self._messages: Queue[Message] = Queue(maxsize=2)
+        self._closed = False
+
+    def give(self, message: Message, *, passed_on: bool = False) -> None:
+        """Hand a message over; wait until it and all before it were passed on where that matters.
+
+        Raises:
+            CancelledError: nobody takes them any more.
+        """
+        if self._closed:
+            raise CancelledError("the batch was given up")
+        self._messages.put(message)
+        if passed_on:
+            self._messages.join()
+
+    def __iter__(self) -> Iterator[Message]:
+        """The messages up to the last one."""
+        while True:
+            message = self._messages.get()
+            yield message
+            self._messages.task_done()
+            if isinstance(message, Finished | Failed):
+                return
+
+    def close(self) -> None:
+        """Let whoever waits to give find that nobody listens."""
+        self._closed = True
+        while self._messages.unfinished_tasks:
+            with suppress(Exception):
+                self._messages.get_nowait()
+            self._messages.task_done()

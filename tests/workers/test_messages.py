@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rag_nodes.errors import ConfigurationError, CredentialsError
+from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
+from rag_nodes.store import StoredNode
+from rag_nodes.store.engine import Point
+from rag_nodes.workers.messages import (
+    Batch,
+    Began,
+    Deleted,
+    Failed,
+    Finished,
+    Message,
+    Progressed,
+    pack,
+    pack_batch,
+    unpack,
+    unpack_batch,
+)
+from rag_nodes.workers.packing import PackedPoints
+
+POINTS = [
+    Point("p", {"parent": True, "text": "half a pair \ud800, and ünïcode"}),
+    Point("a", {"n": 1, "deep": [{"x": None}]}, [0.1, -0.25, 3e-9], ([7, 4_000_000_000], [1.1, 2])),
+    Point("b", {"n": 2.5}, [1.0, 0.0, 0.0]),
+]
+REPORT = IngestReport(
+    files=(
+        FileOutcome(
+            "a.md", "read", 2, 100, None, 0.5, columns={"x": FileColumn("stored", 3, 3)}, name="a"
+        ),
+        FileOutcome("b.md", "failed", None, 0, "empty", 0.1, missing_extra="pdf"),
+    ),
+    columns=(ParserOutcome("x", "default.x", chunks=3, seconds={"parse": 1.0}),),
+    seconds=2.0,
+    models="lexical",
+)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Began(3),
+        Progressed(Progress("embed", "x", 200, 400)),
+        Deleted("c", ("1", "2")),
+        Finished(REPORT, (0, 1), {"x": ("one", "two")}, {"x": "two"}),
+    ],
+)
+def test_a_message_comes_out_as_it_went_in(message: Message) -> None:
+    assert unpack(pack(message)) == message
+
+
+def test_an_error_keeps_its_type_and_words() -> None:
+    found = unpack(pack(Failed(CredentialsError("the key was refused"))))
+    assert isinstance(found, Failed)
+    assert isinstance(found.error, CredentialsError)
+    assert str(found.error) == "the key was refused"
+
+
+def test_points_come_out_with_vectors_and_weights_of_32_bits() -> None:
+    sent = PackedPoints.of("c", POINTS, ["d", "d", "e"])
+    found = unpack(pack(sent))
+    assert isinstance(found, PackedPoints)
+    assert (found.collection, found.documents) == ("c", ("d", "d", "e"))
+    for point, given in zip(found.points(), POINTS, strict=True):
+        assert (point.node_id, point.payload) == (given.node_id, given.payload)
+        if given.vector is None:
+            assert point.vector is None
+            continue
+        assert point.vector == np.array(given.vector, dtype=np.float32).tolist()
+        assert point.words[0] == given.words[0]
+        assert point.words[1] == np.array(given.words[1], dtype=np.float32).tolist()
+
+
+def test_parents_alone_have_no_vectors() -> None:
+    found = unpack(pack(PackedPoints.of("c", POINTS[:1], ["d"])))
+    assert isinstance(found, PackedPoints)
+    assert found.points() == POINTS[:1]
+
+
+def test_metadata_that_no_store_takes_is_refused_where_it_is_packed() -> None:
+    with pytest.raises(ConfigurationError, match="cannot be stored"):
+        PackedPoints.of("c", [Point("a", {"when": object()}, [1.0])], ["d"])
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\0\0\2[]", b'\0\0\0\x0d["No",{},[]]\n', b"\xff" * 40])
+def test_what_is_no_message_is_a_value_error(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        unpack(data)
+
+
+def test_a_batch_comes_out_as_it_went_in() -> None:
+    batch = Batch(
+        7,
+        ("a.md", "odd \udcff name.md"),
+        {"c": {"d": {"n": StoredNode("hash", 2, 30, parent="p")}}},
+        {"c": {"n": ("text", [0.5, 0.25])}},
+        {"c": "the disk is full"},
+    )
+    assert unpack_batch(pack_batch(batch)) == batch

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rag_nodes.errors import StoreError
+from rag_nodes.models import Models
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest
+from rag_nodes.store import Filter, QdrantStore, open_store
+from rag_nodes.workers import Batch, BatchWorker, Recipe
+from rag_nodes.workers.messages import Began, Deleted, Finished, Message, pack, unpack
+from rag_nodes.workers.outbox import Outbox
+from rag_nodes.workers.packing import PackedPoints
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rag_nodes.parsers import SpanNodeParser
+
+
+def applied(messages: list[Message], store: QdrantStore) -> Finished:
+    """What is left to do by whoever writes."""
+    for message in messages:
+        sent = unpack(pack(message))
+        if isinstance(sent, PackedPoints):
+            store.put(sent.collection, sent.points())
+        if isinstance(sent, Deleted):
+            store.delete(sent.collection, sent.node_ids)
+    assert isinstance(sent, Finished)
+    return sent
+
+
+def contents(store: QdrantStore, collection: str) -> dict[str, Any]:
+    """Every point: payload, vector and words."""
+    engine: Any = store.engine
+    with engine.step(collection):
+        found = engine.collection(collection).scan(Filter(), None, vectors=True)
+        return {one.node_id: (one.payload, one.vector, one.words) for one in found}
+
+
+def without_seconds(report: Any) -> dict[str, Any]:
+    plain = report.as_dict()
+    for row in (plain, *plain["files"], *plain["columns"]):
+        row.pop("seconds")
+    return plain
+
+
+def test_a_batch_gives_what_an_ingest_of_its_files_gives(
+    corpus: list[Path], parsers: dict[str, SpanNodeParser], models: Models
+) -> None:
+    with open_store() as alone, open_store() as store:
+        expected = ingest(corpus, parsers, alone, models=models)
+        worker = BatchWorker(Recipe.of(parsers, models))
+        finished = applied([*worker.work(Batch(0, tuple(map(str, corpus))))], store)
+        assert without_seconds(finished.report) == without_seconds(expected)
+        assert finished.rows == tuple(range(6))
+        for column in expected.columns:
+            assert contents(store, column.collection) == contents(alone, column.collection)
+
+
+def test_a_file_is_named_before_it_is_opened(
+    corpus: list[Path], parsers: dict[str, SpanNodeParser], models: Models
+) -> None:
+    worker = BatchWorker(Recipe.of(parsers, models))
+    messages = worker.work(Batch(0, tuple(map(str, corpus[:2]))))
+    assert next(messages) == Began(0)
+    corpus[0].write_text("# Written\n\nafter it was named.", encoding="utf-8")
+    finished = [*messages][-1]
+    assert isinstance(finished, Finished)
+    assert finished.report.files[0].characters == len("# Written\n\nafter it was named.")
+
+
+def test_a_changed_file_replaces_what_was_sent_along(tmp_path: Path, models: Models) -> None:
+    path = tmp_path / "a.md"
+    parsers = {"x": get_parser("heading", chunk_size=60, min_chunk_size=5)}
+    path.write_text("# One\n\nSteel is heavy.\n\n# Two\n\nWood is light.")
+    with open_store() as store:
+        report = ingest([path], parsers, store, models=models)
+        (file,), (column,) = report.files, report.columns
+        path.write_text("# One\n\nSteel is heavy.")
+        document = str(file.document_id)
+        stored = {column.collection: {document: store.stored(column.collection, document)}}
+        worker = BatchWorker(Recipe.of(parsers, models))
+        finished = applied([*worker.work(Batch(1, (str(path),), stored))], store)
+        assert finished.report.columns[0].deleted == 1
+        assert store.count(column.collection) == 1
+
+
+def test_what_the_store_refused_is_refused_for_every_file(
+    corpus: list[Path], models: Models
+) -> None:
+    parsers = {"x": get_parser("fixed")}
+    worker = BatchWorker(Recipe.of(parsers, models))
+    [*_, first] = worker.work(Batch(0, (str(corpus[0]),)))
+    assert isinstance(first, Finished)
+    collection = first.report.columns[0].collection
+    [*_, last] = worker.work(Batch(1, (str(corpus[0]),), refused={collection: "the disk is full"}))
+    assert isinstance(last, Finished)
+    assert last.stopped == {"x": "the disk is full"}
+    assert last.report.files[0].status == "incomplete"
+
+
+def test_an_outbox_says_that_nobody_can_read_there(corpus: list[Path]) -> None:
+    outbox = Outbox(Batch(0, (str(corpus[0]),)), lambda _: None)
+    with pytest.raises(StoreError, match="ask the store itself"):
+        outbox.fetch("c", ["a"])
+    assert (outbox.count("c"), outbox.collections(), outbox.stored("c", "d")) == (0, [], {})
+
+
+def test_a_batch_that_nobody_listens_to_any_more_ends(
+    corpus: list[Path], parsers: dict[str, SpanNodeParser], models: Models
+) -> None:
+    messages = BatchWorker(Recipe.of(parsers, models)).work(Batch(0, tuple(map(str, corpus))))
+    assert next(messages) == Began(0)
+    messages.close()  # type: ignore[attr-defined]
