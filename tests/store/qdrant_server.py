@@ -127,6 +127,7 @@ def _scroll(client: QdrantClient, name: str, body: Any) -> Any:
         limit=wanted.limit or 10,
         offset=wanted.offset,
         with_payload=wanted.with_payload,
+        with_vectors=wanted.with_vector or False,
     )
     return {
         "points": [point.model_dump(mode="json") for point in points],

@@ -18,6 +18,7 @@ from rag_nodes.cli.commands.parsers import parsers
 from rag_nodes.cli.commands.questions import check, convert, draft
 from rag_nodes.cli.commands.read import read
 from rag_nodes.cli.commands.recommend import recommend
+from rag_nodes.cli.commands.store import pull, push
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
 
@@ -85,6 +86,22 @@ _QUESTIONS: dict[Callable[..., None], tuple[str, ...]] = {
     convert: ("rag-nodes questions convert questions.csv docs/ --output questions.json",),
 }
 """The commands about questions, each with its examples."""
+_STORES: dict[Callable[..., None], tuple[str, ...]] = {
+    push: (
+        "rag-nodes store push https://qdrant.example.com:6333 --store .rag_nodes",
+        "rag-nodes store push http://localhost:6333 --corpus contracts --json",
+    ),
+    pull: ("rag-nodes store pull https://qdrant.example.com:6333 --store copy",),
+}
+"""The commands about whole stores, each with its examples."""
+_GROUPS = {
+    "questions": (
+        "Labelled questions: drafts, what is wrong with them, other formats.",
+        _QUESTIONS,
+    ),
+    "store": ("Whole stores: from a folder to a server, and back.", _STORES),
+}
+"""Commands that share a first word, and what that is about."""
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 partly done, "
@@ -135,13 +152,11 @@ def _program() -> typer.Typer:
     program.callback(invoke_without_command=True)(_root)
     for command, examples in _EXAMPLES.items():
         program.command(epilog=_epilog(examples))(command)
-    questions = typer.Typer(
-        rich_markup_mode="rich",
-        help="Labelled questions: drafts, what is wrong with them, other formats.",
-    )
-    for command, examples in _QUESTIONS.items():
-        questions.command(epilog=_epilog(examples))(command)
-    program.add_typer(questions, name="questions", no_args_is_help=True)
+    for name, (about, commands) in _GROUPS.items():
+        group = typer.Typer(rich_markup_mode="rich", help=about)
+        for command, examples in commands.items():
+            group.command(epilog=_epilog(examples))(command)
+        program.add_typer(group, name=name, no_args_is_help=True)
     return program
 
 

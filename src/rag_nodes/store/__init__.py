@@ -12,6 +12,7 @@ from rag_nodes.store.catalogue import (
     collection_name,
     described,
     is_complete,
+    is_of,
     parser_collection,
 )
 from rag_nodes.store.faults import missing
@@ -21,10 +22,13 @@ from rag_nodes.store.local_index import LocalIndex
 from rag_nodes.store.protocol import Store
 from rag_nodes.store.qdrant import QdrantStore, open_store
 from rag_nodes.store.queries import Fusion, Query, SearchMode
+from rag_nodes.store.transfer import CopyReport, CopyStep, copy_collection
 
 __all__ = [
     "Catalogue",
     "CollectionInfo",
+    "CopyReport",
+    "CopyStep",
     "Filter",
     "Fusion",
     "Hit",
@@ -37,8 +41,10 @@ __all__ = [
     "StoredNode",
     "best_hits",
     "collection_name",
+    "copy_collection",
     "described",
     "is_complete",
+    "is_of",
     "missing",
     "open_store",
     "parser_collection",

@@ -99,6 +99,14 @@ def described(name: str, points: int) -> CollectionInfo | None:
     return CollectionInfo(name=name, points=points, **match.groupdict()) if match else None
 
 
+def is_of(info: CollectionInfo, corpus: str) -> bool:
+    """Whether a collection is of a corpus, as far as its name tells.
+
+    Names of corpora that differ in nothing but punctuation look the same there.
+    """
+    return info.corpus == _readable(corpus)
+
+
 def _readable(part: str) -> str:
     return _UNSAFE.sub("-", part)[:_LONGEST_PART].strip("-") or "x"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -33,11 +34,13 @@ class Layout(NamedTuple):
         dense: name of the embedding vector.
         size: its length.
         sparse: name of the BM25 vector; None where there is none that we can read.
+        named: further embeddings by name, and their lengths.
     """
 
     dense: str
     size: int
     sparse: str | None
+    named: Mapping[str, int] = MappingProxyType({})
 
     @property
     def is_ours(self) -> bool:
@@ -52,13 +55,15 @@ class Point(NamedTuple):
         node_id: its id, a UUID; a number in text form where another program gave it.
         payload: see `rag_nodes.store.payload.payload_of`.
         vector: its embedding; None for a parent, which is never ranked.
-        words: numbers and BM25 weights of its words; for writing only.
+        words: numbers and BM25 weights of its words.
+        named: further embeddings by name; a point need not have all that its collection has.
     """
 
     node_id: str
     payload: Mapping[str, Any]
     vector: Sequence[float] | None = None
     words: tuple[list[int], list[float]] = ([], [])
+    named: Mapping[str, Sequence[float]] = MappingProxyType({})
 
 
 class Engine(ABC):
@@ -105,8 +110,16 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def create(self, collection: str, size: int) -> None:
-        """Make a collection of ours for embeddings of that length; fine if another just did."""
+    def create(
+        self, collection: str, size: int, named: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        """Make a collection of ours; fine if another just did.
+
+        Args:
+            collection: its name.
+            size: length of its embeddings.
+            named: lengths of further embeddings, by name.
+        """
 
     @abstractmethod
     def drop(self, collection: str) -> None:
@@ -125,8 +138,11 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def count(self, collection: str, dense: str) -> int:
-        """Points that have the embedding of that name, so that a search can find them."""
+    def count(self, collection: str, dense: str | None) -> int:
+        """Points that have the embedding of that name, so that a search can find them.
+
+        None counts all points, those too that are never ranked.
+        """
 
     @abstractmethod
     def read(
@@ -143,6 +159,22 @@ class Engine(ABC):
         self, collection: str, chosen: Filter, keys: Sequence[str]
     ) -> Iterable[tuple[str, Mapping[str, Any]]]:
         """Id and some keys of the payload of all points that pass a filter."""
+
+    @abstractmethod
+    def page(
+        self, collection: str, layout: Layout, start: str | None, limit: int
+    ) -> tuple[list[Point], str | None]:
+        """Whole points with all their vectors, in ascending order of their ids.
+
+        Args:
+            collection: to read.
+            layout: its own.
+            start: id from which to read on; None from the first.
+            limit: points at most.
+
+        Returns:
+            The points, and the id at which the next page starts; None after the last.
+        """
 
     @abstractmethod
     def scores(self, collection: str, layout: Layout, query: Query) -> Scores:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +18,7 @@ from rag_nodes.cli.options import (
 from rag_nodes.cli.render.answer import answer_view, evidence_view, header_of
 from rag_nodes.cli.render.text import counted
 from rag_nodes.cli.selection import query_options, select
+from rag_nodes.cli.stores import must_exist
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
@@ -49,10 +49,7 @@ def ask(
             f"--store {_IN_MEMORY} holds nothing to ask; name the folder or URL of the ingest, or "
             "use 'rag-nodes compare', which does both"
         )
-    if "://" not in settings.store and not Path(settings.store).is_dir():
-        raise CollectionMissingError(
-            f"{settings.store}: there is no store here; check --store, or ingest documents first"
-        )
+    must_exist(settings.store)
     with cli.activity("Loading parsers and models"):
         from rag_nodes.query import RagNodesQueryEngine
         from rag_nodes.store import parser_collection

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rag_nodes.documentation import DocsStep
     from rag_nodes.evaluation.plan import Step
     from rag_nodes.pipeline import Progress
+    from rag_nodes.store import CopyStep
 
 LINE_EVERY = 5.0
 """Seconds between two lines about the same thing where there is no terminal."""
@@ -34,7 +35,7 @@ _MEASURING = {"size": "sizing", "index": "indexing", "ask": "asking", "judge": "
 _NAME_WIDTH = 36
 _URL_WIDTH = 48
 
-Running = TypeVar("Running", "Progress", "DocsStep", "Step")
+Running = TypeVar("Running", "Progress", "DocsStep", "Step", "CopyStep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,14 @@ def evaluation_words(step: Step) -> StepWords:
     return StepWords(EVALUATION_BAR, amount, f"{doing} ({_amount(step)} questions{left})")
 
 
+def copy_words(step: CopyStep) -> StepWords:
+    """A step of copying collections; its bars are their names."""
+    doing = {"copy": "copying", "verify": "verifying"}[step.stage]
+    amount = f"{_amount(step)} points"
+    line = f"{shortened(step.name, 60)}: {doing}, {amount}"
+    return StepWords(step.name, f"{doing} {amount}", line, step.done >= step.total)
+
+
 def _remaining(estimate: float) -> str:
     minutes, rest = divmod(ceil(estimate), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
@@ -170,5 +179,5 @@ def _opened(cli: Invocation) -> Bars:
     )
 
 
-def _amount(step: Progress | DocsStep | Step) -> str:
+def _amount(step: Progress | DocsStep | Step | CopyStep) -> str:
     return f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"

@@ -118,6 +118,20 @@ class Collection:
             found += map(self._point, self.shard.retrieve(page, True, vectors))  # noqa: FBT003 -- by place only
         return found
 
+    def page(self, start: str | None, limit: int) -> tuple[list[Point], str | None]:
+        """Whole points with all their vectors from an id on, and the id after the last."""
+        request = edge.ScrollRequest(
+            offset=None if start is None else shards.point_id(start, self.where, self._mask),
+            limit=limit,
+            filter=self._scope(),
+            with_payload=True,
+            with_vector=True,
+        )
+        records, following = self.shard.scroll(request)
+        return list(map(self._point, records)), (
+            None if following is None else shards.node_id(following, self._mask)
+        )
+
     def _make_filterable(self, chosen: Filter) -> None:
         """Index words of headings before they are asked for: else parts of words would match."""
         if chosen.heading is not None:
@@ -254,13 +268,15 @@ class Collection:
     def _point(self, record: Any) -> Point:
         vector = record.vector
         words: tuple[list[int], list[float]] = ([], [])
+        named: dict[str, list[float]] = {}
         if isinstance(vector, dict):
             sparse = vector.get(self.vectors.sparse or "")
             if isinstance(sparse, edge.SparseVector):
                 words = list(sparse.indices), list(sparse.values)
+            named = {one: list(vector[one]) for one in self.vectors.named if one in vector}
             vector = vector.get(self.vectors.dense)
         payload: Mapping[str, Any] = record.payload or {}
         if self.tenant is not None:
             payload = {key: value for key, value in payload.items() if key != TENANT}
         given = None if vector is None else list(vector)
-        return Point(shards.node_id(record.id, self._mask), payload, given, words)
+        return Point(shards.node_id(record.id, self._mask), payload, given, words, named)

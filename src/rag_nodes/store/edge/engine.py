@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
+from bisect import bisect_left
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import RagNodesError, StoreError
@@ -15,13 +17,13 @@ from rag_nodes.store.edge.folder import StorageFolder, is_old
 from rag_nodes.store.edge.shards import Vectors
 from rag_nodes.store.engine import MEMORY, Engine, Layout
 from rag_nodes.store.faults import missing
+from rag_nodes.store.filters import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rag_nodes.store.edge.vector_store import EdgeVectorStore
     from rag_nodes.store.engine import Point
-    from rag_nodes.store.filters import Filter
     from rag_nodes.store.fusion import Scores
     from rag_nodes.store.qdrant import QdrantStore
     from rag_nodes.store.queries import Query
@@ -89,7 +91,9 @@ class Edge(Engine):
     def layout(self, collection: str, *, remembered: bool = False) -> Layout | None:  # noqa: ARG002
         """Which vectors a collection has."""
         vectors = self._vectors(collection)
-        return Layout(vectors.dense, vectors.size, vectors.sparse) if vectors else None
+        if vectors is None:
+            return None
+        return Layout(vectors.dense, vectors.size, vectors.sparse, vectors.named)
 
     def write(self, collection: str, points: Sequence[Point]) -> None:
         """Store points."""
@@ -99,9 +103,10 @@ class Edge(Engine):
         """Delete points by id."""
         self.collection(collection).delete(node_ids)
 
-    def count(self, collection: str, dense: str) -> int:
-        """Points that have the embedding of that name."""
-        return self.collection(collection).count(dense)
+    def count(self, collection: str, dense: str | None) -> int:
+        """Points that have the embedding of that name; None for all points."""
+        opened = self.collection(collection)
+        return opened.total() if dense is None else opened.count(dense)
 
     def read(
         self, collection: str, node_ids: Sequence[str], vectors: Layout | None = None
@@ -115,6 +120,16 @@ class Edge(Engine):
         """Id and some keys of the payload."""
         found = self.collection(collection).scan(chosen, keys)
         return ((point.node_id, point.payload) for point in found)
+
+    def page(
+        self,
+        collection: str,
+        layout: Layout,  # noqa: ARG002 -- a collection knows its own
+        start: str | None,
+        limit: int,
+    ) -> tuple[list[Point], str | None]:
+        """Whole points with all their vectors, in ascending order of their ids."""
+        return self.collection(collection).page(start, limit)
 
     def scores(self, collection: str, layout: Layout, query: Query) -> Scores:  # noqa: ARG002
         """Rankings, complete for collections that are not large."""
@@ -164,9 +179,11 @@ class EdgeFolder(Edge):
         """Every collection there is."""
         return self._folder.names
 
-    def create(self, collection: str, size: int) -> None:
+    def create(
+        self, collection: str, size: int, named: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         """Make a collection of ours."""
-        self._folder.create(collection, Vectors(size))
+        self._folder.create(collection, Vectors(size, named=named))
 
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""
@@ -211,14 +228,30 @@ class EdgeMemory(Edge):
         """Every collection there is."""
         return list(self._open)
 
-    def create(self, collection: str, size: int) -> None:
+    def create(
+        self, collection: str, size: int, named: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         """Make a collection of ours."""
         if collection not in self._open:
-            self._open[collection] = shared.joined(collection, size)
+            self._open[collection] = shared.joined(collection, Vectors(size, named=named))
 
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""
         shared.left(self._open.pop(collection))
+
+    def page(
+        self,
+        collection: str,
+        layout: Layout,  # noqa: ARG002 -- a collection knows its own
+        start: str | None,
+        limit: int,
+    ) -> tuple[list[Point], str | None]:
+        """Whole points in ascending order of their ids, which the shared shard does not keep."""
+        opened = self.collection(collection)
+        ids = sorted(point.node_id for point in opened.scan(Filter(), ()))
+        first = 0 if start is None else bisect_left(ids, start)
+        points = opened.read(ids[first : first + limit], vectors=True)
+        return points, next(iter(ids[first + limit : first + limit + 1]), None)
 
     def close(self) -> None:
         """Delete all collections."""

@@ -122,7 +122,7 @@ class StorageFolder:
                 fill(shard)
         finally:
             shards.closed(shard)
-        about = {"name": name, **vectors._asdict()}
+        about = {"name": name, **vectors._asdict(), "named": dict(vectors.named)}
         (new / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
         new.rename(folder)
         self._known[name] = _Known(folder, vectors)
@@ -182,7 +182,8 @@ class StorageFolder:
             about = json.loads((folder / _ABOUT).read_bytes())
             if why := about.get("refused"):
                 return str(about["name"]), _Known(folder, Vectors(0), str(why))
-            vectors = Vectors(int(about["size"]), str(about["dense"]), about["sparse"])
+            named = {str(one): int(size) for one, size in about.get("named", {}).items()}
+            vectors = Vectors(int(about["size"]), str(about["dense"]), about["sparse"], named)
             if not (folder / _SHARD / "edge_config.json").is_file():
                 raise FileNotFoundError(f"{_SHARD}/edge_config.json is lost")
             return str(about["name"]), _Known(folder, vectors)

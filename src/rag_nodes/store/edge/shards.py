@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -57,11 +58,13 @@ class Vectors(NamedTuple):
         size: numbers of an embedding.
         dense: name of the embedding.
         sparse: name of the BM25 vector; None for none.
+        named: further embeddings by name, and their numbers.
     """
 
     size: int
     dense: str = DENSE
     sparse: str | None = SPARSE
+    named: Mapping[str, int] = MappingProxyType({})
 
 
 def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool = False) -> Any:
@@ -194,10 +197,13 @@ def node_id(point: UUID | int, mask: int = 0) -> str:
 
 
 def _config(vectors: Vectors, *, durable: bool = True) -> Any:
-    dense = edge.EdgeVectorParams(size=vectors.size, distance=edge.Distance.Cosine)
+    sizes = {vectors.dense: vectors.size, **vectors.named}
     words = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
     return edge.EdgeConfig(
-        vectors={vectors.dense: dense},
+        vectors={
+            name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
+            for name, size in sizes.items()
+        },
         sparse_vectors={vectors.sparse: words} if vectors.sparse else None,
         optimizers=edge.EdgeOptimizersConfig(indexing_threshold=_NO_GRAPH),
         # Sixteen by default, even on four cores; here every call holds Python's lock anyway.
@@ -208,21 +214,27 @@ def _config(vectors: Vectors, *, durable: bool = True) -> Any:
 
 def _check(point: Point, vectors: Vectors, where: str) -> None:
     if point.vector is not None:
-        if len(point.vector) != vectors.size:
-            raise DimensionError(
-                f"{where} holds vectors of length {vectors.size}, got {len(point.vector)}; use the "
-                "embedding model it was made with, or another corpus name"
-            )
-        length = float(np.linalg.norm(np.asarray(point.vector, dtype=np.float64)))
-        if not length < _LARGEST:
-            raise ConfigurationError(
-                f"{where}: the embedding of node {point.node_id} has a length of {length}, which "
-                "no similarity can be computed of; look at the embedding model"
-            )
+        _check_vector(point.vector, vectors.size, point.node_id, where)
+    for name, vector in point.named.items():
+        _check_vector(vector, vectors.named.get(name, 0), point.node_id, where)
     if _depth(point.payload) > _DEEPEST:
         raise ConfigurationError(
             f"{where}: metadata of node {point.node_id} is nested more than {_DEEPEST} levels "
             "deep; keep less of it"
+        )
+
+
+def _check_vector(vector: Sequence[float], size: int, node: str, where: str) -> None:
+    if len(vector) != size:
+        raise DimensionError(
+            f"{where} holds vectors of length {size}, got {len(vector)}; use the embedding model "
+            "it was made with, or another corpus name"
+        )
+    length = float(np.linalg.norm(np.asarray(vector, dtype=np.float64)))
+    if not length < _LARGEST:
+        raise ConfigurationError(
+            f"{where}: the embedding of node {node} has a length of {length}, which no similarity "
+            "can be computed of; look at the embedding model"
         )
 
 
@@ -237,7 +249,9 @@ def _depth(value: Any) -> int:
 
 
 def _point(one: Point, vectors: Vectors, where: str, mask: int, tenant: str | None) -> Any:
-    named: dict[str, Any] = {}
+    named: dict[str, Any] = {
+        name: [float(value) for value in vector] for name, vector in one.named.items()
+    }
     if one.vector is not None:
         named[vectors.dense] = [float(value) for value in one.vector]
         indices, values = one.words

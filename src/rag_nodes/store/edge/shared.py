@@ -13,6 +13,7 @@ import secrets
 import shutil
 import tempfile
 import threading
+from collections.abc import Hashable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -24,18 +25,18 @@ from rag_nodes.store.edge.shards import Vectors
 lock = threading.RLock()
 """Held around every call to a shared shard."""
 _numbers = count(1)
-_shards: dict[int, _Shared] = {}
+_shards: dict[Hashable, _Shared] = {}
 
 
 class _Shared:
     """A shard and how many collections are in it.
 
     Args:
-        size: numbers of an embedding.
+        vectors: that all of them have.
     """
 
-    def __init__(self, size: int) -> None:
-        self.vectors = Vectors(size)
+    def __init__(self, vectors: Vectors) -> None:
+        self.vectors = vectors
         self.folder = Path(tempfile.mkdtemp(prefix="rag-nodes-"))
         self.process = os.getpid()
         self.collections = 0
@@ -50,12 +51,12 @@ class _Shared:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def joined(name: str, size: int) -> Collection:
-    """A new, empty collection for embeddings of a length."""
+def joined(name: str, vectors: Vectors) -> Collection:
+    """A new, empty collection for embeddings of some lengths."""
     with lock:
-        shared = _shards.get(size)
+        shared = _shards.get(_key(vectors))
         if shared is None or shared.process != os.getpid():
-            shared = _shards[size] = _Shared(size)
+            shared = _shards[_key(vectors)] = _Shared(vectors)
         shared.collections += 1
         return Collection(
             shared.shard,
@@ -70,16 +71,21 @@ def joined(name: str, size: int) -> Collection:
 def left(collection: Collection) -> None:
     """Give the place of a collection back."""
     with lock:
-        size = collection.vectors.size
-        shared = _shards.get(size)
+        key = _key(collection.vectors)
+        shared = _shards.get(key)
         if shared is None or shared.shard is not collection.shard:
             return
         shared.collections -= 1
         if shared.collections:
             collection.clear()
         else:
-            del _shards[size]
+            del _shards[key]
             shared.close()
+
+
+def _key(vectors: Vectors) -> Hashable:
+    """What collections that share a shard have in common."""
+    return vectors.size, *sorted(vectors.named.items())
 
 
 @atexit.register

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from qdrant_client.http import models as rest
@@ -13,7 +14,7 @@ from rag_nodes.store.faults import translated, was_refused
 from rag_nodes.store.filters import INDEXES, Filter
 from rag_nodes.store.server.connection import connected
 from rag_nodes.store.server.rankings import Rankings
-from rag_nodes.store.server.terms import conditions, dense_of, layout_of, struct, vector_in
+from rag_nodes.store.server.terms import conditions, dense_of, layout_of, struct, vector_in, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -86,12 +87,17 @@ class Served(Engine):
         self._layouts[collection] = found
         return found
 
-    def create(self, collection: str, size: int) -> None:
+    def create(
+        self, collection: str, size: int, named: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
         """Make a collection of ours; Qdrant weighs its words by how rare they are."""
         try:
             self.client.create_collection(
                 collection,
-                vectors_config={DENSE: rest.VectorParams(size=size, distance=rest.Distance.COSINE)},
+                vectors_config={
+                    name: rest.VectorParams(size=length, distance=rest.Distance.COSINE)
+                    for name, length in {DENSE: size, **named}.items()
+                },
                 sparse_vectors_config={SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
             )
         except Exception as error:
@@ -120,9 +126,9 @@ class Served(Engine):
         chosen = rest.PointIdsList(points=list(node_ids))
         self.client.delete(collection, points_selector=chosen, wait=True)
 
-    def count(self, collection: str, dense: str) -> int:
-        """Points that have the embedding of that name."""
-        ranked = rest.Filter(must=[rest.HasVectorCondition(has_vector=dense)])
+    def count(self, collection: str, dense: str | None) -> int:
+        """Points that have the embedding of that name; None for all points."""
+        ranked = rest.Filter(must=[rest.HasVectorCondition(has_vector=dense)]) if dense else None
         return int(self.client.count(collection, count_filter=ranked, exact=True).count)
 
     def read(
@@ -141,6 +147,17 @@ class Served(Engine):
             Point(str(record.id), record.payload or {}, vector_in(record.vector, vectors))
             for record in records
         ]
+
+    def page(
+        self, collection: str, layout: Layout, start: str | None, limit: int
+    ) -> tuple[list[Point], str | None]:
+        """Whole points with all their vectors, in ascending order of their ids."""
+        offset = int(start) if start and start.isdecimal() else start
+        records, following = self.client.scroll(
+            collection, limit=limit, offset=offset, with_payload=True, with_vectors=True
+        )
+        points = [whole(record, layout) for record in records]
+        return points, None if following is None else str(following)
 
     def scan(
         self, collection: str, chosen: Filter, keys: Sequence[str]

@@ -81,17 +81,23 @@ def layout_of(params: Any, where: str) -> Layout:
     # One that Qdrant does not weigh by document frequency is no BM25 of ours.
     words = (params.sparse_vectors or {}).get(SPARSE)
     sparse = SPARSE if words is not None and words.modifier == "idf" else None
-    return Layout(known[0], int(found.size), sparse)
+    others = {name: one for name, one in vectors.items() if name != known[0]}
+    named = {
+        name: int(one.size)
+        for name, one in others.items()
+        if one.distance == "Cosine" and one.multivector_config is None
+    }
+    return Layout(known[0], int(found.size), sparse, named)
 
 
 def struct(point: Point) -> rest.PointStruct:
     """What is stored of a node."""
     # Built without validation: every value is ours, and there are many.
-    vector: dict[str, Any] = {}
+    vector: dict[str, Any] = {name: list(one) for name, one in point.named.items()}
     if point.vector is not None:
         indices, values = point.words
         sparse = rest.SparseVector.model_construct(indices=indices, values=values)
-        vector = {DENSE: list(point.vector), SPARSE: sparse}
+        vector |= {DENSE: list(point.vector), SPARSE: sparse}
     return rest.PointStruct.model_construct(id=point.node_id, payload=point.payload, vector=vector)
 
 
@@ -106,3 +112,16 @@ def vector_in(given: Any, layout: Layout | None) -> list[float] | None:
         return None
     vector = given.get(layout.dense) if isinstance(given, dict) else given
     return None if vector is None else list(vector)
+
+
+def whole(record: Any, layout: Layout) -> Point:
+    """A record with all its vectors."""
+    given = record.vector if isinstance(record.vector, dict) else {}
+    words = given.get(layout.sparse or "")
+    return Point(
+        str(record.id),
+        record.payload or {},
+        vector_in(record.vector, layout),
+        (list(words.indices), list(words.values)) if words else ([], []),
+        {name: list(given[name]) for name in layout.named if given.get(name) is not None},
+    )

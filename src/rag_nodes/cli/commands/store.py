@@ -1,0 +1,95 @@
+"""`rag-nodes store`: whole stores, from a folder to a server and back."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.render.progress import copy_words, shown_progress
+from rag_nodes.cli.render.store import copies_view
+from rag_nodes.cli.stores import must_exist, opened
+from rag_nodes.errors import CollectionMissingError
+
+if TYPE_CHECKING:
+    from rag_nodes.store import Store
+
+Collections = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--collection",
+        metavar="NAME",
+        help="Only this one, repeatable, as `status` names it; all of the corpus by default.",
+        show_default=False,
+    ),
+]
+Everything = Annotated[bool, typer.Option("--all", help="The collections of every corpus.")]
+
+
+@takes("store", "corpus")
+def push(
+    cli: Invocation,
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="URL of a Qdrant server, or another folder.")
+    ],
+    collections: Collections = None,
+    *,
+    everything: Everything = False,
+) -> None:
+    """Copy what is stored to a server, as it is: nothing is cut or embedded again.
+
+    Points that are there already are not sent again, so that a run which was interrupted goes on
+    when it is repeated. Of documents that changed, the former chunks are deleted there when the new
+    ones are in; documents that only the target has stay. At the end both sides are read and
+    compared. The server's key is taken from RAG_NODES_STORE_API_KEY.
+    """
+    settings = cli.settings()
+    _copy(cli, settings.store, target, collections or [], everything=everything)
+
+
+@takes("store", "corpus")
+def pull(
+    cli: Invocation,
+    source: Annotated[
+        str, typer.Argument(metavar="SOURCE", help="URL of a Qdrant server, or another folder.")
+    ],
+    collections: Collections = None,
+    *,
+    everything: Everything = False,
+) -> None:
+    """Copy what a server has into the store, as `push` does the other way."""
+    settings = cli.settings()
+    _copy(cli, source, settings.store, collections or [], everything=everything)
+
+
+def _copy(cli: Invocation, source: str, target: str, names: list[str], *, everything: bool) -> None:
+    must_exist(source)
+    settings = cli.settings()
+    with cli.activity("Opening the stores"):
+        from rag_nodes.store import copy_collection
+
+        here, there = (opened(cli, settings, one) for one in (source, target))
+    corpus = None if everything else settings.corpus
+    chosen = names or _of_corpus(here, corpus)
+    with shown_progress(cli, chosen, copy_words) as progress:
+        copied = [copy_collection(name, here, there, progress) for name in chosen]
+    if cli.as_json:
+        both = {"source": here.location, "target": there.location}
+        cli.emit({**both, "collections": [asdict(one) for one in copied]})
+    else:
+        cli.show(*copies_view(copied, here.location, there.location))
+
+
+def _of_corpus(store: "Store", corpus: str | None) -> list[str]:
+    from rag_nodes.store import is_of
+
+    stored = store.collections()
+    found = [info.name for info in stored if corpus is None or is_of(info, corpus)]
+    if not found:
+        others = sorted({info.corpus for info in stored})
+        known = f"there are: {', '.join(others)}" if others else "nothing is stored there"
+        raise CollectionMissingError(
+            f"{store.location}: no collection of corpus {corpus or 'any'!r}; {known}; name one "
+            "with --corpus"
+        )
+    return found

@@ -1,0 +1,33 @@
+"""Stores as their operator sees them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.cli.render.text import counted, plain, seconds, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from rag_nodes.store import CopyReport
+
+
+def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Iterator[RenderableType]:
+    """What became of each collection that was copied."""
+    numbers = ("Points", "Sent", "Unchanged", "Replaced", "Time")
+    made = table("Collection", *numbers, right=numbers)
+    for one in copied:
+        counts = (one.points, one.sent, one.unchanged, one.deleted)
+        made.add_row(
+            plain(one.collection), *(f"{number:,}" for number in counts), seconds(one.seconds)
+        )
+    yield made
+    for one in copied:
+        same = "are equal" if one.exact else "are equal but for rounding of vectors"
+        yield plain(f"{one.collection}: both sides {same}, checksum {one.checksum}", "dim")
+        if one.extra:
+            kept = counted(one.extra, "point")
+            yield plain(f"{one.collection}: {kept} of other documents stay in the target", "yellow")
+    yield plain(f"From {source} to {target}.", "dim")

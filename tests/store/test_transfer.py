@@ -1,0 +1,277 @@
+"""A collection from one store to another: point for point, gone on with, and looked at again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+
+from rag_nodes.errors import (
+    CollectionMissingError,
+    ConfigurationError,
+    DimensionError,
+    StoreError,
+    StoreUnreachableError,
+)
+from rag_nodes.store import QdrantStore, copy_collection, open_store, transfer
+from rag_nodes.store.engine import DENSE, Point
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from rag_nodes.store import CopyReport, CopyStep
+
+
+def nodes_of(make_node: Callable[..., TextNode], count: int, **metadata: Any) -> list[TextNode]:
+    return [
+        make_node(f"sentence number {i}", [0.3, float(i), 2.0], ü="ß🙂", half=0.5, **metadata)
+        for i in range(count)
+    ]
+
+
+def content(store: QdrantStore, collection: str) -> list[Point]:
+    layout = store.engine.layout(collection)
+    assert layout is not None
+    return [*transfer._points(store.engine, collection, layout)]
+
+
+def is_copy(source: QdrantStore, target: QdrantStore, collection: str) -> bool:
+    pairs = zip(content(source, collection), content(target, collection), strict=True)
+    return all(one.node_id == two.node_id and transfer.is_same(one, two) for one, two in pairs)
+
+
+@pytest.fixture
+def folder(
+    tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
+) -> Iterator[QdrantStore]:
+    with open_store(tmp_path / "folder") as store:
+        store.add(collection, nodes_of(make_node, 600))
+        yield store
+
+
+@pytest.fixture(params=["memory", "folder", "server"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[QdrantStore]:
+    location: str | Path = tmp_path / "target"
+    if request.param == "memory":
+        location = ":memory:"
+    elif request.param == "server":
+        location = request.getfixturevalue("server_url")
+    with open_store(location) as store:
+        yield store
+
+
+@pytest.fixture
+def server(server_url: str) -> Iterator[QdrantStore]:
+    with open_store(server_url) as store:
+        yield store
+
+
+def numbers(report: CopyReport) -> tuple[int, ...]:
+    return report.points, report.sent, report.unchanged, report.deleted, report.extra
+
+
+def test_a_copy_holds_the_same_points_and_answers_alike(
+    folder: QdrantStore, target: QdrantStore, collection: str
+) -> None:
+    report = copy_collection(collection, folder, target)
+    assert numbers(report) == (600, 600, 0, 0, 0)
+    assert is_copy(folder, target, collection)
+    asked: dict[str, Any] = {"vector": [0.3, 7.0, 2.0], "text": "number 7", "limit": 5}
+    found, same = (
+        [(hit.node.node_id, hit.node.text) for hit in store.search(collection, **asked)]
+        for store in (folder, target)
+    )
+    assert found == same
+
+
+def test_a_second_copy_sends_nothing(
+    folder: QdrantStore, target: QdrantStore, collection: str
+) -> None:
+    first = copy_collection(collection, folder, target)
+    again = copy_collection(collection, folder, target)
+    assert numbers(again) == (600, 0, 600, 0, 0)
+    assert again.checksum == first.checksum
+
+
+def test_what_went_to_a_server_comes_back_the_same(
+    folder: QdrantStore, server: QdrantStore, collection: str, tmp_path: Path
+) -> None:
+    copy_collection(collection, folder, server)
+    with open_store(tmp_path / "back") as back:
+        copy_collection(collection, server, back)
+        assert is_copy(folder, back, collection)
+
+
+def test_between_engines_of_qdrant_the_copy_is_exact(
+    folder: QdrantStore, collection: str, tmp_path: Path
+) -> None:
+    with open_store(tmp_path / "back") as back:
+        assert copy_collection(collection, folder, back).exact
+        assert content(folder, collection) == content(back, collection)
+
+
+def test_an_interrupted_copy_goes_on_where_it_ended(
+    folder: QdrantStore,
+    server: QdrantStore,
+    collection: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write, calls = server.engine.write, []
+
+    def failing(name: str, points: list[Point]) -> None:
+        calls.append(len(points))
+        if len(calls) > 1:
+            raise StoreUnreachableError("the server has left")
+        write(name, points)
+
+    monkeypatch.setattr(server.engine, "write", failing)
+    with pytest.raises(StoreUnreachableError):
+        copy_collection(collection, folder, server)
+    monkeypatch.undo()
+    report = copy_collection(collection, folder, server)
+    assert numbers(report) == (600, 600 - calls[0], calls[0], 0, 0)
+    assert is_copy(folder, server, collection)
+
+
+def test_former_chunks_of_a_document_go_and_documents_of_others_stay(
+    folder: QdrantStore,
+    target: QdrantStore,
+    collection: str,
+    make_node: Callable[..., TextNode],
+) -> None:
+    old = make_node("a former sentence", [1.0, 0.0, 0.0], source_hash="older")
+    other = make_node("a sentence of others", [0.0, 1.0, 0.0], document="doc-9")
+    target.add(collection, [old, other])
+    report = copy_collection(collection, folder, target)
+    assert numbers(report) == (600, 600, 0, 1, 1)
+    assert target.stored(collection, "doc-9").keys() == {other.node_id}
+    assert target.stored(collection, "doc-1").keys() == folder.stored(collection, "doc-1").keys()
+
+
+def test_what_is_otherwise_in_the_target_is_sent_again(
+    folder: QdrantStore, target: QdrantStore, collection: str
+) -> None:
+    copy_collection(collection, folder, target)
+    first, second, third, *_ = content(folder, collection)
+    target.engine.write(
+        collection,
+        [
+            first._replace(payload={**first.payload, "half": 0.75}),
+            second._replace(vector=[1.0, 0.0, 0.0]),
+            third._replace(words=([7], [1.0])),
+        ],
+    )
+    assert numbers(copy_collection(collection, folder, target)) == (600, 3, 597, 0, 0)
+    assert is_copy(folder, target, collection)
+
+
+def test_parents_are_copied_and_stay_unranked(
+    folder: QdrantStore,
+    target: QdrantStore,
+    collection: str,
+    make_node: Callable[..., TextNode],
+) -> None:
+    parent = make_node("all of it", [0.0, 0.0, 1.0])
+    child = folder.fetch(collection, [next(iter(folder.stored(collection, "doc-1")))])
+    parent.relationships[NodeRelationship.CHILD] = [RelatedNodeInfo(node_id=one) for one in child]
+    parent.embedding = None
+    folder.add(collection, [parent])
+    report = copy_collection(collection, folder, target)
+    assert (report.points, target.count(collection)) == (601, 600)
+    assert target.fetch(collection, [parent.node_id])[parent.node_id].text == "all of it"
+
+
+def test_every_named_vector_is_copied(tmp_path: Path, target: QdrantStore, collection: str) -> None:
+    words = ([1, 4], [0.5, 0.25])
+    ids = [f"00000000-0000-0000-0000-00000000000{i}" for i in range(3)]
+    points = [
+        Point(ids[0], {"doc_id": "d"}, [1.0, 0.0], words, {"heading": [0.0, 1.0, 0.0]}),
+        Point(ids[1], {"doc_id": "d"}, [0.0, 1.0], words),
+        Point(ids[2], {"doc_id": "d"}, None, ([], []), {"heading": [1.0, 0.0, 0.0]}),
+    ]
+    with open_store(tmp_path / "named") as source:
+        source.engine.create(collection, 2, {"heading": 3})
+        source.engine.write(collection, points)
+        copy_collection(collection, source, target)
+        layout = target.engine.layout(collection)
+        assert layout is not None
+        assert dict(layout.named) == {"heading": 3}
+        assert is_copy(source, target, collection)
+        assert [dict(one.named) for one in content(target, collection)] == [
+            {"heading": [0.0, 1.0, 0.0]},
+            {},
+            {"heading": [1.0, 0.0, 0.0]},
+        ]
+
+
+def test_a_target_that_holds_something_else_afterwards_is_an_error(
+    folder: QdrantStore, target: QdrantStore, collection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = target.engine.write
+
+    def losing(name: str, points: list[Point]) -> None:
+        write(name, points[1:])
+
+    monkeypatch.setattr(target.engine, "write", losing)
+    with pytest.raises(StoreError, match=r"3 of 600 points differ .* run this again"):
+        copy_collection(collection, folder, target)
+
+
+def test_embeddings_of_another_length_are_refused_before_anything_is_written(
+    folder: QdrantStore, target: QdrantStore, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    target.add(collection, [make_node("short", [1.0, 0.0])])
+    with pytest.raises(DimensionError, match=r"length 2, that of .* 3"):
+        copy_collection(collection, folder, target)
+    assert target.count(collection) == 1
+
+
+def test_a_collection_of_another_program_is_refused(
+    folder: QdrantStore, server: QdrantStore, collection: str
+) -> None:
+    from qdrant_client.http import models as rest
+
+    client: Any = server.engine.client  # type: ignore[attr-defined]
+    client.create_collection(collection, rest.VectorParams(size=3, distance=rest.Distance.COSINE))
+    with pytest.raises(ConfigurationError, match="another program"):
+        copy_collection(collection, folder, server)
+
+
+def test_a_store_is_not_copied_to_itself(folder: QdrantStore, collection: str) -> None:
+    with (
+        open_store(folder.location) as same,
+        pytest.raises(ConfigurationError, match="itself"),
+    ):
+        copy_collection(collection, folder, same)
+
+
+def test_a_missing_collection_makes_none_in_the_target(
+    folder: QdrantStore, target: QdrantStore
+) -> None:
+    with pytest.raises(CollectionMissingError):
+        copy_collection("none", folder, target)
+    assert target.engine.names() == []
+
+
+def test_every_page_is_told_and_the_last_step_is_whole(
+    folder: QdrantStore, server: QdrantStore, collection: str
+) -> None:
+    steps: list[CopyStep] = []
+    copy_collection(collection, folder, server, steps.append)
+    assert {step.stage for step in steps} == {"copy", "verify"}
+    assert [step.done for step in steps if step.stage == "copy"] == [256, 512, 600]
+    assert all(step.total == 600 for step in steps)
+
+
+def test_a_checksum_does_not_depend_on_the_order_of_words(
+    folder: QdrantStore, collection: str
+) -> None:
+    point = content(folder, collection)[0]
+    numbers, weights = point.words
+    turned = point._replace(words=(numbers[::-1], weights[::-1]))
+    assert len(numbers) > 1
+    assert transfer.digest(turned) == transfer.digest(point)
+    assert transfer.digest(point._replace(vector=[9.0, 0.0, 0.0])) != transfer.digest(point)
+    assert folder.engine.count(collection, DENSE) == 600
