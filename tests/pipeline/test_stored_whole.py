@@ -174,7 +174,7 @@ def test_former_chunks_that_cannot_be_deleted_are_reported(
 
     monkeypatch.setattr(QdrantStore, "delete", refuse)
     report, [row] = taken(store, models, {"one": text("latter")})
-    assert report.columns[0].error == "the last chunks: the disk is read-only"
+    assert report.columns[0].error == "one: the disk is read-only"
     assert row.stored == row.chunks
     assert (row.status, row.error) == ("incomplete", "the disk is read-only")
     assert row.lack == f"stored, but {row.former} former chunks could not be deleted"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.callbacks import CBEventType
@@ -19,14 +20,24 @@ if TYPE_CHECKING:
 
 
 class EmbeddedTokens:
-    """A sum of tokens; counted here, so a server may bill a few more or less."""
+    """A sum of tokens; counted here, so a server may bill a few more or less. Any thread may add.
+
+    Attributes:
+        tokens: so far.
+    """
 
     def __init__(self) -> None:
         self.tokens = 0
+        self._lock = Lock()
+
+    def add(self, tokens: int) -> None:
+        """Count so many more."""
+        with self._lock:
+            self.tokens += tokens
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Add what metered models embed inside the block, in this thread."""
+        """Add what metered models embed inside the block, in this context."""
         before = _CURRENT.set(self)
         try:
             yield
@@ -66,4 +77,4 @@ class _Meter(QuietHandler):
         counted = _CURRENT.get()
         if counted is not None and event_type is CBEventType.EMBEDDING:
             texts = (payload or {}).get(EventPayload.CHUNKS) or ()
-            counted.tokens += sum(count_tokens(str(text)) for text in texts)
+            counted.add(sum(count_tokens(str(text)) for text in texts))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,6 @@ from rag_nodes.errors import (
     CredentialsError,
     DimensionError,
     ModelConnectionError,
-    ModelRequestError,
     RagNodesError,
     RateLimitedError,
     StoreError,
@@ -33,6 +33,8 @@ from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.deposit import Counts, Deposit, is_kept, tokens_of
 from rag_nodes.pipeline.embedding import Waiting, embed, requests_of
 from rag_nodes.pipeline.report import ParserOutcome, Progress
+from rag_nodes.pipeline.under_way import UnderWay
+from rag_nodes.processes import current_interrupt
 from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import ColumnPipeline
+    from rag_nodes.pipeline.embedding import Embedded
     from rag_nodes.pipeline.report import Stage
     from rag_nodes.store import Catalogue, Store
 
@@ -50,6 +53,9 @@ logger = logging.getLogger(__name__)
 
 BATCH = 200
 """Chunks embedded and written together; small documents share a batch."""
+
+GRACE = 5.0
+"""Seconds for which a run that is given up waits for what it has asked for."""
 
 _IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
 """Metadata of the document that every node needs."""
@@ -100,6 +106,7 @@ class ColumnRun:
         self._catalogue: Catalogue | None = None
         self._seen: dict[tuple[str, str], Deposit] = {}
         self._waiting: Waiting = []
+        self._under_way = UnderWay(0 if models.offline else models.embedding.num_workers or 1)
         self._emptied: list[Deposit] = []
         self._counts = Counts()
         self._wanted = self._written = self._unchanged = self._deleted = 0
@@ -137,6 +144,8 @@ class ColumnRun:
         if not self._stopped:
             with self._failures_noted():
                 self._flush()
+                while self._under_way:
+                    self._take()
         counts = self._counts
         return ParserOutcome(
             parser=self.name,
@@ -158,7 +167,14 @@ class ColumnRun:
             ),
         )
 
+    def salvage(self) -> None:
+        """Store what was paid for, of a run that is given up; then it is over."""
+        for embedded in self._under_way.settled(GRACE):
+            with suppress(RagNodesError):
+                self._write(embedded)
+
     def _add(self, document: Document, source_hash: str, deposit: Deposit) -> None:
+        current_interrupt().check(f"{self.name}: {deposit.label}")
         if self._stopped:
             deposit.fail(self._stopped)
             if self._catalogue is None:
@@ -228,38 +244,75 @@ class ColumnRun:
                 self._flush()
 
     def _flush(self) -> None:
-        """Embed and write what waits, and delete what that replaced."""
+        """Have what waits embedded, and delete what that replaced."""
         waiting, self._waiting = self._waiting, []
         # First, since these need nothing of the model, whatever becomes of the others.
         emptied, self._emptied = self._emptied, []
         self._delete_replaced(emptied)
-        for part in requests_of(waiting, self._models):
-            try:
-                self._take(part)
-            except _HOPELESS as error:
-                for _, deposit in waiting:
-                    deposit.fail(_said(error))
-                raise
-            except Exception as error:  # noqa: BLE001 - models are other people's code
-                for _, deposit in part:
-                    deposit.fail(_said(error))
-                self._note(part[0][1].label, error)
+        try:
+            for part in requests_of(waiting, self._models):
+                self._send(part)
+        except _HOPELESS as error:
+            for _, deposit in waiting:
+                deposit.fail(_said(error))
+            raise
 
-    def _take(self, part: Waiting) -> None:
-        """Store the chunks of one request, so that no later failure costs their vectors."""
+    def _send(self, part: Waiting) -> None:
+        """Start a request; those before it are taken where they are answered, or too many."""
+        at_once = self._under_way.at_once
+        while self._under_way.is_answered or len(self._under_way) >= max(1, at_once):
+            self._take()
+        current_interrupt().check(f"{self.name}: embedding")
         with self._timed("embed"), self._embedding.counting():
-            embedded = embed(
-                part, self._pipeline.embedding, self._models.embedding_name, self._refused
+            self._under_way.start(
+                partial(embed, part, self._pipeline.embedding, self._models.embedding_name)
             )
-        written = self._written + sum(is_leaf(node) for node, _ in embedded)
-        self._report(Progress("embed", self.name, written, self._wanted))
-        with self._timed("store"):
-            self._store.add(self._collection, [node for node, _ in embedded])
-        for node, deposit in embedded:
-            deposit.count_stored(is_chunk=is_leaf(node))
-        self._written = written
-        self._report(Progress("store", self.name, self._written, self._wanted))
-        self._delete_replaced(dict.fromkeys(deposit for _, deposit in embedded))
+        # What would refuse every request is asked once: the first one is waited for.
+        if not at_once or not self._written:
+            self._take()
+
+    def _take(self) -> None:
+        """Store the chunks of the first request under way."""
+        with self._timed("embed"):
+            embedded = self._under_way.take()
+        self._keep(embedded)
+
+    def _keep(self, embedded: Embedded) -> None:
+        """Store the chunks of one request, so that no later failure costs their vectors."""
+        for node, deposit, refusal in embedded.refused:
+            deposit.fail(_said(refusal))
+            self._note(f"{deposit.label}, chunk {node.node_id}", refusal)
+        try:
+            self._write(embedded)
+        except CancelledError:
+            raise
+        except Exception as error:
+            for _, deposit in embedded.part:
+                deposit.fail(_said(error))
+            self._note(embedded.part[0][1].label, error)
+            if isinstance(error, _HOPELESS):
+                self._stopped = self._stopped or _said(error)
+                raise
+
+    def _write(self, embedded: Embedded) -> None:
+        if stored := embedded.accepted:
+            # Before anything is reported, as whoever is told may give up.
+            with self._timed("store"):
+                self._store.add(self._collection, [node for node, _ in stored])
+            for node, deposit in stored:
+                deposit.count_stored(is_chunk=is_leaf(node))
+            self._written += sum(is_leaf(node) for node, _ in stored)
+            self._report(Progress("embed", self.name, self._written, self._wanted))
+            self._report(Progress("store", self.name, self._written, self._wanted))
+            self._delete_replaced(dict.fromkeys(deposit for _, deposit in stored))
+        if embedded.error:
+            raise embedded.error
+
+    def _drain(self) -> None:
+        """Store what other requests gave, after one has failed for good."""
+        while self._under_way:
+            with suppress(*_HOPELESS):
+                self._take()
 
     def _delete_replaced(self, deposits: Iterable[Deposit]) -> None:
         """Delete the former chunks of the documents whose new ones are all stored."""
@@ -277,10 +330,6 @@ class ColumnRun:
         self._deleted += len(stale)
         for deposit in done:
             deposit.stale.clear()
-
-    def _refused(self, node: BaseNode, deposit: Deposit, error: ModelRequestError) -> None:
-        deposit.fail(_said(error))
-        self._note(f"{deposit.label}, chunk {node.node_id}", error)
 
     @contextmanager
     def _timed(self, stage: Stage) -> Iterator[None]:
@@ -300,11 +349,13 @@ class ColumnRun:
         except CancelledError:
             raise
         except _HOPELESS as error:
-            self._stopped = _said(error)
+            if not self._stopped:
+                self._note(label, error)
+            self._stopped = self._stopped or _said(error)
             deposit.fail(self._stopped)
             for _, other in self._waiting:
                 other.fail(self._stopped)
-            self._note(label, error)
+            self._drain()
         except Exception as error:  # noqa: BLE001 - parsers and models are other people's code
             deposit.fail(_said(error))
             self._note(label, error)

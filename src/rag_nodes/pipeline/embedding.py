@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.ingestion import IngestionPipeline
@@ -89,41 +89,59 @@ def requests_of(waiting: Waiting, models: Models) -> Iterator[Waiting]:
         yield part
 
 
-def embed(
-    part: Waiting,
-    pipeline: IngestionPipeline,
-    model: str,
-    refused: Callable[[BaseNode, Deposit, ModelRequestError], None],
-) -> Waiting:
+class Embedded(NamedTuple):
+    """What became of the chunks of one request.
+
+    Attributes:
+        part: all of them.
+        accepted: those that have vectors now, with their parents.
+        refused: those that the model refuses by themselves, and why.
+        error: why there is no more of them; None where it is known of each.
+    """
+
+    part: Waiting
+    accepted: Waiting
+    refused: Sequence[tuple[BaseNode, Deposit, ModelRequestError]] = ()
+    error: Exception | None = None
+
+
+def embed(part: Waiting, pipeline: IngestionPipeline, model: str) -> Embedded:
     """Give chunks their vectors; where a request is refused, each chunk goes alone (S3-19).
 
     Args:
         part: what one request takes.
         pipeline: ends with a `LeafEmbedding`.
         model: its name, for messages.
-        refused: called for every chunk that the model refuses by itself.
-
-    Returns:
-        What can be stored now.
-
-    Raises:
-        UnknownModelError: every chunk would be refused alike.
-        CredentialsError, ModelError: the request failed otherwise.
     """
     try:
         _run([node for node, _ in part], pipeline, model)
-    except UnknownModelError:
-        raise
+    except UnknownModelError as error:  # every chunk would be refused alike
+        return Embedded(part, [], error=error)
     except ModelRequestError as error:
-        if len(part) == 1:
-            [(node, deposit)] = part
-            refused(node, deposit, error)
-            return []
-        logger.info("a request was refused, embedding its chunks one by one")
-        accepted = [one for alone in part for one in embed([alone], pipeline, model, refused)]
-        # Parents are stored with their children, of which none may have been accepted.
-        return accepted if any(is_leaf(node) for node, _ in accepted) else []
-    return part
+        if len(part) > 1:
+            logger.info("a request was refused, embedding its chunks one by one")
+            return _one_by_one(part, pipeline, model)
+        [(node, deposit)] = part
+        return Embedded(part, [], [(node, deposit, error)])
+    except Exception as error:  # noqa: BLE001 - whoever stores the others raises it
+        return Embedded(part, [], error=error)
+    return Embedded(part, part)
+
+
+def _one_by_one(part: Waiting, pipeline: IngestionPipeline, model: str) -> Embedded:
+    """As `embed`; what was accepted before something else failed is kept, as it was paid for."""
+    accepted: Waiting = []
+    refused: list[tuple[BaseNode, Deposit, ModelRequestError]] = []
+    error = None
+    for alone in part:
+        one = embed([alone], pipeline, model)
+        accepted.extend(one.accepted)
+        refused.extend(one.refused)
+        if error := one.error:
+            break
+    # Parents are stored with their children, of which none may have been accepted.
+    stored = accepted if any(is_leaf(node) for node, _ in accepted) else []
+    return Embedded(part, stored, refused, error)
 
 
 def _run(nodes: list[BaseNode], pipeline: IngestionPipeline, model: str) -> None:

@@ -1,8 +1,8 @@
 """`ingest`: read files one by one and hand each to every parser; nothing but a report comes back.
 
-Documents are streamed, so memory holds one document and a batch of chunks per parser however
-large the corpus is. What is stored already is neither cut nor embedded again, which also makes a
-killed run complete itself when it is run again.
+Documents are streamed, so memory holds a few documents and a few batches of chunks per parser
+however large the corpus is. What is stored already is neither cut nor embedded again, which also
+makes a killed run complete itself when it is run again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import EmptyFileError
 from rag_nodes.metadata import PAGE_STARTS, SOURCE
 from rag_nodes.models import settled
+from rag_nodes.pipeline.ahead import ahead
 from rag_nodes.pipeline.run import Arrival, IngestRun
 
 if TYPE_CHECKING:
@@ -87,17 +88,18 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     chosen = settled(models, embed_model)
     wanted = [Path(path) for path in paths]
     total = None if any(path.is_dir() for path in wanted) else len(wanted)
-    made, arrivals = parsers_for(parsers, arrivals_of(wanted, limits or Limits()))
-    run = IngestRun(
-        made,
-        store,
-        chosen,
-        transformations=transformations,
-        corpus=corpus,
-        progress=progress,
-        prices=prices,
-    )
-    return run.take(arrivals, total)
+    with ahead(arrivals_of(wanted, limits or Limits()), _characters) as coming:
+        made, arrivals = parsers_for(parsers, coming)
+        run = IngestRun(
+            made,
+            store,
+            chosen,
+            transformations=transformations,
+            corpus=corpus,
+            progress=progress,
+            prices=prices,
+        )
+        return run.take(arrivals, total)
 
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
@@ -166,11 +168,15 @@ def parsers_for(
     first, characters = [], 0
     for one in arrivals:
         first.append(one)
-        characters += len(one.document.text) if one.document else 0
+        characters += _characters(one)
         if characters >= FIRST:
             break
     seen = [_beginning(one.document) for one in first if one.document and not one.error]
     return parsers(seen), chain(first, arrivals)
+
+
+def _characters(arrival: Arrival) -> int:
+    return len(arrival.document.text) if arrival.document else 0
 
 
 def _beginning(document: Document) -> Document:

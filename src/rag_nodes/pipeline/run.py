@@ -7,11 +7,12 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import replace
-from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
@@ -20,6 +21,7 @@ from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
+from rag_nodes.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
 from rag_nodes.transforms import UserTransformations, identity_of
@@ -147,15 +149,9 @@ class IngestRun:
     def take(self, arrivals: Iterable[Arrival], total: int | None = None) -> IngestReport:
         """Have all columns take every document; `total` is how many, where that is known."""
         started = time.perf_counter()
-        # Offline everything is computation under one interpreter lock: threads would only make
-        # each other wait and every stage look slow. Waiting for a server is what they are good for.
-        threads = 1 if self._models.offline else min(len(self._columns), MOST_THREADS)
-        with (
-            metered(self._models.embedding),
-            ThreadPoolExecutor(threads, thread_name_prefix="ingest") as pool,
-        ):
-            taken = list(self._taken(arrivals, total, pool))
-            outcomes = tuple(pool.map(ColumnRun.finish, self._columns))
+        with metered(self._models.embedding), self._working() as at_work:
+            taken = list(self._taken(arrivals, total, at_work))
+            outcomes = tuple(at_work(ColumnRun.finish))
         names = [column.name for column in self._columns]
         return IngestReport(
             files=tuple(
@@ -170,8 +166,42 @@ class IngestRun:
             corpus=self._corpus,
         )
 
+    @contextmanager
+    def _working(self) -> Iterator[Callable[..., list[Any]]]:
+        """What has all columns do something; where that is given up, they end as soon as they can.
+
+        What was paid for by then is stored.
+        """
+        # Offline everything is computation under one interpreter lock: threads would only make
+        # each other wait and every stage look slow. Waiting for a server is what they are good for.
+        threads = 1 if self._models.offline else min(len(self._columns), MOST_THREADS)
+        interrupt = Interrupt()
+
+        def do(work: Callable[..., Any], *arguments: object) -> list[Any]:
+            under_way = [
+                pool.submit(copy_context().run, work, column, *arguments)
+                for column in self._columns
+            ]
+            return [one.result() for one in under_way]
+
+        try:
+            with (
+                current_interrupt().killing(interrupt.set),
+                interruptible(interrupt),
+                ThreadPoolExecutor(threads, thread_name_prefix="ingest") as pool,
+                _setting(interrupt),
+            ):
+                yield do
+        except BaseException:
+            for column in self._columns:
+                column.salvage()
+            raise
+
     def _taken(
-        self, arrivals: Iterable[Arrival], total: int | None, pool: ThreadPoolExecutor
+        self,
+        arrivals: Iterable[Arrival],
+        total: int | None,
+        at_work: Callable[..., list[Deposit]],
     ) -> Iterator[tuple[FileOutcome, list[Deposit]]]:
         """The row of each file as read, and what its parsers store of it, none where it failed."""
         for position, one in enumerate(arrivals, start=1):
@@ -180,10 +210,20 @@ class IngestRun:
                 yield one.failure(), []
                 continue
             document = _hashed(one.document, self._identities)
-            # The next document is read only when every parser took this one, so that memory stays
+            # The next document is taken only when every parser took this one, so that memory stays
             # bounded.
-            deposits = list(pool.map(ColumnRun.add, self._columns, repeat(document)))
+            deposits = at_work(ColumnRun.add, document)
             yield (one.failure(), []) if one.error else (one.success(document), deposits)
+
+
+@contextmanager
+def _setting(interrupt: Interrupt) -> Iterator[None]:
+    """Set it where what is inside is given up."""
+    try:
+        yield
+    except BaseException:
+        interrupt.set()
+        raise
 
 
 def _collections(
