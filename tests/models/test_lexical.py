@@ -4,12 +4,15 @@ import os
 import pickle
 import subprocess
 import sys
+from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.models.lexical import LexicalEmbedding, _features
+from rag_nodes.text.words import words
 
 TEXT = "Straße, 天气 and 3.5 million reasons"
 
@@ -109,3 +112,22 @@ def test_values_never_change_between_releases(embedding: LexicalEmbedding) -> No
     vector = embedding.get_text_embedding("chunk")
     places = {place: round(value, 4) for place, value in enumerate(vector) if value}
     assert places == {379: 0.4082, 469: -0.4082, 672: -0.4082, 734: -0.7071}
+
+
+@given(st.lists(st.text(max_size=60), max_size=8))
+def test_a_text_has_the_same_vector_alone_and_among_others(
+    embedding: LexicalEmbedding, texts: list[str]
+) -> None:
+    together = embedding.get_text_embedding_batch(texts)
+    assert together == [embedding.get_text_embedding(text) for text in texts]
+
+
+def test_a_vector_is_the_sum_of_signed_words_and_pieces_scaled_by_the_root_of_their_counts(
+    embedding: LexicalEmbedding,
+) -> None:
+    text = "the Pump pumps 3.5 times, the pump; 今天 ß"
+    vector = np.zeros(1024)
+    for word, count in Counter(words(text)).items():
+        for place, weight in zip(*_features(word, 1024), strict=True):
+            vector[place] += weight * np.sqrt(count)
+    assert embedding.get_text_embedding(text) == (vector / np.linalg.norm(vector)).tolist()

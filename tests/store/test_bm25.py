@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag_nodes.store.bm25 import document_vectors, query_vectors
-from rag_nodes.text.words import term_id
+from rag_nodes.text.words import term_id, words
 
 
 def weight(text: str, word: str) -> float:
@@ -60,3 +64,25 @@ def test_a_query_asks_without_the_words_of_grammar_unless_it_has_no_others() -> 
 def test_a_text_without_words_has_an_empty_vector() -> None:
     assert document_vectors(["", " … "]) == ([[], []], [[], []])
     assert query_vectors(["?!"]) == ([[]], [[]])
+
+
+@given(st.lists(st.text(alphabet="ab 1.,天ß\n"), max_size=6))
+def test_a_text_weighs_the_same_alone_and_among_others(texts: list[str]) -> None:
+    indices, values = document_vectors(texts)
+    alone = [document_vectors([text]) for text in texts]
+    assert list(zip(indices, values, strict=True)) == [(i[0], v[0]) for i, v in alone]
+
+
+def test_every_word_has_the_weight_that_its_own_formula_gives() -> None:
+    text = "the pump, the valve of the pump 天气很好"
+    found = words(text)
+    damping = 1.2 * (1 - 0.75 + 0.75 * len(found) / 150)
+    expected = {term_id(w): n * (1.2 + 1) / (n + damping) for w, n in Counter(found).items()}
+    indices, values = document_vectors([text])
+    assert dict(zip(indices[0], values[0], strict=True)) == expected
+
+
+def test_two_words_of_one_number_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    apart = sum(document_vectors(["zebra other other"])[1][0])
+    monkeypatch.setattr("rag_nodes.store.bm25.term_id", lambda _word: 7)
+    assert document_vectors(["zebra other other", ""]) == ([[7], []], [[pytest.approx(apart)], []])

@@ -6,7 +6,6 @@ synonyms stay apart, which is what a trained embedding model is for.
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import lru_cache
 from hashlib import blake2b
 from math import sqrt
@@ -17,7 +16,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import Field
 
 from rag_nodes.text.function_words import FUNCTION_WORDS
-from rag_nodes.text.words import words
+from rag_nodes.text.word_counts import WordCounts, counted_behind_metadata, in_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,11 +68,13 @@ class LexicalEmbedding(BaseEmbedding):
         return "offline"
 
     def _get_text_embedding(self, text: str) -> list[float]:
-        return _embedded(text, self.dimension)
+        [vector] = self._get_text_embeddings([text])
+        return vector
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         # LlamaIndex traces every call of the method for a single text, which takes longer than it.
-        return [_embedded(text, self.dimension) for text in texts]
+        runs = in_runs(map(counted_behind_metadata, texts))
+        return [vector for run in runs for vector in _embedded(run, self.dimension).tolist()]
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)
@@ -85,30 +86,37 @@ class LexicalEmbedding(BaseEmbedding):
         return self._get_text_embedding(query)
 
 
-def _embedded(text: str, dimension: int) -> list[float]:
-    """The vector of a text, of length 1."""
-    vector = _summed(Counter(words(text)), dimension)
-    length = float(np.linalg.norm(vector))
-    if length == 0.0:
-        # Blank text, or hashes that cancel out: any fixed direction, so cosines stay defined.
-        vector[0] = length = 1.0
-    unit: list[float] = (vector / length).tolist()
-    return unit
+def _embedded(counted: WordCounts, dimension: int) -> NDArray[np.float64]:
+    """The vectors of texts, a row each, of length 1."""
+    vectors = _summed(counted, dimension)
+    # Not all at once: that adds up in another order, and the last digits would differ.
+    lengths = np.array([np.linalg.norm(vector) for vector in vectors]).reshape(-1, 1)
+    # Blank text, or hashes that cancel out: any fixed direction, so cosines stay defined.
+    nowhere = lengths[:, 0] == 0.0
+    vectors[nowhere, 0] = lengths[nowhere] = 1.0
+    vectors /= lengths
+    return vectors
 
 
-def _summed(counts: Counter[str], dimension: int) -> NDArray[np.float64]:
-    """Sum of the vectors of all words, each scaled by the square root of its count."""
-    if not counts:
-        return np.zeros(dimension)
-    features = [_features(word, dimension) for word in counts]
+def _summed(counted: WordCounts, dimension: int) -> NDArray[np.float64]:
+    """For each text the sum of the vectors of all words, scaled by the root of their counts."""
+    texts = len(counted.different)
+    if not counted.vocabulary:
+        return np.zeros((texts, dimension))
+    features = [_features(word, dimension) for word in counted.vocabulary]
     places = np.concatenate([places for places, _ in features])
     weights = np.concatenate([weights for _, weights in features])
-    scales = np.sqrt(np.fromiter(counts.values(), np.float64, len(counts)))
-    repeats = np.repeat(scales, [len(places) for places, _ in features])
+    sizes = np.array([len(places) for places, _ in features])
+    # Which features the words of the texts have, one text after the other.
+    repeats = sizes[counted.words]
+    first = (np.cumsum(sizes) - sizes)[counted.words]
+    chosen = np.arange(repeats.sum()) + np.repeat(first - (np.cumsum(repeats) - repeats), repeats)
     summed: NDArray[np.float64] = np.bincount(
-        places, weights * repeats, minlength=dimension
+        places[chosen] + np.repeat(counted.rows() * dimension, repeats),
+        weights[chosen] * np.repeat(np.sqrt(counted.counts), repeats),
+        minlength=texts * dimension,
     ).astype(np.float64, copy=False)
-    return summed
+    return summed.reshape(texts, dimension)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -8,14 +8,19 @@ always that of what is stored now.
 
 from __future__ import annotations
 
-from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from rag_nodes.text.function_words import content_words
-from rag_nodes.text.words import term_id, words
+from rag_nodes.text.word_counts import counted, in_runs
+from rag_nodes.text.words import term_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from rag_nodes.text.word_counts import WordCounts
 
     SparseVectors = tuple[list[list[int]], list[list[float]]]
     """Indices and values, one list per text, as `QdrantVectorStore` expects them."""
@@ -31,7 +36,11 @@ average moves with every document; only the ratio of a collection's lengths matt
 
 def document_vectors(texts: Iterable[str]) -> SparseVectors:
     """Term-frequency half of BM25 for each text, indices ascending."""
-    return _columns(_document_weights(words(text)) for text in texts)
+    indices: list[list[int]] = []
+    values: list[list[float]] = []
+    for run in in_runs(map(counted, texts)):
+        _add_weights(run, indices, values)
+    return indices, values
 
 
 def query_vectors(texts: Iterable[str]) -> SparseVectors:
@@ -42,16 +51,23 @@ def query_vectors(texts: Iterable[str]) -> SparseVectors:
     return _columns(dict.fromkeys(map(term_id, content_words(text)), 1.0) for text in texts)
 
 
-def _document_weights(terms: list[str]) -> dict[int, float]:
-    length = LENGTH_PENALTY * len(terms) / AVERAGE_WORDS
-    damping = SATURATION * (1 - LENGTH_PENALTY + length)
-    weights: dict[int, float] = {}
-    for term, count in Counter(terms).items():
-        number = term_id(term)
-        # Two words of one number add up: a rare blur instead of a lost word.
-        weight = count * (SATURATION + 1) / (count + damping)
-        weights[number] = weights.get(number, 0.0) + weight
-    return weights
+def _add_weights(run: WordCounts, indices: list[list[int]], values: list[list[float]]) -> None:
+    """Append the vector of each text of a run."""
+    rows, texts = run.rows(), len(run.different)
+    lengths = np.bincount(rows, run.counts, minlength=texts)
+    damping = SATURATION * (1 - LENGTH_PENALTY + LENGTH_PENALTY * lengths / AVERAGE_WORDS)
+    weights = run.counts * (SATURATION + 1) / (run.counts + damping[rows])
+    numbers = np.array([term_id(word) for word in run.vocabulary], np.int64)[run.words]
+    order = np.lexsort((numbers, rows))
+    rows, numbers = rows[order], numbers[order]
+    # Two words of one number add up: a rare blur instead of a lost word.
+    first = np.flatnonzero(np.diff(rows, prepend=-1) | np.diff(numbers, prepend=-1))
+    added = np.add.reduceat(weights[order], first).tolist() if len(first) else []
+    found = numbers[first].tolist()
+    ends = np.cumsum(np.bincount(rows[first], minlength=texts)).tolist()
+    for start, end in pairwise([0, *ends]):
+        indices.append(found[start:end])
+        values.append(added[start:end])
 
 
 def _columns(vectors: Iterable[dict[int, float]]) -> SparseVectors:
