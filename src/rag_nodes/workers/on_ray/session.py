@@ -10,10 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-import shutil
 import socket
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,19 +75,18 @@ def ray_session(workers: int, address: str | None = None) -> Iterator[Any]:
     if given:
         yield ray
         return
-    with _private_folder() as folder:
+    with ExitStack() as stack:
+        folder = stack.enter_context(_private_folder())
+        stack.callback(ray.shutdown)
         try:
             if address is None:
-                _start(ray, workers, folder)
+                _start(ray, workers, Path(folder))
             else:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        except (OSError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             where = f"at {address}" if address else "on this machine"
             raise EngineError(f"Ray could not be used {where}: {error}") from error
-        try:
-            yield ray
-        finally:
-            ray.shutdown()
+        yield ray
 
 
 def home_for_actors() -> dict[str, Any]:
@@ -156,21 +154,11 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-@contextmanager
-def _private_folder() -> Iterator[Path]:
-    """A folder only its owner can enter; removed, except after an error, when its logs are of use.
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder only its owner can enter, gone at the end.
 
     Ray opens the folder it is given to everybody, so that it gets one inside.
     """
     usual = tempfile.gettempdir()
-    short = usual if len(usual) <= _LONGEST or not Path("/tmp").is_dir() else "/tmp"  # noqa: S108 - made by mkdtemp
-    folder = Path(tempfile.mkdtemp(prefix="rag-ray-", dir=short))
-    failed = False
-    try:
-        yield folder
-    except Exception:
-        failed = True
-        raise
-    finally:
-        if not failed:
-            shutil.rmtree(folder, ignore_errors=True)
+    short = usual if len(usual) <= _LONGEST or not Path("/tmp").is_dir() else "/tmp"  # noqa: S108 - made private
+    return tempfile.TemporaryDirectory(prefix="rag-ray-", dir=short, ignore_cleanup_errors=True)
