@@ -165,8 +165,8 @@ def plan(here: Measured, wanted: Assumed) -> list[tuple[str, str]]:
         ),
         (
             "and embedding them",
-            f"{tokens * wanted.change / _GIGABYTE:,.1f} billion tokens, "
-            f"${tokens * wanted.change * price:,.0f}",
+            f"{tokens * wanted.change / _GIGABYTE:,.1f} billion tokens for "
+            + f"${tokens * wanted.change * price:,.0f}",
         ),
     ]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, NamedTuple, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 from rag_nodes.errors import ConfigurationError
 
@@ -14,18 +15,19 @@ if TYPE_CHECKING:
 _WRITTEN = re.compile(r"([1-9]\d{0,8})/([1-9]\d{0,8})", re.ASCII)
 
 
-class Shard(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FileShard:
     """Every `count`-th file or so, by a hash of its path below the folder that was named.
 
     A file stays in its shard on every machine, wherever the folder is mounted, and whatever other
     files come and go; each is in exactly one.
 
     Attributes:
-        index: from 1 to `count`.
+        number: from 1 to `count`.
         count: of all shards.
     """
 
-    index: int
+    number: int
     count: int
 
     @classmethod
@@ -46,7 +48,7 @@ class Shard(NamedTuple):
         """Whether a file found at or below a path that was named is one of this shard."""
         place = file.relative_to(root).as_posix() if file != root else file.name
         digest = hashlib.sha256(place.encode("utf-8", "surrogatepass")).digest()
-        return int.from_bytes(digest[:8]) % self.count == self.index - 1
+        return int.from_bytes(digest[:8]) % self.count == self.number - 1
 
     def __str__(self) -> str:
-        return f"{self.index}/{self.count}"
+        return f"{self.number}/{self.count}"
