@@ -164,9 +164,8 @@ def plan(here: Measured, wanted: Assumed) -> list[tuple[str, str]]:
             f"{cpu * wanted.change / _HOUR:,.1f} core hours",
         ),
         (
-            "and embedding them",
-            f"{tokens * wanted.change / _GIGABYTE:,.1f} billion tokens for "
-            + f"${tokens * wanted.change * price:,.0f}",
+            f"and embedding {tokens * wanted.change / _GIGABYTE:,.1f} billion tokens",
+            f"${tokens * wanted.change * price:,.0f}",
         ),
     ]
 
