@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 from labelled_sets import LANGUAGES, SETS, half_of
@@ -75,9 +75,7 @@ class Summary:
 
     def chosen(self, part: str) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
         """The questions of a part that are in this half."""
-        halves = [half_of(name) for name in self.kept[part].documents]
-        wanted = self.half is None or part == "chroma"
-        return np.flatnonzero([wanted or one == self.half for one in halves])
+        return _chosen(tuple(self.kept[part].documents), None if part == "chroma" else self.half)
 
     def recalls(self, system: Named, part: str, level: int) -> Floats:
         """Of each question of a part the share of its answer that was read."""
@@ -146,7 +144,19 @@ class Summary:
         for part in parts:
             values.append(self.recalls(left, part, level) - self.recalls(right, part, level))
             documents += [self.kept[part].documents[at] for at in self.chosen(part)]
-        return _Differences(np.concatenate(values), Bootstrap(documents, seed=seed))
+        return _Differences(np.concatenate(values), _bootstrap(tuple(documents), seed))
+
+
+@cache
+def _chosen(
+    documents: tuple[str, ...], half: int | None
+) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    return np.flatnonzero([half is None or half_of(name) == half for name in documents])
+
+
+@lru_cache(maxsize=10)  # the five sets, each alone and as one of several
+def _bootstrap(documents: tuple[str, ...], seed: int) -> Bootstrap:
+    return Bootstrap(documents, seed=seed)
 
 
 @dataclass(frozen=True)

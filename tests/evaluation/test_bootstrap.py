@@ -162,3 +162,13 @@ def test_answers_that_are_all_found_are_no_certainty() -> None:
     assert few == Interval(1.0, pytest.approx(0.025 ** (1 / 3)), 1.0)
     none = Bootstrap([f"{n}" for n in range(40)], draws=100).interval(np.zeros(40))
     assert none == Interval(0.0, 0.0, pytest.approx(0.088, abs=0.001))
+
+
+def test_what_is_kept_of_the_draws_changes_no_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [f"d{number % 7}" for number in range(60)]
+    values = np.random.default_rng(3).random((60, 2))
+    kept = Bootstrap(documents)
+    first, second = kept.means(values), kept.means(values)
+    monkeypatch.setattr("rag_nodes.evaluation.bootstrap._MOST_KEPT", 0)
+    assert np.array_equal(first, second)
+    assert np.array_equal(first, Bootstrap(documents).means(values))

@@ -34,6 +34,8 @@ _BLOCK = 1_000
 """Draws at a time: a block of 1,000 over 2,000 questions takes 16 MB."""
 FEWEST = 6
 """Questions that must tell two columns apart: five that all favour one do so by chance in 6 %."""
+_MOST_KEPT = 10_000_000
+"""Draws x questions that are kept for the next measure, in four bytes each."""
 _TAILS = (0.025, 0.975)
 _NORMAL = 1.96
 """The 97.5 % point of the normal distribution."""
@@ -84,6 +86,7 @@ class Bootstrap:
         self.unit = "documents" if len(self._groups) > 1 else "questions"
         self._units = len(self._groups) if len(self._groups) > 1 else len(documents)
         self.stretch = _stretch(self._units)
+        self._kept: list[NDArray[np.uint32]] = []
 
     def means(self, values: Floats) -> Floats:
         """The mean of each column in each draw.
@@ -159,6 +162,12 @@ class Bootstrap:
 
     def _weights(self) -> Iterator[Floats]:
         """How often each draw holds each question: draws x questions, a block at a time."""
+        if self._draws * self._questions > _MOST_KEPT:
+            return self._drawn()
+        self._kept = self._kept or [block.astype(np.uint32) for block in self._drawn()]
+        return (block.astype(np.float64) for block in self._kept)
+
+    def _drawn(self) -> Iterator[Floats]:
         generator = np.random.default_rng(self._seed)
         count = len(self._groups)
         for first in range(0, self._draws, _BLOCK):
