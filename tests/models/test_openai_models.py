@@ -17,6 +17,7 @@ from openai_server import OpenAIServer
 from pydantic import SecretStr
 
 from rag_nodes.errors import (
+    CancelledError,
     CredentialsError,
     DimensionError,
     ModelConnectionError,
@@ -28,6 +29,8 @@ from rag_nodes.errors import (
 from rag_nodes.models import pacing
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
 from rag_nodes.models.pacing import BATCH_BYTES
+from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.text.tokens import count_tokens
 
 KEY = "canary-key-93b1"
 MODEL = "some-model-nobody-knows"
@@ -421,3 +424,48 @@ def test_a_key_configured_for_one_address_is_not_sent_to_another(
     model = OpenAIServerEmbedding(model_name=MODEL, api_base=openai_server.base)
     model.get_query_embedding("hello")
     assert openai_server.requests[0].authorization == "Bearer none"
+
+
+def test_a_limit_of_the_account_is_kept_in_requests_and_tokens(
+    openai_server: OpenAIServer, clock: FakeTime
+) -> None:
+    texts = [f"word {n} " * 30 for n in range(20)]
+    values: dict[str, Any] = {"model_name": MODEL, "api_base": openai_server.base}
+    free = OpenAIServerEmbedding(**values)
+    assert free.get_text_embedding_batch(texts)
+    assert not clock.pauses
+    assert len(openai_server.asked("embeddings")) == 1
+    openai_server.reset()
+    slow = OpenAIServerEmbedding(**values, embed_batch_size=5, requests_per_minute=2)
+    assert slow.get_text_embedding_batch(texts) == free.get_text_embedding_batch(texts)
+    assert sum(clock.pauses) == pytest.approx(61.0)
+    clock.pauses.clear()
+    openai_server.reset()
+    few = OpenAIServerEmbedding(**values, tokens_per_minute=1000)
+    few.get_text_embedding_batch(texts)
+    sent = [body["input"] for body in openai_server.asked("embeddings")]
+    assert [one for part in sent for one in part] == texts
+    # A request never holds more than a minute may have.
+    assert all(sum(len(text) for text in part) <= 1000 for part in sent)
+    tokens = sum(count_tokens(text) for text in texts)
+    assert 61 * (tokens // 1000) <= sum(clock.pauses) <= 61 * (tokens // 500)
+
+
+def test_what_is_repeated_counts_for_the_limit(
+    openai_server: OpenAIServer, clock: FakeTime
+) -> None:
+    model = OpenAIServerEmbedding(
+        model_name=MODEL, api_base=openai_server.base, requests_per_minute=1
+    )
+    openai_server.fail(faults.FAILING)
+    assert model.get_text_embedding("hello")
+    assert sum(clock.pauses) == pytest.approx(61.0)
+
+
+def test_who_is_ended_asks_for_nothing_more(openai_server: OpenAIServer) -> None:
+    model = OpenAIServerEmbedding(model_name=MODEL, api_base=openai_server.base)
+    interrupt = Interrupt()
+    interrupt.set()
+    with interruptible(interrupt), pytest.raises(CancelledError, match=MODEL):
+        model.get_text_embedding("hello")
+    assert not openai_server.requests

@@ -37,6 +37,36 @@ def test_no_minute_has_more_requests_than_allowed(per_minute: int, gaps: list[fl
     assert busiest_minute(starts) <= per_minute
 
 
+@given(
+    st.integers(1, 100),
+    st.lists(st.tuples(st.floats(0, 30), st.integers(0, 150)), min_size=1, max_size=150),
+)
+def test_no_minute_has_more_tokens_than_allowed(
+    tokens_per_minute: int, requests: list[tuple[float, int]]
+) -> None:
+    clock = FakeTime()
+    window = RequestWindow(None, clock.monotonic, tokens_per_minute=tokens_per_minute)
+    started = []
+    for gap, tokens in requests:
+        clock.sleep(gap)
+        while wait := window.take(tokens):
+            clock.sleep(wait)
+        started.append((clock.now, tokens))
+    for first, _ in started:
+        together = [tokens for start, tokens in started if first <= start <= first + MINUTE]
+        # One that is too large by itself is sent alone.
+        assert sum(together) <= tokens_per_minute or sum(map(bool, together)) == 1
+
+
+def test_a_window_holds_both_limits() -> None:
+    clock = FakeTime()
+    window = RequestWindow(2, clock.monotonic, tokens_per_minute=10)
+    assert window.take(8) == 0
+    assert window.take(8) > MINUTE, "tokens"
+    assert window.take(2) == 0
+    assert window.take(0) > MINUTE, "requests"
+
+
 def test_twenty_a_minute_are_not_thirty_seven_in_the_first_one() -> None:
     clock = FakeTime()
     window = RequestWindow(20, clock.monotonic)
@@ -75,3 +105,5 @@ def test_a_window_travels_to_another_process_empty() -> None:
     window = RequestWindow(1)
     assert window.take() == 0
     assert pickle.loads(pickle.dumps(window)).take() == 0
+    both = pickle.loads(pickle.dumps(RequestWindow(0.5, tokens_per_minute=7)))
+    assert (both.per_minute, both.tokens_per_minute) == (0.5, 7)

@@ -24,9 +24,11 @@ _COSMETIC = frozenset(
         "model_name",
         "num_workers",
         "request_timeout",
+        "requests_per_minute",
         "reuse_client",
         "show_progress_bar",
         "timeout",
+        "tokens_per_minute",
     }
 )
 """Options of embedding models, by LlamaIndex's names for them, that do not change a vector."""

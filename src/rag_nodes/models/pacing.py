@@ -8,10 +8,12 @@ from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
 
 Response = TypeVar("Response")
 
@@ -29,45 +31,78 @@ _WAY = 1.0
 """Seconds by which one request may be longer on its way to the server than another."""
 
 
+def request_bytes(model: BaseEmbedding) -> int:
+    """UTF-8 bytes that a model is sent with one request at most: never more than its minute has."""
+    return min(BATCH_BYTES, getattr(model, "tokens_per_minute", None) or BATCH_BYTES)
+
+
 class RequestWindow:
     """A window that slides over the requests of the last minute; many threads may share it.
 
     Args:
-        per_minute: requests started in any minute at most; 0.5 is one in two minutes.
+        per_minute: requests started in any minute at most; 0.5 is one in two minutes, None for no
+            limit.
         clock: seconds, monotonic; the system's by default.
+        tokens_per_minute: tokens of the requests of any minute at most; one request that has more
+            by itself waits until no other is in the window. None for no limit.
     """
 
-    def __init__(self, per_minute: float, clock: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self,
+        per_minute: float | None,
+        clock: Callable[[], float] | None = None,
+        *,
+        tokens_per_minute: int | None = None,
+    ) -> None:
         self.per_minute = per_minute
+        self.tokens_per_minute = tokens_per_minute
         self._clock = clock or time.monotonic
-        self._length = _MINUTE / min(1.0, per_minute) + _WAY
-        self._starts: deque[float] = deque(maxlen=max(1, int(per_minute)))
+        self._length = _MINUTE / min(1.0, per_minute or 1.0) + _WAY
+        self._most = max(1, int(per_minute)) if per_minute else None
+        self._starts: deque[tuple[float, int]] = deque()
+        self._tokens = 0
         self._lock = Lock()
 
-    def __reduce__(self) -> tuple[type[RequestWindow], tuple[float]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """In another process nothing was asked yet."""
-        return type(self), (self.per_minute,)
+        return _window_of, (self.per_minute, self.tokens_per_minute)
 
-    def take(self) -> float:
-        """Start a request now and get 0, or get the seconds after which to ask again."""
+    def take(self, tokens: int = 0) -> float:
+        """Start a request of so many tokens now and get 0, or get the seconds to wait first."""
         with self._lock:
             now = self._clock()
-            if len(self._starts) == self._starts.maxlen:
-                wait = self._starts[0] + self._length - now
-                if wait > 0:
-                    return wait
-            self._starts.append(now)
+            while self._starts and self._starts[0][0] + self._length - now <= 0:
+                self._tokens -= self._starts.popleft()[1]
+            if (last := self._last_in_the_way(tokens)) is not None:
+                return last + self._length - now
+            self._starts.append((now, tokens))
+            self._tokens += tokens
             return 0.0
 
-    def acquire(self) -> None:
-        """Wait until a request may start."""
-        while wait := self.take():
+    def _last_in_the_way(self, tokens: int) -> float | None:
+        """When the last request was started that has to leave the window first; None for none."""
+        last, count, sum_ = None, len(self._starts), self._tokens + tokens
+        for start, freed in self._starts:
+            many = self._most is not None and count >= self._most
+            large = self.tokens_per_minute is not None and sum_ > self.tokens_per_minute
+            if not many and not large:
+                break
+            last, count, sum_ = start, count - 1, sum_ - freed
+        return last
+
+    def acquire(self, tokens: int = 0) -> None:
+        """Wait until a request of so many tokens may start."""
+        while wait := self.take(tokens):
             time.sleep(wait)
 
-    async def async_acquire(self) -> None:
-        """Wait until a request may start."""
-        while wait := self.take():  # noqa: ASYNC110 -- time itself is waited for
+    async def async_acquire(self, tokens: int = 0) -> None:
+        """Wait until a request of so many tokens may start."""
+        while wait := self.take(tokens):  # noqa: ASYNC110 -- time itself is waited for
             await asyncio.sleep(wait)
+
+
+def _window_of(per_minute: float | None, tokens_per_minute: int | None) -> RequestWindow:
+    return RequestWindow(per_minute, tokens_per_minute=tokens_per_minute)
 
 
 _WINDOW: ContextVar[RequestWindow | None] = ContextVar("requests", default=None)

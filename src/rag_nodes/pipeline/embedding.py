@@ -71,14 +71,15 @@ def requests_of(waiting: Waiting, models: Models) -> Iterator[Waiting]:
         if waiting:
             yield waiting
         return
-    from rag_nodes.models.pacing import BATCH_BYTES
+    from rag_nodes.models.pacing import request_bytes
 
+    most = request_bytes(models.embedding)
     part: Waiting = []
     texts = size = 0
     for node, deposit in waiting:
         if lacks_vector(node):
             length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
-            full = texts == models.embedding.embed_batch_size or size + length > BATCH_BYTES
+            full = texts == models.embedding.embed_batch_size or size + length > most
             if texts and full:
                 yield part
                 part, texts, size = [], 0, 0

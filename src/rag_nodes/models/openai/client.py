@@ -14,6 +14,7 @@ import openai
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models.faults import out_of_quota, retry_after
 from rag_nodes.models.pacing import before_repeating, retried
+from rag_nodes.processes import current_interrupt
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
@@ -53,11 +54,13 @@ class ServerClient(openai.OpenAI):
 
         Raises:
             openai.OpenAIError: the last failure.
+            CancelledError: whoever asks was ended before it was sent, see `interruptible`.
         """
         send = super().request
         body = _sendable(options.json_data)
 
         def attempt() -> Any:
+            current_interrupt().check(f"asking {self._model}")  # nobody would see what was paid for
             options.json_data = sent = self._accepted(body)
             try:
                 return send(cast_to, options, **kinds)

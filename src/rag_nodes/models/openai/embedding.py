@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -11,9 +12,9 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from rag_nodes.errors import DimensionError, ModelResponseError
 from rag_nodes.models.openai.connection import NO_KEY, Connection
-from rag_nodes.models.pacing import BATCH_BYTES, BATCH_TEXTS
+from rag_nodes.models.pacing import BATCH_TEXTS, RequestWindow, repeats_counted, request_bytes
 from rag_nodes.settings import OPENAI_API_BASE
-from rag_nodes.text.tokens import encodable
+from rag_nodes.text.tokens import count_tokens, encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,6 +47,8 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
         timeout: seconds without a sign of life.
         retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
         public_only: refuse a server that is not on the public internet.
+        requests_per_minute: started in any minute at most; None for no limit.
+        tokens_per_minute: of the requests of any minute at most, as they are counted here.
         default_headers: sent with every request; kept like the key.
         values: other options of LlamaIndex's class, such as `dimensions`; its `max_retries` is 0,
             since all repeating is done by `retry_seconds`.
@@ -61,8 +64,11 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
     timeout: float = Field(default=60.0, gt=0)
     retry_seconds: float = Field(default=10.0, ge=0)
     public_only: bool = False
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: int | None = Field(default=None, gt=0)
     _connection: Connection = PrivateAttr()
     _dimension: int | None = PrivateAttr()
+    _window: RequestWindow | None = PrivateAttr(default=None)
 
     def __init__(
         self,
@@ -87,6 +93,10 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
             public_only=self.public_only,
             headers=default_headers,
         )
+        if self.requests_per_minute or self.tokens_per_minute:
+            self._window = RequestWindow(
+                self.requests_per_minute, tokens_per_minute=self.tokens_per_minute
+            )
         known = _DIMENSIONS if api_base in (None, OPENAI_API_BASE) else {}
         self._dimension = self.dimensions or known.get(self.model_name)
 
@@ -113,10 +123,21 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = []
-        for batch in _batches([encodable(text) if text.strip() else _BLANK for text in texts]):
-            with self._connection.asking():
+        sent = [encodable(text) if text.strip() else _BLANK for text in texts]
+        for batch in _batches(sent, request_bytes(self)):
+            with self._within_limits(batch), self._connection.asking():
                 vectors.extend(self._request(batch))
         return vectors
+
+    @contextmanager
+    def _within_limits(self, texts: list[str]) -> Iterator[None]:
+        """Wait until they may be sent; what is repeated of it counts as well."""
+        if self._window is None:
+            yield
+            return
+        self._window.acquire(sum(map(count_tokens, texts)) if self.tokens_per_minute else 0)
+        with repeats_counted(self._window):
+            yield
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return self._get_text_embeddings([text])[0]
@@ -169,13 +190,13 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
             )
 
 
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+def _batches(texts: Sequence[str], most_bytes: int) -> Iterator[list[str]]:
     """Runs of texts within both limits; a text over the size limit goes alone."""
     batch: list[str] = []
     size = 0
     for text in texts:
         length = len(text.encode())
-        if batch and (len(batch) == BATCH_TEXTS or size + length > BATCH_BYTES):
+        if batch and (len(batch) == BATCH_TEXTS or size + length > most_bytes):
             yield batch
             batch, size = [], 0
         batch.append(text)

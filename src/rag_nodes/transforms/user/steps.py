@@ -39,7 +39,7 @@ _VOLATILE = frozenset(
     {
         *("cache_folder", "callback_manager", "embed_batch_size", "in_place", "max_retries"),
         *("num_workers", "raise_on_error", "rate_limiter", "request_timeout", "retry_backoff"),
-        *("reuse_client", "show_progress", "timeout"),
+        *("requests_per_minute", "reuse_client", "show_progress", "timeout", "tokens_per_minute"),
     }
 )
 """Options of LlamaIndex's extractors and models that change how a result is got, and not it."""
