@@ -123,6 +123,16 @@ def test_the_last_file_and_the_last_chunk_are_always_told() -> None:
     ]
 
 
+def test_progress_says_when_it_will_be_done_and_what_it_has_cost() -> None:
+    read = ingest_words(Progress("read", "a.md", 30, 120, seconds_left=3725.0))
+    assert read.line == "read a.md (30/120, about 1 h 2 min left)"
+    assert read.detail == "30/120, about 1 h 2 min left a.md"
+    embedded = ingest_words(Progress("embed", "fixed", 3, 4, tokens=120_000, cost=0.0024))
+    assert embedded.line == "fixed: embedding, 3/4 chunks, 120,000 tokens, $0.0024"
+    unknown = ingest_words(Progress("store", "fixed", 3, 4, tokens=1, cost=None))
+    assert unknown.detail == "storing 3/4 chunks, 1 token, price unknown"
+
+
 def test_on_a_terminal_bars_follow_the_steps_and_leave_nothing_behind() -> None:
     stream = io.StringIO()
     cli = Invocation(errors=Console(file=stream, force_terminal=True, width=100))

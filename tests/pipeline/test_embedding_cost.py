@@ -13,7 +13,7 @@ from rag_nodes.compare import Comparison
 from rag_nodes.models import Models, choose_models
 from rag_nodes.models.prices import PRICES, cost_of, dollars, price_of
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest_documents
+from rag_nodes.pipeline import Progress, ingest, ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
@@ -21,6 +21,7 @@ from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rag_nodes.store import Store
 
@@ -77,6 +78,24 @@ def test_every_parser_is_charged_for_what_it_had_embedded(
     assert [column.embedding_tokens for column in again.columns] == [0, 0]
     assert again.embedding_cost == 0.0
     assert again.as_dict()["embedding_cost"] == 0.0
+
+
+def test_progress_says_what_was_spent_so_far_and_how_long_it_will_take(
+    kept: Store, models: Models, prices: dict[str, tuple[float, float]], tmp_path: Path
+) -> None:
+    paths = [tmp_path / f"{n}.md" for n in range(4)]
+    for number, path in enumerate(paths):
+        path.write_text(f"{TEXT} {number}")
+    steps: list[Progress] = []
+    parsers = {"fixed": get_parser("fixed", chunk_size=100, chunk_overlap=0)}
+    report = ingest(paths, parsers, kept, models=models, prices=prices, progress=steps.append)
+    spent = [step for step in steps if step.stage == "embed"]
+    assert [step.tokens for step in spent] == sorted(step.tokens for step in spent)
+    assert spent[-1].tokens == report.embedding_tokens > 0
+    assert spent[-1].cost == pytest.approx(report.embedding_cost)
+    first, *others = [step for step in steps if step.stage == "read"]
+    assert first.seconds_left is None
+    assert all(step.seconds_left is not None and step.seconds_left > 0 for step in others)
 
 
 def test_a_question_is_charged_once_and_not_where_it_is_known(

@@ -162,10 +162,15 @@ class ColumnRun:
             error=summary(self._errors),
             unplaced=counts.unplaced,
             embedding_tokens=self._embedding.tokens,
-            embedding_cost=cost_of(
-                self._embedding.tokens, 0, self._models.embedding_name, self._prices
-            ),
+            embedding_cost=self._cost,
         )
+
+    @property
+    def _cost(self) -> float | None:
+        return cost_of(self._embedding.tokens, 0, self._models.embedding_name, self._prices)
+
+    def _tell(self, stage: Stage, done: int, total: int | None = None) -> None:
+        self._report(Progress(stage, self.name, done, total, self._embedding.tokens, self._cost))
 
     def salvage(self) -> None:
         """Store what was paid for, of a run that is given up; then it is over."""
@@ -224,7 +229,7 @@ class ColumnRun:
         self._counts.add(
             (tokens_of(node), is_leaf(node), START_CHAR in node.metadata) for node in nodes
         )
-        self._report(Progress("parse", self.name, self._counts.chunks))
+        self._tell("parse", self._counts.chunks)
         return nodes
 
     def _reuse_vectors(self, nodes: list[BaseNode]) -> None:
@@ -302,8 +307,8 @@ class ColumnRun:
             for node, deposit in stored:
                 deposit.count_stored(is_chunk=is_leaf(node))
             self._written += sum(is_leaf(node) for node, _ in stored)
-            self._report(Progress("embed", self.name, self._written, self._wanted))
-            self._report(Progress("store", self.name, self._written, self._wanted))
+            self._tell("embed", self._written, self._wanted)
+            self._tell("store", self._written, self._wanted)
             self._delete_replaced(dict.fromkeys(deposit for _, deposit in stored))
         if embedded.error:
             raise embedded.error

@@ -26,12 +26,18 @@ class Progress:
         name: the file ("read") or the parser (all other stages).
         done: files read, or chunks that passed the stage so far.
         total: what `done` will reach, as far as known; None while it is not.
+        tokens: that a server has embedded for the parser so far.
+        cost: US dollars for them; None when the price is unknown.
+        seconds_left: estimate for all files ("read"); None while there is none.
     """
 
     stage: Stage
     name: str
     done: int
     total: int | None = None
+    tokens: int = 0
+    cost: float | None = 0.0
+    seconds_left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

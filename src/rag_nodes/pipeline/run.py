@@ -204,8 +204,11 @@ class IngestRun:
         at_work: Callable[..., list[Deposit]],
     ) -> Iterator[tuple[FileOutcome, list[Deposit]]]:
         """The row of each file as read, and what its parsers store of it, none where it failed."""
+        started = time.perf_counter()
         for position, one in enumerate(arrivals, start=1):
-            self._report(Progress("read", Path(one.path).name, position, total))
+            each = (time.perf_counter() - started) / (position - 1) if position > 1 else None
+            left = each * (total - position + 1) if each and total else None
+            self._report(Progress("read", Path(one.path).name, position, total, seconds_left=left))
             if one.document is None:
                 yield one.failure(), []
                 continue

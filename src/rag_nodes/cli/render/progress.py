@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from rag_nodes.cli.render.text import ending, shortened
+from rag_nodes.cli.render.text import counted, ending, shortened
+from rag_nodes.models.prices import dollars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rich.progress import Progress as Bars
+    from rich.progress import Task
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.documentation import DocsStep
@@ -130,13 +132,20 @@ def ingest_words(step: Progress) -> StepWords:
     amount = _amount(step)
     last = step.total is not None and step.done >= step.total
     if step.stage == "read":
-        detail = f"{amount} {shortened(step.name, _NAME_WIDTH)}"
-        return StepWords(DOCUMENTS, detail, f"read {shortened(step.name, 60)} ({amount})", last)
+        left = _left(step)
+        detail = f"{amount}{left} {shortened(step.name, _NAME_WIDTH)}"
+        line = f"read {shortened(step.name, 60)} ({amount}{left})"
+        return StepWords(DOCUMENTS, detail, line, last)
     if step.stage == "size":
         return StepWords(step.name, "sizing", f"{shortened(step.name, 60)}: sizing")
-    doing = _DOING[step.stage]
-    line = f"{shortened(step.name, 60)}: {doing}, {amount} chunks"
-    return StepWords(step.name, f"{doing} {amount} chunks", line, last and step.stage == "store")
+    doing = f"{_DOING[step.stage]} {amount} chunks{_spent(step)}"
+    line = f"{shortened(step.name, 60)}: {_DOING[step.stage]}, {amount} chunks{_spent(step)}"
+    return StepWords(step.name, doing, line, last and step.stage == "store")
+
+
+def _spent(step: Progress) -> str:
+    """What a server embedded so far, and its price; "" where none did."""
+    return f", {counted(step.tokens, 'token')}, {dollars(step.cost)}" if step.tokens else ""
 
 
 def docs_words(step: DocsStep) -> StepWords:
@@ -148,7 +157,7 @@ def docs_words(step: DocsStep) -> StepWords:
 def evaluation_words(step: Step) -> StepWords:
     """A step of an evaluation; its bar is `EVALUATION_BAR`."""
     doing = f"{_MEASURING[step.stage]} {shortened(step.name, _NAME_WIDTH)}"
-    left = f", about {_remaining(step.seconds_left)} left" if step.seconds_left else ""
+    left = _left(step)
     amount = f"{_amount(step)} {doing}{left}"
     return StepWords(EVALUATION_BAR, amount, f"{doing} ({_amount(step)} questions{left})")
 
@@ -161,18 +170,33 @@ def copy_words(step: CopyStep) -> StepWords:
     return StepWords(step.name, f"{doing} {amount}", line, step.done >= step.total)
 
 
+def _left(step: Progress | Step) -> str:
+    return f", about {_remaining(step.seconds_left)} left" if step.seconds_left else ""
+
+
 def _remaining(estimate: float) -> str:
-    minutes, rest = divmod(ceil(estimate), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    minutes, seconds = divmod(ceil(estimate), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
 
 
 def _opened(cli: Invocation) -> Bars:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class RateColumn(ProgressColumn):
+        """How many in a second, of late."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
 
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[detail]}", style="dim", markup=False),
+        RateColumn(),
         TimeElapsedColumn(),
         console=cli.errors,
         transient=True,
