@@ -112,7 +112,7 @@ def test_ingesting_into_a_qdrant_server_by_its_url(tmp_path: Path) -> None:
     assert spec.loader is not None
     server = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(server)
-    with server.serve() as url:
-        written = run("ingest_to_qdrant.py", "--store", url, folder=tmp_path)
+    with server.serve() as double:
+        written = run("ingest_to_qdrant.py", "--store", double.url, folder=tmp_path)
     assert written.startswith("read")
     assert " 0 written" not in written

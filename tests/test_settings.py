@@ -108,6 +108,7 @@ def test_a_mistyped_variable_is_refused(
         ("rag_nodes.toml", b"[models]\nllm = 'x'", "models is no setting"),
         ("rag_nodes.toml", b"api_key = 'sk-x'", "RAG_NODES_API_KEY"),
         ("rag_nodes.toml", b"store_api_key = 'x'", "RAG_NODES_STORE_API_KEY"),
+        ("rag_nodes.toml", b"[store_options]\napi_key = 'x'", "RAG_NODES_STORE_API_KEY"),
         (".env", b"RAG_NODES_CORPUS=\xff", r"\.env: cannot be read"),
     ],
 )

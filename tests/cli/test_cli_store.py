@@ -27,8 +27,8 @@ ALSO_FIXED = (*HEADING, "-p", "fixed")
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    with _server.serve() as address:
-        yield address
+    with _server.serve() as double:
+        yield double.url
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import uuid
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,8 +16,15 @@ from rag_nodes.store import collection_name, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from qdrant_server import QdrantDouble
 
     from rag_nodes.store import Store
+
+# Taken away because our own settings would take it for a mistyped one of theirs.
+REAL_SERVER = os.environ.pop("RAG_NODES_QDRANT_URL", "")
+"""URL of a Qdrant server, put in place of the double where what a server does is tested."""
 
 # Tests are no package: the server beside this file is loaded by path.
 _spec = importlib.util.spec_from_file_location(
@@ -30,7 +38,8 @@ _spec.loader.exec_module(_server)
 
 @pytest.fixture
 def collection() -> str:
-    return collection_name("tests", "0123456789ab", "FakeParser", "fake-3")
+    corpus = f"tests-{uuid.uuid4().hex[:8]}" if REAL_SERVER else "tests"
+    return collection_name(corpus, "0123456789ab", "FakeParser", "fake-3")
 
 
 @pytest.fixture
@@ -69,12 +78,35 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
         if request.param == "memory":
             location = ":memory:"
         elif request.param == "server":
-            location = stack.enter_context(_server.serve())
+            location = request.getfixturevalue("server_url")
         yield stack.enter_context(open_store(location))
 
 
 @pytest.fixture
-def server_url() -> Iterator[str]:
-    """A Qdrant server of its own."""
-    with _server.serve() as url:
-        yield url
+def double() -> Iterator[QdrantDouble]:
+    """A Qdrant server of its own, whose requests can be seen, and can fail."""
+    with _server.serve() as double:
+        yield double
+
+
+@pytest.fixture
+def serve() -> Callable[..., AbstractContextManager[QdrantDouble]]:
+    """Runs such a server, with a key or certificate."""
+    return _server.serve
+
+
+@pytest.fixture
+def server_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A Qdrant server: a double of its own, or the real one of `RAG_NODES_QDRANT_URL`.
+
+    Of a real one, whatever collections of ours a test makes are dropped after it.
+    """
+    if not REAL_SERVER:
+        yield request.getfixturevalue("double").url
+        return
+    with open_store(REAL_SERVER) as store:
+        before = {info.name for info in store.collections()}
+        yield REAL_SERVER
+        for info in store.collections():
+            if info.name not in before:
+                store.drop(info.name)

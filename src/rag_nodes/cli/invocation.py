@@ -78,11 +78,11 @@ class Invocation:
         Raises:
             ConfigurationError: a value is out of range or a file cannot be read.
         """
-        from rag_nodes.settings import MODEL_OPTIONS, Settings
+        from rag_nodes.settings import OPTION_TABLES, Settings
 
         given = {name: value for name, value in self.flags.items() if value is not None}
-        for name in given.keys() & set(MODEL_OPTIONS):
-            given[name] = model_options(name, given[name])
+        for name in given.keys() & set(OPTION_TABLES):
+            given[name] = table_of(name, given[name])
         settings = Settings(**given)
         unset = {k: v for k, v in self.defaults.items() if k not in settings.model_fields_set}
         return Settings(**{**given, **unset}) if unset else settings
@@ -191,8 +191,8 @@ def takes(
     return decorate
 
 
-def model_options(setting: str, texts: list[str]) -> dict[str, Any]:
-    """The options of a model's class, typed as OPTION=VALUE.
+def table_of(setting: str, texts: list[str]) -> dict[str, Any]:
+    """Options by name, typed as OPTION=VALUE.
 
     Raises:
         ConfigurationError: one is written otherwise, or may be a key.

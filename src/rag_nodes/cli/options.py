@@ -21,6 +21,8 @@ MODEL_SETTINGS = (
     "retry_seconds",
 )
 """Settings that choose the models."""
+STORE_SETTINGS = ("store", "store_options")
+"""Settings that choose the store."""
 ANSWER_SETTINGS = (
     "budget",
     "top_k",
@@ -40,6 +42,15 @@ SETTINGS: dict[str, Any] = {
     "store": Annotated[
         str | None,
         typer.Option(help="':memory:', a folder, or the URL of a Qdrant server."),
+    ],
+    "store_options": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--store-option",
+            metavar=_ASSIGNMENT,
+            help="Option of the Qdrant server, repeatable: grpc=true, quantization=scalar, "
+            "replicas=2. The key is taken from RAG_NODES_STORE_API_KEY.",
+        ),
     ],
     "corpus": Annotated[
         str | None, typer.Option(help="Name that keeps one set of documents apart.")

@@ -40,6 +40,7 @@ from rag_nodes.settings.model_options import (
     FASTEMBED,
     MASK,
     MODEL_OPTIONS,
+    OPTION_TABLES,
     check_choice,
     is_secret,
     masked_options,
@@ -67,6 +68,7 @@ __all__ = [
     "FASTEMBED",
     "MODEL_OPTIONS",
     "OPENAI_API_BASE",
+    "OPTION_TABLES",
     "SETTINGS_FILE",
     "Settings",
     "is_secret",
@@ -149,6 +151,9 @@ class Settings(BaseSettings):
     """`:memory:`, a folder, or the address of a Qdrant server (C6)."""
     store_api_key: _Key = None
     """Key of the Qdrant server."""
+    store_options: dict[str, Any] = Field(default_factory=dict, repr=False)
+    """How that server is reached and keeps collections, see `rag_nodes.store.ServerOptions`; in the
+    environment a JSON object."""
     api_token: _Key = None
     """Token that REST and MCP of the app ask for; None to ask for none."""
     app_password: _Key = None
@@ -195,7 +200,7 @@ class Settings(BaseSettings):
             raise ConfigurationError(readable(error, type(self))) from None
         except SettingsError:
             raise ConfigurationError(
-                f"{' or '.join(MODEL_OPTIONS)}: the environment holds no JSON object, which is "
+                f"{' or '.join(OPTION_TABLES)}: the environment holds no JSON object, which is "
                 'written {"model_name": "a-model"}'
             ) from None
         self._answers = read_answers(SETTINGS_FILE)
@@ -278,7 +283,7 @@ class Settings(BaseSettings):
     def masked(self) -> dict[str, Any]:
         """Plain data for `--print-config`: keys read `****` where set, None where not."""
         values = self.model_dump()
-        options = {name: masked_options(values[name]) for name in MODEL_OPTIONS}
+        options = {name: masked_options(values[name]) for name in OPTION_TABLES}
         return values | options | {name: MASK if values[name] else None for name in SECRETS}
 
     @property

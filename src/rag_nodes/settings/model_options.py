@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MODEL_OPTIONS = ("embedding_options", "llm_options")
 """Settings that hold the options of a model's class."""
+OPTION_TABLES = (*MODEL_OPTIONS, "store_options")
+"""All settings that hold options by name."""
 FASTEMBED = "fastembed:"
 """What the name of a model begins with that fastembed runs in this process."""
 MASK = "****"
@@ -62,17 +64,22 @@ def refuse_secrets(options: Any, where: str, setting: str) -> None:
     Args:
         options: as given; what is no mapping is refused elsewhere.
         where: names the place, for the message.
-        setting: one of `MODEL_OPTIONS`.
+        setting: one of `OPTION_TABLES`.
 
     Raises:
         ConfigurationError: one of them may hold a key.
     """
+    remedy = (
+        "RAG_NODES_STORE_API_KEY"
+        if setting not in MODEL_OPTIONS
+        else f"the variable that the class reads itself, or RAG_NODES_{setting.upper()} to a JSON "
+        "object with it,"
+    )
     for name in options if isinstance(options, dict) else ():
         if is_secret(name):
             raise ConfigurationError(
-                f"{where}: {name} may be a key, and others can read it there; set the variable "
-                f"that the class reads itself, or RAG_NODES_{setting.upper()} to a JSON object "
-                "with it, in the environment or in .env"
+                f"{where}: {name} may be a key, and others can read it there; set {remedy} in the "
+                "environment or in .env"
             )
 
 

@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, TomlConf
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.settings.answers import ANSWER_PRESETS, TABLE
-from rag_nodes.settings.model_options import MODEL_OPTIONS, refuse_secrets
+from rag_nodes.settings.model_options import OPTION_TABLES, refuse_secrets
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -63,7 +63,7 @@ class SettingsFile(TomlConfigSettingsSource):
                     f"{SETTINGS_FILE}: {name} does not belong in a file that is shared; "
                     f"set {ENVIRONMENT_PREFIX}{name.upper()} in the environment or in .env"
                 )
-        for name in MODEL_OPTIONS:
+        for name in OPTION_TABLES:
             refuse_secrets(self.toml_data.get(name), f"{SETTINGS_FILE}: {name}", name)
 
 

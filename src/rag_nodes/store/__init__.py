@@ -19,6 +19,7 @@ from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import Hit, Scores, best_hits
 from rag_nodes.store.local_index import LocalIndex
+from rag_nodes.store.options import ServerOptions
 from rag_nodes.store.protocol import Store
 from rag_nodes.store.qdrant import QdrantStore, open_store
 from rag_nodes.store.queries import Fusion, Query, SearchMode
@@ -37,6 +38,7 @@ __all__ = [
     "Query",
     "Scores",
     "SearchMode",
+    "ServerOptions",
     "Store",
     "StoredNode",
     "best_hits",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
@@ -16,8 +17,26 @@ from rag_nodes.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NOT_FOUND = 404
+_BAD = 400
 _REFUSED = (401, 403)
+NOT_FOUND = 404
+"""Status of what is not there."""
+_FULL = 429
+_FAULT = 500
+_OF_GRPC = {
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403,
+    "NOT_FOUND": NOT_FOUND,
+    "RESOURCE_EXHAUSTED": _FULL,
+    "INTERNAL": 500,
+    "UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 504,
+}
+"""HTTP status by code of gRPC; `_BAD` for any other."""
+_INDEX_REMEDY = (
+    "; in strict mode it filters by indexed keys only: those of `Filter` are indexed by the first "
+    "write, others by its own interface"
+)
 
 
 @contextmanager
@@ -59,28 +78,75 @@ def shown(location: str) -> str:
 
 def was_refused(error: Exception) -> bool:
     """Whether a server refused the key, or what was asked with it."""
-    return getattr(error, "status_code", None) in _REFUSED
+    return status_of(error) in _REFUSED
 
 
 def _translation(error: Exception, location: str, collection: str) -> StoreError | None:
-    from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+    from qdrant_client.http.exceptions import ResponseHandlingException
 
-    if isinstance(error, UnexpectedResponse):
-        return _of_response(error, location, collection)
     if isinstance(error, ResponseHandlingException):
-        return StoreUnreachableError(
-            f"{location}: the Qdrant server does not answer ({error}); check the address and that "
-            "the server is running"
-        )
-    return None
-
-
-def _of_response(error: Exception, location: str, collection: str) -> StoreError:
-    status = getattr(error, "status_code", None)
-    if status == _NOT_FOUND and collection:
+        return _of_no_answer(error.source, location)
+    status = status_of(error)
+    if status is None:
+        return None
+    if status == NOT_FOUND and collection:
         return missing(location, collection)
-    if was_refused(error):
+    if status in _REFUSED:
         return StoreError(
             f"{location}: the Qdrant server refused the key (HTTP {status}); set the right one"
         )
-    return StoreError(f"{location}: the Qdrant server refused the request: {error}")
+    said = _said(error)
+    if status >= _FAULT or status == _FULL:
+        return StoreUnreachableError(
+            f"{location}: the Qdrant server could not do it, also when asked again (HTTP {status}: "
+            f"{said}); see its log, and try again: what was stored stays"
+        )
+    remedy = _INDEX_REMEDY if "index required" in said.lower() else ""
+    return StoreError(f"{location}: the Qdrant server refused the request: {said}{remedy}")
+
+
+def _of_no_answer(error: Exception, location: str) -> StoreError:
+    """What is said where an answer is missing, late or garbled."""
+    from httpx import TimeoutException
+    from pydantic import ValidationError
+
+    if isinstance(error, TimeoutException):
+        return StoreUnreachableError(
+            f"{location}: the Qdrant server did not answer in time ({type(error).__name__}); check "
+            "the address and the server's load, or raise the store option timeout"
+        )
+    if isinstance(error, ValidationError):
+        return StoreUnreachableError(
+            f"{location}: what answers there does not speak as a Qdrant server does; check the "
+            "address, and that server and qdrant-client are of about the same version"
+        )
+    return StoreUnreachableError(
+        f"{location}: the Qdrant server does not answer ({error}); check the address and that "
+        "the server is running"
+    )
+
+
+def status_of(error: Exception) -> int | None:
+    """The HTTP status that an error stands for; None where it is none of a server's."""
+    from grpc import RpcError
+    from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+    from qdrant_client.http.exceptions import UnexpectedResponse
+
+    if isinstance(error, UnexpectedResponse):
+        return error.status_code
+    if isinstance(error, ResourceExhaustedResponse):
+        return _FULL
+    if isinstance(error, RpcError):
+        return _OF_GRPC.get(error.code().name, _BAD)
+    return None
+
+
+def _said(error: Exception) -> str:
+    """What the server says about it."""
+    details = getattr(error, "details", None)  # of gRPC
+    if callable(details):
+        return str(details())
+    try:
+        return str(json.loads(getattr(error, "content", b""))["status"]["error"])
+    except (ValueError, KeyError, TypeError):
+        return getattr(error, "reason_phrase", "") or str(error)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.catalogue import Catalogue
     from rag_nodes.store.engine import Engine
+    from rag_nodes.store.options import ServerOptions
     from rag_nodes.store.queries import Query
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,11 @@ _PAGE = 1000
 """Points per request when reading or deleting many."""
 
 
-def open_store(location: str | Path = MEMORY, api_key: str | None = None) -> QdrantStore:
+def open_store(
+    location: str | Path = MEMORY,
+    api_key: str | None = None,
+    options: ServerOptions | None = None,
+) -> QdrantStore:
     """Open a store.
 
     Args:
@@ -51,12 +56,13 @@ def open_store(location: str | Path = MEMORY, api_key: str | None = None) -> Qdr
             which unpickles what is in it, so only open such folders if you trust them), or the
             URL of a Qdrant server.
         api_key: key of the server; without meaning for the others.
+        options: how the server is reached and keeps collections; without meaning for the others.
 
     Returns:
         The store; use it in a `with` statement or call `close`.
 
     Raises:
-        ConfigurationError: the location is empty.
+        ConfigurationError: the location is empty, or the key would cross a network unencrypted.
         MissingExtraError: Qdrant is not installed.
         StoreLockedError: another process holds the folder.
         StoreDamagedError: the folder's content cannot be read.
@@ -73,7 +79,7 @@ def open_store(location: str | Path = MEMORY, api_key: str | None = None) -> Qdr
         _require("qdrant_client", "llama_index.vector_stores.qdrant")
         from rag_nodes.store.server import open_server
 
-        return QdrantStore(open_server(place, api_key))
+        return QdrantStore(open_server(place, api_key, options))
     _require_edge()
     from rag_nodes.store.edge import open_edge
 

@@ -13,7 +13,7 @@ from rag_nodes.models import check_models, choose_models
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
 from rag_nodes.parsers.isolation.parent import cutting
 from rag_nodes.readers import Limits, read_all
-from rag_nodes.store import open_store, parser_collection
+from rag_nodes.store import ServerOptions, open_store, parser_collection
 from rag_nodes.workspace.addresses import must_be_public
 from rag_nodes.workspace.cuts import Cuts
 from rag_nodes.workspace.options import effective_settings, make_parsers
@@ -211,7 +211,8 @@ class Workspace:
 
     def _opened(self) -> Store:
         key = self._settings.store_api_key if self._location != MEMORY else None
-        return open_store(self._location, key.get_secret_value() if key else None)
+        options = ServerOptions.of(self._settings.store_options)
+        return open_store(self._location, key.get_secret_value() if key else None, options)
 
     def _forget(self) -> None:
         """Close the store and be as new; under the lock."""

@@ -7,7 +7,7 @@ import typer
 from pydantic import SecretStr
 
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS
+from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _SHORTEST = 12
 """Characters below which a secret is guessed."""
 
 
-@takes("store", "corpus", "budget", "top_k", *MODEL_SETTINGS)
+@takes(*STORE_SETTINGS, "corpus", "budget", "top_k", *MODEL_SETTINGS)
 def app(  # noqa: PLR0913 - one per option of the command
     cli: Invocation,
     documents: Annotated[

@@ -11,6 +11,7 @@ from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
     MODEL_SETTINGS,
     SEARCH,
+    STORE_SETTINGS,
     AskedParser,
     Changes,
     ShownChunks,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _IN_MEMORY = ":memory:"
 
 
-@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=SEARCH)
+@takes(*STORE_SETTINGS, "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=SEARCH)
 def ask(
     cli: Invocation,
     question: Annotated[str, typer.Argument(help="In your own words.")],

@@ -11,6 +11,7 @@ from rag_nodes.cli.options import (
     ANSWER_SETTINGS,
     MODEL_SETTINGS,
     SEARCH,
+    STORE_SETTINGS,
     Changes,
     ComparedParsers,
     ShownChunks,
@@ -29,7 +30,9 @@ _DEFAULTS = {"store": ":memory:"}
 """A comparison leaves nothing behind unless it is told where."""
 
 
-@takes("store", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=SEARCH, defaults=_DEFAULTS)
+@takes(
+    *STORE_SETTINGS, "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=SEARCH, defaults=_DEFAULTS
+)
 def compare(
     cli: Invocation,
     paths: Annotated[

@@ -9,8 +9,8 @@ import typer
 from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_writable, write_text
-from rag_nodes.cli.invocation import Invocation, model_options, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, ComparedParsers, numbers
+from rag_nodes.cli.invocation import Invocation, table_of, takes
+from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS, Changes, ComparedParsers, numbers
 from rag_nodes.cli.render.evaluation import evaluation_view
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.text import one_line
@@ -30,7 +30,7 @@ _MEASURED = "What is measured"
 _JUDGED = "Whether the answers are good"
 
 
-@takes("store", "similarity_cutoff", *MODEL_SETTINGS, search=("mode", "expand", "filter"))
+@takes(*STORE_SETTINGS, "similarity_cutoff", *MODEL_SETTINGS, search=("mode", "expand", "filter"))
 def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     cli: Invocation,
     paths: Annotated[
@@ -253,7 +253,7 @@ def _judging(
         if options:
             raise ConfigurationError("--judge-option needs the --judge-model that it is for")
         return Judging(count, prices=prices)
-    given = model_options("judge_options", options)
+    given = table_of("judge_options", options)
     own = {"embedding": "lexical", "llm_options": given, "temperature": 0.0}
     named = {"llm": model} if is_path(model) else {"llm": "openai", "llm_model": model}
     return Judging(count, choose_models(settings.model_copy(update=own | named)).llm, prices=prices)

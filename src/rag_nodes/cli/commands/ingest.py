@@ -7,14 +7,14 @@ import typer
 
 from rag_nodes.cli.failures import conclude
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, IngestedParsers
+from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS, Changes, IngestedParsers
 from rag_nodes.cli.render.ingest import ingest_view
 from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.selection import select
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 
-@takes("store", "corpus", *MODEL_SETTINGS)
+@takes(*STORE_SETTINGS, "corpus", *MODEL_SETTINGS)
 def ingest(
     cli: Invocation,
     paths: Annotated[

@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from qdrant_client.http import models as rest
 
-from rag_nodes.store.engine import DENSE, SPARSE, Engine, Layout, Point
-from rag_nodes.store.faults import translated, was_refused
+from rag_nodes.store.engine import DENSE, Engine, Layout, Point
+from rag_nodes.store.faults import NOT_FOUND, status_of, translated, was_refused
 from rag_nodes.store.filters import INDEXES, Filter
+from rag_nodes.store.options import ServerOptions
 from rag_nodes.store.server.connection import connected
 from rag_nodes.store.server.rankings import Rankings
-from rag_nodes.store.server.terms import conditions, dense_of, layout_of, struct, vector_in, whole
+from rag_nodes.store.server.terms import (
+    changed,
+    conditions,
+    dense_of,
+    kept,
+    layout_of,
+    struct,
+    vector_in,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,21 +39,21 @@ logger = logging.getLogger(__name__)
 
 BATCH = 256
 """Points written in one request."""
-_RETRIES = 3
-"""How often writing a batch is tried."""
 _PAGE = 1000
 """Points per request when reading many."""
 
 
-def open_server(url: str, api_key: str | None) -> Served:
+def open_server(url: str, api_key: str | None, options: ServerOptions | None = None) -> Served:
     """Connect to a server.
 
     Raises:
+        ConfigurationError: the options contradict the URL, or name a file that is none.
         CredentialsError: the key cannot be one.
         StoreUnreachableError: the server does not answer.
         StoreError: the server refused the key.
     """
-    return Served(connected(url, api_key))
+    chosen = options or ServerOptions()
+    return Served(connected(url, api_key, chosen), chosen)
 
 
 class Served(Engine):
@@ -55,8 +65,9 @@ class Served(Engine):
 
     scans = False
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, options: ServerOptions) -> None:
         self.location, self.client, self.aclient = connection
+        self._options = options
         self._layouts: dict[str, Layout] = {}
         self._filterable: set[str] = set()
 
@@ -77,29 +88,26 @@ class Served(Engine):
         return [found.name for found in self.client.get_collections().collections]
 
     def layout(self, collection: str, *, remembered: bool = False) -> Layout | None:
-        """Which vectors a collection has; it takes two requests."""
+        """Which vectors a collection has; it takes a request."""
         if remembered and collection in self._layouts:
             return self._layouts[collection]
-        if not self.client.collection_exists(collection):
+        try:
+            info = self.client.get_collection(collection)
+        except Exception as error:
+            if status_of(error) != NOT_FOUND:
+                raise
             return None
-        params = self.client.get_collection(collection).config.params
-        found = layout_of(params, f"{self.location}: collection {collection!r}")
+        found = layout_of(info.config.params, f"{self.location}: collection {collection!r}")
         self._layouts[collection] = found
         return found
 
     def create(
         self, collection: str, size: int, named: Mapping[str, int] = MappingProxyType({})
     ) -> None:
-        """Make a collection of ours; Qdrant weighs its words by how rare they are."""
+        """Make a collection of ours."""
         try:
-            self.client.create_collection(
-                collection,
-                vectors_config={
-                    name: rest.VectorParams(size=length, distance=rest.Distance.COSINE)
-                    for name, length in {DENSE: size, **named}.items()
-                },
-                sparse_vectors_config={SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
-            )
+            sizes = {DENSE: size, **named}
+            self.client.create_collection(collection, **kept(self._options, sizes))
         except Exception as error:
             # Whoever came first made the same.
             if "already exists" not in str(error):
@@ -111,15 +119,11 @@ class Served(Engine):
         self.client.delete_collection(collection)
 
     def write(self, collection: str, points: Sequence[Point]) -> None:
-        """Store points in a collection that can be filtered, some hundred in a request."""
-        self.make_filterable(collection)
-        self.client.upload_points(
-            collection,
-            points=[struct(point) for point in points],
-            batch_size=BATCH,
-            max_retries=_RETRIES,
-            wait=True,
-        )
+        """Store points, some hundred in a request."""
+        self._prepare(collection)
+        for first in range(0, len(points), BATCH):
+            batch = [struct(point) for point in points[first : first + BATCH]]
+            self.client.upsert(collection, points=batch, wait=True)
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
         """Delete points by id."""
@@ -200,9 +204,27 @@ class Served(Engine):
         Collections made by an earlier release lack some. A key that may only read cannot add
         them, and the server decides by itself whether it filters without.
         """
+        if collection not in self._filterable:
+            self._index(collection, self.client.get_collection(collection).payload_schema)
+
+    def _prepare(self, collection: str) -> None:
+        """Have a collection kept as the options say, and filterable; asked once, as above."""
         if collection in self._filterable:
             return
-        present = self.client.get_collection(collection).payload_schema
+        info = self.client.get_collection(collection)
+        arguments = changed(self._options, info.config)
+        if self._options.shards not in {None, info.config.params.shard_number}:
+            logger.warning(
+                "%s: collection %s keeps its number of shards, which nothing changes; ingest into "
+                "another corpus for another one",
+                self.location,
+                collection,
+            )
+        if arguments:
+            self.client.update_collection(collection, **arguments)
+        self._index(collection, info.payload_schema)
+
+    def _index(self, collection: str, present: Mapping[str, Any]) -> None:
         try:
             for key, kind in INDEXES.items():
                 if key not in present:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DEPTH = 200
 """Candidates of each ranking, at least."""
+_EXACTLY = rest.SearchParams(quantization=rest.QuantizationSearchParams(rescore=True))
+"""Whatever candidates are found by, small copies of embeddings too, their scores are cosines."""
 _SHARDS = 16
 """Parts a collection may consist of, at most; each has candidates of its own."""
 
@@ -60,7 +62,8 @@ def _searches(layout: Layout, query: Query) -> dict[str, rest.Prefetch]:
     }
     if query.mode != "sparse":
         vector = list(query.vector or ())
-        searches["dense"] = rest.Prefetch(query=vector, using=layout.dense or None, **common)
+        dense: dict[str, Any] = {"using": layout.dense or None, "params": _EXACTLY}
+        searches["dense"] = rest.Prefetch(query=vector, **dense, **common)
     if query.mode != "dense":
         (indices,), (values,) = query_vectors([query.text or ""])
         words = rest.SparseVector(indices=indices, values=values)
@@ -77,5 +80,6 @@ def _request(search: rest.Prefetch, candidates: rest.Prefetch | None = None) -> 
         prefetch=candidates,
         query=search.query,
         using=search.using,
+        params=search.params,
         limit=(search.limit or 0) * _SHARDS,
     )

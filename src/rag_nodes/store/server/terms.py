@@ -1,4 +1,4 @@
-"""Filters, points and layouts in qdrant-client's terms, and its answers in ours."""
+"""Filters, points, layouts and options in qdrant-client's terms, and its answers in ours."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from rag_nodes.store.engine import DENSE, SPARSE, UNNAMED, Layout, Point
 from rag_nodes.store.filters import DOCUMENT_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rag_nodes.store.filters import Filter
+    from rag_nodes.store.options import ServerOptions
 
 
 def conditions(chosen: Filter) -> rest.Filter | None:
@@ -88,6 +89,92 @@ def layout_of(params: Any, where: str) -> Layout:
         if one.distance == "Cosine" and one.multivector_config is None
     }
     return Layout(known[0], int(found.size), sparse, named)
+
+
+def kept(options: ServerOptions, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """A new collection of ours, as arguments of `create_collection`.
+
+    Args:
+        options: how it is kept.
+        sizes: numbers of an embedding, by its name.
+    """
+    given = options.model_dump(exclude_none=True)
+    common: dict[str, Any] = {
+        "distance": rest.Distance.COSINE,
+        "on_disk": options.vectors_on_disk,
+    }
+    return {
+        "vectors_config": {n: rest.VectorParams(size=s, **common) for n, s in sizes.items()},
+        # Qdrant weighs our words by how rare they are.
+        "sparse_vectors_config": {SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
+        **{theirs: given[ours] for ours, theirs in _PARAMETERS.items() if ours in given},
+        **_search_structures(given),
+    }
+
+
+def changed(options: ServerOptions, config: Any) -> dict[str, Any]:
+    """What has to change of a collection, as arguments of `update_collection`.
+
+    Args:
+        options: what is wanted.
+        config: what it has.
+
+    Returns:
+        None where all is as wanted. How many shards it has is fixed.
+    """
+    has = _options_of(config)
+    wanted = options.model_dump(exclude_none=True, include=has.keys() - {"shards"})
+    given = {name: value for name, value in wanted.items() if value != has[name]}
+    params = {_PARAMETERS[one]: given[one] for one in _PARAMETERS if one in given}
+    arguments = _search_structures(given)
+    if params:
+        arguments["collection_params"] = rest.CollectionParamsDiff(**params)
+    if "vectors_on_disk" in given:
+        diff = rest.VectorParamsDiff(on_disk=given["vectors_on_disk"])
+        arguments["vectors_config"] = dict.fromkeys(config.params.vectors, diff)
+    return arguments
+
+
+_PARAMETERS = {
+    "shards": "shard_number",
+    "replicas": "replication_factor",
+    "write_consistency": "write_consistency_factor",
+    "payload_on_disk": "on_disk_payload",
+}
+"""What Qdrant calls an option that it takes as it is."""
+_QUANTIZATIONS: dict[str, Any] = {
+    "scalar": rest.ScalarQuantization(
+        scalar=rest.ScalarQuantizationConfig(type=rest.ScalarType.INT8, always_ram=True)
+    ),
+    "product": rest.ProductQuantization(
+        product=rest.ProductQuantizationConfig(
+            compression=rest.CompressionRatio.X16, always_ram=True
+        )
+    ),
+    "binary": rest.BinaryQuantization(binary=rest.BinaryQuantizationConfig(always_ram=True)),
+}
+"""The small copies stay in memory: what is exact is read from where the embeddings are."""
+
+
+def _search_structures(given: Mapping[str, Any]) -> dict[str, Any]:
+    graph = {"m": given.get("hnsw_m"), "ef_construct": given.get("hnsw_ef_construct")}
+    graph = {name: value for name, value in graph.items() if value is not None}
+    structures: dict[str, Any] = {"hnsw_config": rest.HnswConfigDiff(**graph)} if graph else {}
+    if "quantization" in given:
+        structures["quantization_config"] = _QUANTIZATIONS[given["quantization"]]
+    return structures
+
+
+def _options_of(config: Any) -> dict[str, Any]:
+    """What a collection of ours was made with, by our names."""
+    quantization = config.quantization_config
+    return {
+        **{ours: getattr(config.params, theirs) for ours, theirs in _PARAMETERS.items()},
+        "vectors_on_disk": bool(config.params.vectors[DENSE].on_disk),
+        "hnsw_m": config.hnsw_config.m,
+        "hnsw_ef_construct": config.hnsw_config.ef_construct,
+        "quantization": next((k for k in _QUANTIZATIONS if hasattr(quantization, k)), None),
+    }
 
 
 def struct(point: Point) -> rest.PointStruct:

@@ -1,0 +1,200 @@
+"""How a server is reached, with which key and certificate, and how it keeps collections."""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from rag_nodes.errors import ConfigurationError, StoreError, StoreUnreachableError
+from rag_nodes.store import ServerOptions, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from llama_index.core.schema import TextNode
+    from qdrant_server import QdrantDouble
+
+KEY = "canary-of-the-store"
+X = [1.0, 0.0, 0.0]
+KEPT: dict[str, Any] = {
+    "quantization": "scalar",
+    "shards": 3,
+    "replicas": 2,
+    "write_consistency": 2,
+    "vectors_on_disk": True,
+    "payload_on_disk": False,
+    "hnsw_m": 0,
+    "hnsw_ef_construct": 64,
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"quantisation": "scalar"}, "quantisation is unknown; did you mean quantization"),
+        ({"zzz": 1}, "options are: grpc, "),
+        ({"quantization": "tiny"}, "quantization: .*'scalar', 'product' or 'binary'"),
+        ({"shards": 0}, "shards: .*greater than or equal to 1"),
+        ({"timeout": "nan"}, "timeout"),
+        ({"retries": "often"}, "retries: .*integer"),
+        ({"grpc": True, "ca_file": "x"}, "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"),
+    ],
+)
+def test_a_wrong_option_is_named(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        ServerOptions.of(values)
+
+
+def test_a_key_does_not_cross_a_network_in_plain_text_unless_told_so(double: QdrantDouble) -> None:
+    url = double.url.replace("127.0.0.1", "0.0.0.0")  # the same, by a name that does not show it
+    with pytest.raises(ConfigurationError, match=r"plain text.*trusted_network=true") as refused:
+        open_store(url, KEY)
+    assert KEY not in str(refused.value)
+    assert not double.requests
+    open_store(url, KEY, ServerOptions(trusted_network=True)).close()
+    assert double.requests
+
+
+@pytest.mark.parametrize("host", ["http://192.168.0.9:6333", "http://localhost.example.org"])
+def test_a_machine_that_is_not_this_one_is_not_taken_for_it(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="plain text"):
+        open_store(host, KEY)
+
+
+def test_the_key_is_sent_and_a_wrong_one_refused(
+    serve: Callable[..., Any], collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    with serve(api_key=KEY) as double:
+        with open_store(double.url, KEY) as store:
+            store.add(collection, [make_node("one", X)])
+            assert store.count(collection) == 1
+            assert KEY not in f"{store!r} {store.location}"
+        for key in ("wrong", None):
+            with pytest.raises(StoreError, match="refused the key"):
+                open_store(double.url, key)
+
+
+def test_a_certificate_of_an_own_authority_is_trusted_where_it_is_named(
+    serve: Callable[..., Any],
+    collection: str,
+    make_node: Callable[..., TextNode],
+    tmp_path: Path,
+) -> None:
+    certificate = _certificate(tmp_path)
+    with serve(api_key=KEY, certificate=certificate) as double:
+        assert double.url.startswith("https:")
+        with open_store(double.url, KEY, ServerOptions(ca_file=str(certificate))) as store:
+            store.add(collection, [make_node("one", X)])
+            assert store.count(collection) == 1
+        with pytest.raises(StoreUnreachableError, match="certificate"):
+            open_store(double.url, KEY)
+        assert all("/collections" in request for request in double.requests)
+
+
+def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").write_text("")
+    for name in ("empty.pem", "missing.pem"):
+        options = ServerOptions(ca_file=str(tmp_path / name))
+        with pytest.raises(ConfigurationError, match=name):
+            open_store("https://127.0.0.1:1", options=options)
+
+
+def _certificate(folder: Path) -> Path:
+    """A key and a certificate for this machine, signed by itself, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "qdrant")])
+    now = dt.datetime.now(dt.UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1)
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
+            critical=False,
+        )
+        .sign(key, hashes.SHA256())
+    )
+    file = folder / "server.pem"
+    file.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + signed.public_bytes(serialization.Encoding.PEM)
+    )
+    return file
+
+
+def test_a_new_collection_is_kept_as_the_options_say(
+    double: QdrantDouble, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    with open_store(double.url, options=ServerOptions.of(KEPT)) as store:
+        store.add(collection, [make_node("red zebra", X)])
+        assert [hit.node.text for hit in store.search(collection, vector=X, text="", limit=1)]
+    made = double.wanted[collection]
+    assert made["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
+    assert made["vectors"]["text-dense"]["on_disk"] is True
+    assert made["hnsw_config"] == {"m": 0, "ef_construct": 64}
+    named = ("shard_number", "replication_factor", "write_consistency_factor", "on_disk_payload")
+    assert [made[name] for name in named] == [3, 2, 2, False]
+
+
+def test_without_options_the_server_decides(
+    double: QdrantDouble, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    with open_store(double.url) as store:
+        store.add(collection, [make_node("red zebra", X)])
+    assert set(double.wanted[collection]) == {"vectors", "sparse_vectors"}
+
+
+def test_a_collection_that_exists_is_changed_by_the_first_write_and_only_where_it_differs(
+    double: QdrantDouble,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with open_store(double.url, options=ServerOptions.of(KEPT)) as store:
+        store.add(collection, [make_node("one", X)])
+    with open_store(double.url, options=ServerOptions.of(KEPT)) as store:
+        store.add(collection, [make_node("two", X)])
+        store.add(collection, [make_node("three", X)])
+    assert not [one for one in double.requests if one.startswith("PATCH")]
+
+    other = ServerOptions(hnsw_m=16, vectors_on_disk=False, quantization="binary", replicas=3)
+    with open_store(double.url, options=other) as store:
+        assert store.count(collection) == 3
+        assert not [one for one in double.requests if one.startswith("PATCH")]
+        store.add(collection, [make_node("four", X)])
+        store.add(collection, [make_node("five", X)])
+    assert len([one for one in double.requests if one.startswith("PATCH")]) == 1
+    kept = double.wanted[collection]
+    assert kept["hnsw_config"] == {"m": 16, "ef_construct": 64}
+    assert kept["vectors"]["text-dense"]["on_disk"] is False
+    assert kept["quantization_config"] == {"binary": {"always_ram": True}}
+    assert kept["replication_factor"] == 3
+
+    with (
+        caplog.at_level(logging.WARNING, "rag_nodes"),
+        open_store(double.url, options=ServerOptions(shards=5)) as store,
+    ):
+        store.add(collection, [make_node("six", X)])
+    assert "keeps its number of shards" in caplog.text
+    assert kept["shard_number"] == 3
+
+
+def test_every_option_is_documented_with_its_default() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "qdrant-server.md").read_text(encoding="utf-8")
+    for name, field in ServerOptions.model_fields.items():
+        shown = {"None": "not set", "False": "`false`", "60.0": "60"}
+        default = shown.get(str(field.default), field.default)
+        assert f"| `{name}` | {default} |" in page
