@@ -30,14 +30,16 @@ def opened(cli: Invocation, settings: Settings, location: str | None = None) -> 
 
     Args:
         cli: this run.
-        settings: with the key of a server.
+        settings: with key and options of a server.
         location: folder or URL; None for that of the settings.
 
     Raises:
+        ConfigurationError: an option of the server is wrong.
         StoreError: it cannot be opened or does not answer.
     """
-    from rag_nodes.store import open_store
+    from rag_nodes.store import ServerOptions, open_store
 
     key = settings.store_api_key
     secret = key.get_secret_value() if key else None
-    return cli.cleanup.enter_context(open_store(location or settings.store, secret))
+    options = ServerOptions.of(settings.store_options)
+    return cli.cleanup.enter_context(open_store(location or settings.store, secret, options))

@@ -21,7 +21,7 @@ from rag_nodes.models import Models
 from rag_nodes.models.rebuilding import WrittenModel, read_back, written_down
 from rag_nodes.parsers import SpanNodeParser, as_parser
 from rag_nodes.readers import Limits
-from rag_nodes.store import open_store
+from rag_nodes.store import ServerOptions, open_store
 from rag_nodes.transforms import identity_of
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Recipe:
         prices: of embedding models.
         folder: in which relative paths begin; "" for wherever the worker is.
         store: location of a store in which workers write themselves; None where they send.
+        store_options: of that server, see `rag_nodes.store.ServerOptions`.
         keys: what nobody is to see, by what it is for. In no `repr`, and not in `plain`.
     """
 
@@ -69,6 +70,7 @@ class Recipe:
     prices: Mapping[str, Sequence[float]]
     folder: str = ""
     store: str | None = None
+    store_options: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -142,7 +144,8 @@ class Recipe:
         if self.store is None:
             return None
         key = self.keys.get("store")
-        return open_store(self.store, key.get_secret_value() if key else None)
+        options = ServerOptions.of(self.store_options)
+        return open_store(self.store, key.get_secret_value() if key else None, options)
 
     def _model(self, number: int) -> BaseEmbedding:
         start = f"model {number} "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.options import STORE_SETTINGS
 from rag_nodes.cli.render.progress import copy_words, shown_progress
 from rag_nodes.cli.render.store import copies_view
 from rag_nodes.cli.stores import must_exist, opened
@@ -26,7 +27,7 @@ Collections = Annotated[
 Everything = Annotated[bool, typer.Option("--all", help="The collections of every corpus.")]
 
 
-@takes("store", "corpus")
+@takes(*STORE_SETTINGS, "corpus")
 def push(
     cli: Invocation,
     target: Annotated[
@@ -47,7 +48,7 @@ def push(
     _copy(cli, settings.store, target, collections or [], everything=everything)
 
 
-@takes("store", "corpus")
+@takes(*STORE_SETTINGS, "corpus")
 def pull(
     cli: Invocation,
     source: Annotated[
