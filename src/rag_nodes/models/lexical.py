@@ -16,7 +16,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import Field
 
 from rag_nodes.text.function_words import FUNCTION_WORDS
-from rag_nodes.text.word_counts import WordCounts, counted_behind_metadata, in_runs
+from rag_nodes.text.word_counts import RUN, WordCounts, counted_behind_metadata, in_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +44,7 @@ class LexicalEmbedding(BaseEmbedding):
 
     Args:
         dimension: numbers per vector; vectors of different dimensions do not compare.
+        embed_batch_size: texts that LlamaIndex hands over at a time.
 
     Example:
         >>> len(LexicalEmbedding().get_text_embedding("two words"))
@@ -51,6 +52,7 @@ class LexicalEmbedding(BaseEmbedding):
     """
 
     dimension: int = Field(default=DIMENSION, ge=16, le=1 << 16)
+    embed_batch_size: int = Field(default=RUN, gt=0, le=2048)
     model_name: str = ""
 
     def __init__(self, **values: Any) -> None:

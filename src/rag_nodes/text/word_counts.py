@@ -6,6 +6,7 @@ So the counts of the last texts are remembered, and those of a run of texts are 
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from functools import lru_cache
 from itertools import islice
@@ -26,6 +27,7 @@ _LONGEST = 8_192
 """Characters of a text that is remembered: longer ones are few, and would fill the memory."""
 _LONGEST_LINES = 1_000
 """Characters of the metadata in front of a text that are looked for."""
+_METADATA = re.compile(r"(?:\w+: .+\n?)+")
 
 
 class WordCounts(NamedTuple):
@@ -90,14 +92,10 @@ def counted_behind_metadata(text: str) -> Mapping[str, int]:
     `key: value` with a blank one behind them.
     """
     front, _, behind = text.partition("\n\n")
-    if not behind or len(front) > _LONGEST_LINES or not all(map(_is_metadata, front.split("\n"))):
+    if not behind or len(front) > _LONGEST_LINES or not _METADATA.fullmatch(front):
         return counted(text)
     both, known = Counter(words(front)), counted(behind)
     return {**both, **known, **{word: both[word] + known.get(word, 0) for word in both}}
-
-
-def _is_metadata(line: str) -> bool:
-    return ": " in line
 
 
 @lru_cache(maxsize=2 * RUN)

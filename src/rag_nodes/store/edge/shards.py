@@ -7,6 +7,7 @@ goes in is looked at first.
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 from types import MappingProxyType
@@ -230,12 +231,17 @@ def _check_vector(vector: Sequence[float], size: int, node: str, where: str) -> 
             f"{where} holds vectors of length {size}, got {len(vector)}; use the embedding model "
             "it was made with, or another corpus name"
         )
-    length = float(np.linalg.norm(np.asarray(vector, dtype=np.float64)))
+    length = math.hypot(*_numbers(vector))
     if not length < _LARGEST:
         raise ConfigurationError(
             f"{where}: the embedding of node {node} has a length of {length}, which no similarity "
             "can be computed of; look at the embedding model"
         )
+
+
+def _numbers(vector: Sequence[float]) -> Sequence[float]:
+    """A vector as the engine takes it fastest."""
+    return vector.tolist() if isinstance(vector, np.ndarray) else vector
 
 
 def _depth(value: Any) -> int:
@@ -249,11 +255,9 @@ def _depth(value: Any) -> int:
 
 
 def _point(one: Point, vectors: Vectors, where: str, mask: int, tenant: str | None) -> Any:
-    named: dict[str, Any] = {
-        name: [float(value) for value in vector] for name, vector in one.named.items()
-    }
+    named: dict[str, Any] = {name: _numbers(vector) for name, vector in one.named.items()}
     if one.vector is not None:
-        named[vectors.dense] = [float(value) for value in one.vector]
+        named[vectors.dense] = _numbers(one.vector)
         indices, values = one.words
         if vectors.sparse and indices:
             named[vectors.sparse] = edge.SparseVector(indices=indices, values=values)
