@@ -18,7 +18,7 @@ from rag_nodes.cli.commands.parsers import parsers
 from rag_nodes.cli.commands.questions import check, convert, draft
 from rag_nodes.cli.commands.read import read
 from rag_nodes.cli.commands.recommend import recommend
-from rag_nodes.cli.commands.store import pull, push
+from rag_nodes.cli.commands.store import merge_ledgers, pull, push
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
 
@@ -92,6 +92,7 @@ _STORES: dict[Callable[..., None], tuple[str, ...]] = {
         "rag-nodes store push http://localhost:6333 --corpus contracts --json",
     ),
     pull: ("rag-nodes store pull https://qdrant.example.com:6333 --store copy",),
+    merge_ledgers: ("rag-nodes store merge-ledgers all.sqlite part-*.sqlite",),
 }
 """The commands about whole stores, each with its examples."""
 _GROUPS = {

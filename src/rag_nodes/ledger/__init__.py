@@ -6,6 +6,7 @@ and how large. The store is the truth: a ledger that is lost or behind is made a
 
 from rag_nodes.ledger.database import FILE_NAME, ledger_path
 from rag_nodes.ledger.ledger import Ledger
+from rag_nodes.ledger.merging import merge
 from rag_nodes.ledger.rows import (
     CollectionRow,
     CollectionSums,
@@ -27,4 +28,5 @@ __all__ = [
     "KnownFile",
     "Ledger",
     "ledger_path",
+    "merge",
 ]

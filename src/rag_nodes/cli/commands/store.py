@@ -1,6 +1,7 @@
 """`rag-nodes store`: whole stores, from a folder to a server and back."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +10,7 @@ from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import STORE_SETTINGS
 from rag_nodes.cli.render.progress import copy_words, shown_progress
 from rag_nodes.cli.render.store import copies_view
+from rag_nodes.cli.render.text import counted, plain
 from rag_nodes.cli.stores import must_exist, opened
 from rag_nodes.errors import CollectionMissingError
 
@@ -61,6 +63,29 @@ def pull(
     """Copy what a server has into the store, as `push` does the other way."""
     settings = cli.settings()
     _copy(cli, source, settings.store, collections or [], everything=everything)
+
+
+@takes()
+def merge_ledgers(
+    cli: Invocation,
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="File to write, a new one.")],
+    parts: Annotated[
+        list[Path], typer.Argument(metavar="LEDGER", help="What the shards wrote, in any order.")
+    ],
+) -> None:
+    """Make one ledger of those of the shards of an ingest.
+
+    Each run of `ingest --shard` against one server keeps its own, see `--ledger`. Theirs together
+    is what `status`, `list` and an ingest without shards go by.
+    """
+    from rag_nodes.ledger import merge
+
+    files = merge(target, parts)
+    if cli.as_json:
+        cli.emit({"ledger": str(target), "parts": len(parts), "files": files})
+    else:
+        ledgers, known = counted(len(parts), "ledger"), counted(files, "file")
+        cli.show(plain(f"{target}: {ledgers}, {known}."))
 
 
 def _copy(cli: Invocation, source: str, target: str, names: list[str], *, everything: bool) -> None:

@@ -1,0 +1,69 @@
+"""Ledgers of shards made into the ledger of all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import LedgerError
+from rag_nodes.ledger.database import opened, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_TAKE = """
+BEGIN IMMEDIATE;
+DELETE FROM documents WHERE (corpus, path) IN (SELECT corpus, path FROM part.files);
+INSERT OR REPLACE INTO files SELECT * FROM part.files;
+INSERT OR REPLACE INTO documents SELECT * FROM part.documents ORDER BY rowid;
+INSERT INTO collections SELECT * FROM part.collections WHERE true
+ON CONFLICT (name) DO UPDATE SET
+    dimension = coalesce(dimension, excluded.dimension),
+    first_used = min(first_used, excluded.first_used),
+    last_used = max(last_used, excluded.last_used);
+INSERT INTO deposits SELECT * FROM part.deposits WHERE true
+ON CONFLICT (collection, document_id) DO UPDATE SET
+    source_hash = excluded.source_hash, chunks = excluded.chunks, parents = excluded.parents,
+    tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
+    error = excluded.error, stored_at = excluded.stored_at
+WHERE excluded.stored_at IS NULL OR excluded.stored_at > stored_at;
+COMMIT;
+"""
+"""Of a document that two parts know, as two crawls may have it, what was stored last is true; of
+one that a part left unsettled only the store knows, and so it stays."""
+
+
+def merge(target: str | Path, parts: Iterable[str | Path]) -> int:
+    """Write what several ledgers know into a new one; they stay as they are.
+
+    Args:
+        target: file of the new ledger.
+        parts: files of those of the shards; of a file that several know, the last one is right.
+
+    Returns:
+        How many files the new ledger knows.
+
+    Raises:
+        LedgerError: there is a file at the target already, or no ledger at one of the others.
+    """
+    place = Path(target)
+    sources = [Path(part) for part in parts]
+    for one in sources:
+        if not one.is_file():
+            raise LedgerError(f"{one}: there is no ledger; name those that the shards wrote")
+        opened(one).close()  # looked at, and brought up to date
+    if place.exists():
+        raise LedgerError(
+            f"{place}: there is a file already; name a new one, or move that away, with "
+            f"{place.name}-wal beside it"
+        )
+    connection = opened(place)
+    try:
+        for one in sources:
+            with translated(one):
+                connection.execute("ATTACH ? AS part", (str(one),))
+                connection.executescript(_TAKE)
+                connection.execute("DETACH part")
+        return int(connection.execute("SELECT count(*) FROM files").fetchone()[0])
+    finally:
+        connection.close()

@@ -1,0 +1,90 @@
+"""`merge`: the ledgers of shards together know what one ledger would."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.errors import LedgerDamagedError, LedgerError
+from rag_nodes.ledger import CollectionRow, DepositRow, DocumentRow, FileRow, Ledger, merge
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COLLECTION = CollectionRow("c", "tea", "Fixed", "f", "{}", "lexical")
+
+
+def written(place: Path, *names: str, now: float = 100.0, chunks: int = 2) -> Path:
+    """A ledger that knows these files, of one document each."""
+    with Ledger(place, clock=lambda: now) as ledger:
+        ledger.use(COLLECTION)
+        for name in names:
+            ledger.record(
+                FileRow("tea", name, 10, 77, "h", "r", "read", 1),
+                [DocumentRow("tea", name, f"id-{name}", "s", name, name, None, 40)],
+            )
+        ledger.settle(DepositRow("c", f"id-{name}", "s", chunks) for name in names)
+    return place
+
+
+def known(place: Path) -> tuple[object, ...]:
+    with Ledger(place) as ledger:
+        return (
+            ledger.files("tea"),
+            ledger.documents("tea"),
+            ledger.deposits("c"),
+            ledger.collections(),
+        )
+
+
+def test_the_parts_together_know_what_one_would(tmp_path: Path) -> None:
+    parts = [written(tmp_path / "1", "a", "b"), written(tmp_path / "2", "c")]
+    target = tmp_path / "all"
+    assert merge(target, parts) == 3
+    assert known(target) == known(written(tmp_path / "one", "a", "b", "c"))
+
+
+def test_a_collection_was_used_from_the_first_to_the_last_time(tmp_path: Path) -> None:
+    parts = [written(tmp_path / "1", "a", now=50.0), written(tmp_path / "2", "b", now=200.0)]
+    merge(tmp_path / "all", parts)
+    with Ledger(tmp_path / "all") as ledger:
+        [sums] = ledger.collections()
+    assert (sums.row.first_used, sums.row.last_used, sums.chunks) == (50.0, 200.0, 4)
+
+
+def test_what_was_stored_last_is_true_whichever_comes_first(tmp_path: Path) -> None:
+    old = written(tmp_path / "old", "a", now=1.0, chunks=9)
+    new = written(tmp_path / "new", "a", now=2.0, chunks=5)
+    for number, parts in enumerate([(old, new), (new, old)]):
+        merge(tmp_path / f"all-{number}", parts)
+        with Ledger(tmp_path / f"all-{number}") as ledger:
+            assert ledger.deposits("c")["id-a"].chunks == 5
+
+
+def test_what_one_part_left_unsettled_stays_so(tmp_path: Path) -> None:
+    killed, other = written(tmp_path / "killed", "a"), written(tmp_path / "other", "a", now=999.0)
+    with Ledger(killed) as ledger:
+        ledger.unsettle("c", ["id-a"])
+    for number, parts in enumerate([(killed, other), (other, killed)]):
+        merge(tmp_path / f"all-{number}", parts)
+        with Ledger(tmp_path / f"all-{number}") as ledger:
+            assert not ledger.is_true("c", 2)
+
+
+def test_a_ledger_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    target = written(tmp_path / "all", "a")
+    with pytest.raises(LedgerError, match="name a new one"):
+        merge(target, [written(tmp_path / "1", "b")])
+    with Ledger(target) as ledger:
+        assert ledger.files("tea").keys() == {"a"}
+
+
+def test_a_part_that_is_missing_or_none_is_named_and_nothing_is_made(tmp_path: Path) -> None:
+    target = tmp_path / "all"
+    with pytest.raises(LedgerError, match=r"gone\.sqlite: there is no ledger"):
+        merge(target, [tmp_path / "gone.sqlite"])
+    (tmp_path / "text").write_text("no database, but long enough to be looked at " * 9, "utf-8")
+    with pytest.raises(LedgerDamagedError, match="text: the ledger is damaged"):
+        merge(target, [written(tmp_path / "1", "a"), tmp_path / "text"])
+    assert not target.exists()
