@@ -207,11 +207,11 @@ class Ledger:
         place = (file.corpus, file.path)
         with self._writing() as connection:
             _insert(connection, "files", [file])
-            if file.state in {"read", "partial"} or documents:
+            if file.state in {"read", "partial"}:
                 connection.execute(
                     "UPDATE documents SET source_hash = '' WHERE corpus = ? AND path = ?", place
                 )
-                _insert(connection, "documents", documents)
+            _insert(connection, "documents", documents)
 
     def refresh(self, files: Sequence[FileRow]) -> None:
         """Write down files of which size or time alone changed."""
@@ -226,7 +226,7 @@ class Ledger:
     def settle(self, deposits: Iterable[DepositRow]) -> None:
         """Write down what the store confirmed; rows without a time are stamped with now."""
         now = self.clock()
-        rows = (row if row.stored_at else row._replace(stored_at=now) for row in deposits)
+        rows = (row._replace(stored_at=now) if row.stored_at is None else row for row in deposits)
         with self._writing() as connection:
             connection.executemany(_SETTLE, rows)
 

@@ -31,7 +31,7 @@ from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.deposit import Counts, Deposit, is_kept, tokens_of
-from rag_nodes.pipeline.embedding import Waiting, embed, requests_of
+from rag_nodes.pipeline.embedding import Waiting, embed, lacks_vector, requests_of
 from rag_nodes.pipeline.report import ParserOutcome, Progress
 from rag_nodes.pipeline.under_way import UnderWay
 from rag_nodes.processes import current_interrupt
@@ -42,12 +42,13 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode, Document
 
+    from rag_nodes.ledger import DepositRow
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import ColumnPipeline
     from rag_nodes.pipeline.embedding import Embedded
+    from rag_nodes.pipeline.record import CollectionRecord
     from rag_nodes.pipeline.report import Stage
-    from rag_nodes.store import Catalogue, Store
 
 logger = logging.getLogger(__name__)
 
@@ -77,8 +78,7 @@ class ColumnRun:
     Args:
         name: the parser's name in the report.
         pipeline: cuts the documents and embeds the chunks.
-        store: where chunks go.
-        collection: which collection of the store.
+        record: which collection of the store, and what is known of it.
         models: names the embedding model and says how many texts it takes at once.
         report: takes progress; safe to call from any thread.
         prices: of embedding models, see `rag_nodes.models.prices`.
@@ -88,8 +88,7 @@ class ColumnRun:
         self,
         name: str,
         pipeline: ColumnPipeline,
-        store: Store,
-        collection: str,
+        record: CollectionRecord,
         *,
         models: Models,
         report: Callable[[Progress], None],
@@ -99,11 +98,12 @@ class ColumnRun:
         self._prices = prices
         self._embedding = EmbeddedTokens()
         self._pipeline = pipeline
-        self._store = store
-        self._collection = collection
+        self._record = record
+        self._store = record.store
+        self._collection = record.collection
         self._models = models
         self._report = report
-        self._catalogue: Catalogue | None = None
+        self._has_answered = False
         self._seen: dict[tuple[str, str], Deposit] = {}
         self._waiting: Waiting = []
         self._under_way = UnderWay(0 if models.offline else models.embedding.num_workers or 1)
@@ -124,8 +124,29 @@ class ColumnRun:
         """Why it gave up, which the next document would fail by too; None while it has not."""
         return self._stopped
 
-    def add(self, document: Document) -> Deposit:
+    def leave(self, name: str, row: DepositRow) -> Deposit:
+        """Leave a document as it is stored.
+
+        Args:
+            name: of the document.
+            row: what is stored of it.
+
+        Returns:
+            The same, as of one that was taken.
+        """
+        key = row.document_id, row.source_hash
+        if key not in self._seen:
+            deposit = self._seen[key] = Deposit(name, *key)
+            deposit.counts.join(row)
+            self._leave(deposit)
+        return self._seen[key]
+
+    def add(self, document: Document, twins: Sequence[str] = ()) -> Deposit:
         """Take one document through all stages, as far as batches are full.
+
+        Args:
+            document: with a hash of all that its nodes are made of.
+            twins: ids of documents of the same bytes, whose vectors may do.
 
         Returns:
             What is stored of it; changes until `finish`.
@@ -134,9 +155,9 @@ class ColumnRun:
         key = document.id_, source_hash
         if key in self._seen:
             return self._seen[key]
-        deposit = self._seen[key] = Deposit(_label(document))
+        deposit = self._seen[key] = Deposit(_label(document), *key)
         with self._failures_noted(deposit):
-            self._add(document, source_hash, deposit)
+            self._add(document, deposit, twins)
         return deposit
 
     def finish(self) -> ParserOutcome:
@@ -178,25 +199,31 @@ class ColumnRun:
             with suppress(RagNodesError):
                 self._write(embedded)
 
-    def _add(self, document: Document, source_hash: str, deposit: Deposit) -> None:
+    def _add(self, document: Document, deposit: Deposit, twins: Sequence[str]) -> None:
         current_interrupt().check(f"{self.name}: {deposit.label}")
+        source_hash = deposit.source_hash
         if self._stopped:
             deposit.fail(self._stopped)
-            if self._catalogue is None:
+            if not self._has_answered:
                 return
-        stored = self._known()(document.id_)
+        row = self._record.known([document.id_]).get(document.id_)
+        if row and row.source_hash == source_hash:
+            deposit.counts.join(row)
+            self._leave(deposit)
+            return
+        stored = self._record.stored(document.id_)
+        self._has_answered = True
         if is_complete(stored, source_hash):
-            self._counts.add(
+            deposit.counts.add(
                 (node.tokens, not node.is_parent, node.is_placed) for node in stored.values()
             )
-            chunks = sum(not node.is_parent for node in stored.values())
-            self._unchanged += chunks
-            deposit.expect(chunks)
+            self._leave(deposit)
+            self._record.settle([deposit])
             return
         deposit.keep(stored, sum(not node.is_parent for node in stored.values()))
         if self._stopped:
             return
-        nodes = self._parse(document)
+        nodes = self._parse(document, deposit)
         deposit.choice = next((node.metadata.get(DECISION) for node in nodes), None)
         ids = {node.node_id for node in nodes}
         kept = {node.node_id for node in nodes if is_kept(node, stored, source_hash)}
@@ -212,23 +239,27 @@ class ColumnRun:
         if deposit.is_stored:
             self._emptied.append(deposit)
         self._reuse_vectors([node for node in due if node.node_id in stored])
+        if not stored and twins:
+            self._take_vectors_of(twins, due)
         self._enqueue(due, deposit)
 
-    def _known(self) -> Catalogue:
-        if self._catalogue is None:
-            self._catalogue = self._store.catalogue(self._collection)
-        return self._catalogue
+    def _leave(self, deposit: Deposit) -> None:
+        """Count a document that is stored whole already."""
+        self._counts.join(deposit.counts)
+        self._unchanged += deposit.counts.chunks
+        deposit.expect(deposit.counts.chunks)
 
-    def _parse(self, document: Document) -> list[BaseNode]:
+    def _parse(self, document: Document, deposit: Deposit) -> list[BaseNode]:
         with self._timed("parse"), self._embedding.counting():
             cut = self._pipeline.cutting.run(documents=[document])
         # A parent goes before its children: the first batch has a vector to make a collection by,
         # and a run that was killed leaves no child without its parent.
         nodes = parents_first(cut)
         _identify(nodes, document)
-        self._counts.add(
+        deposit.counts.add(
             (tokens_of(node), is_leaf(node), START_CHAR in node.metadata) for node in nodes
         )
+        self._counts.join(deposit.counts)
         self._tell("parse", self._counts.chunks)
         return nodes
 
@@ -240,6 +271,14 @@ class ColumnRun:
             text, vector = stored.get(node.node_id, (None, None))
             if text == node.get_content(MetadataMode.EMBED):
                 node.embedding = vector
+
+    def _take_vectors_of(self, twins: Sequence[str], nodes: list[BaseNode]) -> None:
+        """Give nodes of a file that was moved or copied the vectors of what reads the same."""
+        with self._timed("store"):
+            stored = [one for twin in twins for one in self._record.stored(twin)]
+            vectors = dict(self._store.vectors(self._collection, stored).values())
+        for node in filter(lacks_vector, nodes):
+            node.embedding = vectors.get(node.get_content(MetadataMode.EMBED))
 
     def _enqueue(self, nodes: Sequence[BaseNode], deposit: Deposit) -> None:
         self._wanted += sum(map(is_leaf, nodes))
@@ -303,6 +342,7 @@ class ColumnRun:
         if stored := embedded.accepted:
             # Before anything is reported, as whoever is told may give up.
             with self._timed("store"):
+                self._record.unsettle({deposit for _, deposit in stored}, _dimension(stored))
                 self._store.add(self._collection, [node for node, _ in stored])
             for node, deposit in stored:
                 deposit.count_stored(is_chunk=is_leaf(node))
@@ -321,20 +361,23 @@ class ColumnRun:
 
     def _delete_replaced(self, deposits: Iterable[Deposit]) -> None:
         """Delete the former chunks of the documents whose new ones are all stored."""
-        done = [deposit for deposit in deposits if deposit.is_stored and deposit.stale]
+        done = [deposit for deposit in deposits if deposit.is_stored]
         stale = [node_id for deposit in done for node_id in deposit.stale]
-        if not stale:
-            return
         try:
             with self._timed("store"):
-                self._store.delete(self._collection, stale)
+                if stale:
+                    self._record.unsettle(done)
+                    self._store.delete(self._collection, stale)
         except Exception as error:
             for deposit in done:
-                deposit.fail(_said(error))
+                if deposit.stale:
+                    deposit.fail(_said(error))
             raise
         self._deleted += len(stale)
         for deposit in done:
             deposit.stale.clear()
+        with self._timed("store"):
+            self._record.settle(done)
 
     @contextmanager
     def _timed(self, stage: Stage) -> Iterator[None]:
@@ -381,6 +424,11 @@ def _identify(nodes: list[BaseNode], document: Document) -> None:
             node.metadata[key] = facts[key]
             node.excluded_embed_metadata_keys.append(key)
             node.excluded_llm_metadata_keys.append(key)
+
+
+def _dimension(waiting: Waiting) -> int | None:
+    """Length of the vectors; None where there are parents only."""
+    return next((len(node.embedding) for node, _ in waiting if node.embedding), None)
 
 
 def _label(document: Document) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rag_nodes.ledger import DepositRow
 from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.pipeline.report import ColumnStatus, FileColumn
@@ -26,12 +27,18 @@ class Deposit:
 
     Attributes:
         label: the document, for messages.
+        document_id: of the document.
+        source_hash: of its version.
+        counts: of the nodes it was cut into.
         stale: ids of former chunks that are still there.
         choice: what its parser chose for it and why, if that is one that decides.
     """
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, document_id: str = "", source_hash: str = "") -> None:
         self.label = label
+        self.document_id = document_id
+        self.source_hash = source_hash
+        self.counts = Counts()
         self.stale: list[str] = []
         self.choice: str | None = None
         self._chunks: int | None = None
@@ -77,10 +84,29 @@ class Deposit:
         """Whether every node is in the store."""
         return self._chunks is not None and not self._due.total()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether every node is in the store, and nothing else of the document."""
+        return self.is_stored and not self.stale
+
+    def row(self, collection: str) -> DepositRow:
+        """What a ledger says of it, once it is whole."""
+        counts = self.counts
+        return DepositRow(
+            collection,
+            self.document_id,
+            self.source_hash,
+            chunks=counts.chunks,
+            parents=counts.parents,
+            tokens=counts.tokens,
+            largest=counts.largest,
+            unplaced=counts.unplaced,
+        )
+
     def outcome(self) -> FileColumn:
         """What became of it; ask when the run is over."""
         chunks = self._chunks or 0
-        if self.is_stored and not self.stale:
+        if self.is_whole:
             status: ColumnStatus = "stored" if self._touched else "unchanged"
             return FileColumn(status, chunks, chunks, choice=self.choice)
         former = self._former if self.stale else 0
@@ -117,6 +143,14 @@ class Counts:
             self.unplaced += not is_placed
             self.tokens += count
             self.largest = max(self.largest, count)
+
+    def join(self, other: Counts | DepositRow) -> None:
+        """Add what was counted of other nodes."""
+        self.chunks += other.chunks
+        self.tokens += other.tokens
+        self.largest = max(self.largest, other.largest)
+        self.parents += other.parents
+        self.unplaced += other.unplaced
 
 
 def tokens_of(node: BaseNode) -> int:

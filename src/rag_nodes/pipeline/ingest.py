@@ -8,16 +8,20 @@ makes a killed run complete itself when it is run again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import EmptyFileError
+from rag_nodes.ledger import Ledger
 from rag_nodes.metadata import PAGE_STARTS, SOURCE
 from rag_nodes.models import settled
 from rag_nodes.pipeline.ahead import ahead
+from rag_nodes.pipeline.books import WEB_HOURS, Books, LedgerBooks, reading_key
 from rag_nodes.pipeline.run import Arrival, IngestRun
+from rag_nodes.transforms import UserTransformations, identity_of
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -48,6 +52,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
     prices: Prices = MappingProxyType({}),
+    ledger: Ledger | None = None,
+    ttl: float = WEB_HOURS,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -73,6 +79,10 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
         prices: US dollars per million tokens by embedding model, over the built-in table.
+        ledger: of the store; None for that in its usual place, see `Ledger.of`. Files that did not
+            change since they were written down there are not opened.
+        ttl: hours after which web pages are due again though their file did not change; 0 for
+            never.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -82,24 +92,37 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     Raises:
         ConfigurationError: no parser, two parsers of equal configuration, both `models` and
             `embed_model`, or a transformation that is none of LlamaIndex's.
+        LedgerError: the ledger cannot be opened or written.
     """
     from rag_nodes.readers import Limits
 
     chosen = settled(models, embed_model)
-    wanted = [Path(path) for path in paths]
+    wanted, bounds = [Path(path) for path in paths], limits or Limits()
     total = None if any(path.is_dir() for path in wanted) else len(wanted)
-    with ahead(arrivals_of(wanted, limits or Limits()), _characters) as coming:
-        made, arrivals = parsers_for(parsers, coming)
-        run = IngestRun(
-            made,
-            store,
-            chosen,
-            transformations=transformations,
-            corpus=corpus,
-            progress=progress,
-            prices=prices,
-        )
-        return run.take(arrivals, total)
+    steps = [identity_of(step) for step in UserTransformations(transformations).steps]
+    with _open(ledger, store) as opened:
+        books = Books()
+        if opened:
+            key = reading_key(bounds, steps)
+            books = LedgerBooks(opened, corpus, key, ttl=ttl, most=bounds.file_bytes)
+
+        def run_of(made: Mapping[str, object]) -> IngestRun:
+            return IngestRun(
+                made,
+                store,
+                chosen,
+                transformations=transformations,
+                corpus=corpus,
+                progress=progress,
+                prices=prices,
+                books=books,
+            )
+
+        # Before the first file is looked at, as the books say for which parsers it is due.
+        run = None if callable(parsers) else run_of(parsers)
+        with ahead(arrivals_of(wanted, bounds, books), _characters) as coming:
+            made, arrivals = parsers_for(parsers, coming)
+            return (run or run_of(made)).take(arrivals, total)
 
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
@@ -114,6 +137,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     progress: Callable[[Progress], None] | None = None,
     parse: Parse | None = None,
     prices: Prices = MappingProxyType({}),
+    ledger: Ledger | None = None,
 ) -> IngestReport:
     """Like `ingest`, for documents that are read already; their ids decide what replaces what.
 
@@ -131,32 +155,51 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         parse: makes the nodes of a document by a parser, such as `IsolatedCutting.cut` does in a
             process that can be ended; None to have the parser do it here.
         prices: as for `ingest`.
+        ledger: as for `ingest`.
 
     Raises:
         ConfigurationError: as `ingest`.
+        LedgerError: as `ingest`.
         CancelledError: `parse` was cancelled.
     """
     chosen = settled(models, embed_model)
     made, arrivals = parsers_for(parsers, map(_given, documents))
-    run = IngestRun(
-        made,
-        store,
-        chosen,
-        transformations=transformations,
-        corpus=corpus,
-        progress=progress,
-        parse=parse,
-        prices=prices,
-    )
-    return run.take(arrivals)
+    with _open(ledger, store) as opened:
+        run = IngestRun(
+            made,
+            store,
+            chosen,
+            transformations=transformations,
+            corpus=corpus,
+            progress=progress,
+            parse=parse,
+            prices=prices,
+            books=LedgerBooks(opened, corpus) if opened else None,
+        )
+        return run.take(arrivals)
 
 
-def arrivals_of(paths: Iterable[str | Path], limits: Limits) -> Iterator[Arrival]:
-    """The documents of files and folders, as `read_all` reads them."""
-    from rag_nodes.readers import read_all
+@contextmanager
+def _open(ledger: Ledger | None, store: Store) -> Iterator[Ledger | None]:
+    """The ledger of a store; what is opened here is closed, and what is the caller's is not."""
+    with nullcontext(ledger) if ledger else Ledger.of(store.location) or nullcontext() as opened:
+        yield opened
 
-    for result in read_all(paths, limits=limits):
-        yield Arrival(str(result.path), result.document, result.error, result.seconds)
+
+def arrivals_of(
+    paths: Iterable[str | Path], limits: Limits, books: Books | None = None
+) -> Iterator[Arrival]:
+    """The documents of files and folders, as `read_all` reads them, and those that are left."""
+    from rag_nodes.readers import listed, read_all
+
+    for seen in (books or Books()).seen(listed(paths)):
+        path = seen.file.path
+        for left in seen.left:
+            yield Arrival(str(path), None, left=left)
+        for read in () if seen.left else read_all([path], limits=limits):
+            yield Arrival(
+                str(read.path), read.document, read.error, read.seconds, seen.row, None, seen.twins
+            )
 
 
 def parsers_for(
@@ -194,4 +237,4 @@ def _given(document: Document) -> Arrival:
     name = str(document.metadata.get(SOURCE) or document.id_)
     nothing = "the document has no text, so nothing of it is stored"
     blank = None if document.text.strip() else EmptyFileError(name, nothing, "check what made it")
-    return Arrival(name, document, blank, 0.0)
+    return Arrival(name, document, blank)

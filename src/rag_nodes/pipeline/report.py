@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+if TYPE_CHECKING:
+    from rag_nodes.ledger import CollectionSums
 
 Stage = Literal["read", "size", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them; "size" only where parsers are given the
@@ -156,6 +159,33 @@ class ParserOutcome:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerCollection:
+    """A collection whose place a new one took, since the parser's options or the model changed.
+
+    Attributes:
+        name: as the store knows it; it stays until it is dropped.
+        parser: class name of its parser.
+        model: its embedding model.
+        documents: in it.
+        chunks: in it.
+        last_used: seconds since 1970.
+    """
+
+    name: str
+    parser: str
+    model: str
+    documents: int
+    chunks: int
+    last_used: float
+
+    @classmethod
+    def of(cls, sums: CollectionSums) -> Self:
+        """One as the ledger knows it."""
+        row = sums.row
+        return cls(row.name, row.parser, row.model, sums.documents, sums.chunks, row.last_used)
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
     """Everything one ingest run did.
 
@@ -165,6 +195,7 @@ class IngestReport:
         seconds: wall-clock time of the whole run.
         models: which models ran, as `Models.describe()` says it.
         corpus: the corpus the documents went to.
+        former: collections whose place new ones took.
     """
 
     files: tuple[FileOutcome, ...]
@@ -172,6 +203,7 @@ class IngestReport:
     seconds: float
     models: str
     corpus: str = "default"
+    former: tuple[FormerCollection, ...] = ()
 
     @property
     def failed(self) -> tuple[FileOutcome, ...]:
@@ -201,6 +233,7 @@ class IngestReport:
             "models": self.models,
             "files": [asdict(outcome) for outcome in self.files],
             "columns": [asdict(outcome) for outcome in self.columns],
+            "former": [asdict(one) for one in self.former],
             "seconds": self.seconds,
             "embedding_tokens": self.embedding_tokens,
             "embedding_cost": self.embedding_cost,

@@ -15,12 +15,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError
+from rag_nodes.ledger import CollectionRow
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
 from rag_nodes.models.embedded_tokens import metered
 from rag_nodes.parsers import as_parser
+from rag_nodes.pipeline.books import Books
 from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.pipeline.column import ColumnRun
-from rag_nodes.pipeline.report import FileColumn, FileOutcome, FileStatus, IngestReport, Progress
+from rag_nodes.pipeline.report import (
+    FileColumn,
+    FileOutcome,
+    FileStatus,
+    FormerCollection,
+    IngestReport,
+    Progress,
+)
 from rag_nodes.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
@@ -31,9 +40,11 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document, TransformComponent
 
+    from rag_nodes.ledger import DocumentRow, FileRow
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.books import Left
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.deposit import Deposit
     from rag_nodes.store import Store
@@ -43,12 +54,25 @@ MOST_THREADS = 8
 
 
 class Arrival(NamedTuple):
-    """One document as it arrives, or why it did not; a blank one does both."""
+    """One document as it arrives, or why it did not; a blank one does both.
+
+    Attributes:
+        path: of its file as found, or its source.
+        document: what was read; None where it was not, or was left.
+        error: why it did not arrive.
+        seconds: that reading it took.
+        file: its file, for the books; None where none are kept.
+        left: the document, where its file was not opened as nothing of it changed.
+        twins: ids of documents of the same bytes.
+    """
 
     path: str
     document: Document | None
-    error: Exception | None
-    seconds: float
+    error: Exception | None = None
+    seconds: float = 0.0
+    file: FileRow | None = None
+    left: Left | None = None
+    twins: tuple[str, ...] = ()
 
     def success(self, document: Document) -> FileOutcome:
         """The row of a file that became this document, before anything of it is stored."""
@@ -63,6 +87,20 @@ class Arrival(NamedTuple):
             document_id=document.id_,
             name=display_name(document.metadata),
             source=document.metadata.get(SOURCE),
+        )
+
+    def untouched(self, row: DocumentRow) -> FileOutcome:
+        """The row of a document that was left as it is stored."""
+        return FileOutcome(
+            path=self.path,
+            status="read",
+            pages=row.pages,
+            characters=row.characters,
+            error=row.warnings,
+            seconds=self.seconds,
+            document_id=row.id,
+            name=row.name,
+            source=row.source,
         )
 
     def failure(self) -> FileOutcome:
@@ -91,12 +129,13 @@ class IngestRun:
         progress: called after every step.
         parse: makes the nodes of a document; None to have the parser do it.
         prices: of embedding models.
+        books: who is asked what is stored, and told what is written.
 
     Raises:
         ConfigurationError: as `ingest`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - options of one run, most with defaults
         self,
         parsers: Mapping[str, object],
         store: Store,
@@ -107,12 +146,14 @@ class IngestRun:
         progress: Callable[[Progress], None] | None = None,
         parse: Parse | None = None,
         prices: Prices = MappingProxyType({}),
+        books: Books | None = None,
     ) -> None:
         if not parsers:
             raise ConfigurationError("nothing to ingest with: name at least one parser")
         made = {name: as_parser(parser) for name, parser in parsers.items()}
         steps = UserTransformations(transformations).steps
         self._identities = [identity_of(step) for step in steps]
+        self._books = books or Books()
         self._models = models
         self._corpus = corpus
         self._report = _serialised(progress)
@@ -127,8 +168,9 @@ class IngestRun:
                     steps,
                     parse,
                 ),
-                store,
-                collections[name],
+                self._books.record(
+                    store, _collection_row(collections[name], parser, corpus, models)
+                ),
                 models=models,
                 report=self._report,
                 prices=prices,
@@ -152,6 +194,7 @@ class IngestRun:
         with metered(self._models.embedding), self._working() as at_work:
             taken = list(self._taken(arrivals, total, at_work))
             outcomes = tuple(at_work(ColumnRun.finish))
+        self._books.close()
         names = [column.name for column in self._columns]
         return IngestReport(
             files=tuple(
@@ -164,6 +207,7 @@ class IngestRun:
             seconds=time.perf_counter() - started,
             models=self._models.describe(),
             corpus=self._corpus,
+            former=tuple(map(FormerCollection.of, self._books.former())),
         )
 
     @contextmanager
@@ -207,16 +251,25 @@ class IngestRun:
         started = time.perf_counter()
         for position, one in enumerate(arrivals, start=1):
             each = (time.perf_counter() - started) / (position - 1) if position > 1 else None
-            left = each * (total - position + 1) if each and total else None
-            self._report(Progress("read", Path(one.path).name, position, total, seconds_left=left))
-            if one.document is None:
+            rest = each * (total - position + 1) if each and total else None
+            self._report(Progress("read", Path(one.path).name, position, total, seconds_left=rest))
+            if one.left:
+                yield one.untouched(one.left.row), self._leave(one.left)
+                continue
+            document = _hashed(one.document, self._identities) if one.document else None
+            if one.file:
+                self._books.note(one.file, document, one.error)
+            if document is None:
                 yield one.failure(), []
                 continue
-            document = _hashed(one.document, self._identities)
             # The next document is taken only when every parser took this one, so that memory stays
             # bounded.
-            deposits = at_work(ColumnRun.add, document)
+            deposits = at_work(ColumnRun.add, document, one.twins)
             yield (one.failure(), []) if one.error else (one.success(document), deposits)
+
+    def _leave(self, left: Left) -> list[Deposit]:
+        pairs = zip(self._columns, left.deposits, strict=True)
+        return [column.leave(left.row.name, deposit) for column, deposit in pairs]
 
 
 @contextmanager
@@ -248,6 +301,20 @@ def _collections(
                 )
         found[name] = collection
     return found
+
+
+def _collection_row(
+    name: str, parser: SpanNodeParser, corpus: str, models: Models
+) -> CollectionRow:
+    """What a ledger says of the collection of a parser."""
+    return CollectionRow(
+        name,
+        corpus,
+        parser.class_name(),
+        parser.fingerprint,
+        json.dumps(parser.to_dict(), default=str),
+        models.embedding_name,
+    )
 
 
 def _warm_up(parsers: Iterable[SpanNodeParser]) -> None:

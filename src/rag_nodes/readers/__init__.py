@@ -9,7 +9,7 @@ when the first document is built.
 from __future__ import annotations
 
 from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading, build_document
-from rag_nodes.readers.files import ReadResult, read, read_all, readings
+from rag_nodes.readers.files import ListedFile, ReadResult, listed, read, read_all, readings
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 
 __all__ = [
@@ -17,10 +17,12 @@ __all__ = [
     "SUFFIXES",
     "CollectionReader",
     "Limits",
+    "ListedFile",
     "ReadResult",
     "Reader",
     "Reading",
     "build_document",
+    "listed",
     "read",
     "read_all",
     "readings",

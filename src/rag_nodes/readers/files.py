@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import (
     EmptyFileError,
@@ -60,6 +62,22 @@ class ReadResult:
     document: Document | None
     error: ReadError | None
     seconds: float
+
+
+class ListedFile(NamedTuple):
+    """A file, as far as it is known without being opened.
+
+    Attributes:
+        path: as found.
+        place: its canonical path.
+        size: in bytes; None where it cannot be asked, or is no regular file.
+        mtime_ns: time of its last change, in nanoseconds since 1970; 0 where that is so.
+    """
+
+    path: Path
+    place: str
+    size: int | None
+    mtime_ns: int
 
 
 def read(
@@ -161,12 +179,18 @@ def read_all(
     """
     # Every document needs it, and the first one would seem to take seconds.
     import_module("llama_index.core.schema")
-    seen: set[Path] = set()
-    for path in (found for given in paths for found in _files_at(Path(given))):
-        place = _canonical(path)
-        if place not in seen:
-            seen.add(place)
-            yield from _rows(path, partial(readings, limits=limits, isolate=isolate, layout=layout))
+    for file in listed(paths):
+        one = partial(readings, limits=limits, isolate=isolate, layout=layout)
+        yield from _rows(file.path, one)
+
+
+def listed(paths: Iterable[str | Path]) -> Iterator[ListedFile]:
+    """The files that `read_all` would read, in the same order, without opening one."""
+    seen: set[str] = set()
+    for file in (found for given in paths for found in _files_at(Path(given))):
+        if file.place not in seen:
+            seen.add(file.place)
+            yield file
 
 
 class _Stopwatch:
@@ -226,7 +250,7 @@ def _check_file(path: Path, limits: Limits) -> None:
     limits.check_bytes(path, size)
 
 
-def _files_at(path: Path) -> Iterator[Path]:
+def _files_at(path: Path) -> Iterator[ListedFile]:
     """The files of a folder that hold a document, or the path itself.
 
     In sorted order, without hidden entries and links that lead out of the folder; the folder
@@ -234,15 +258,14 @@ def _files_at(path: Path) -> Iterator[Path]:
 
     Crawls in folders are not looked for, since hardly any JSON file in a folder is one.
     """
-    if not _is_folder(path):
-        yield path
-        return
     found = False
-    for file in _walk(path):
-        found = True
-        yield file
+    if _is_folder(path):
+        root = _canonical(path)
+        for file in _walk(path, str(root), root):
+            found = True
+            yield file
     if not found:
-        yield path
+        yield _listed_file(path, str(_canonical(path)), path.stat)
 
 
 def _is_folder(path: Path) -> bool:
@@ -259,13 +282,32 @@ def _canonical(path: Path) -> Path:
     return path
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    root = folder.resolve()
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            file = Path(parent, name)
-            if name.startswith(".") or file.suffix.lower() not in SUFFIXES:
-                continue
-            if file.resolve().is_relative_to(root):
-                yield file
+def _walk(folder: Path, place: str, root: Path) -> Iterator[ListedFile]:
+    """The files of a folder and those below it; `place` is its canonical path."""
+    entries: list[os.DirEntry[str]] = []
+    with suppress(OSError), os.scandir(folder) as found:
+        entries = sorted((one for one in found if one.name[0] != "."), key=attrgetter("name"))
+    for entry in entries:
+        if Path(entry.name).suffix.lower() in SUFFIXES and not _leads_to_folder(entry):
+            path = folder / entry.name
+            if not entry.is_symlink():
+                yield _listed_file(path, f"{place}{os.sep}{entry.name}", entry.stat)
+            elif (target := _canonical(path)).is_relative_to(root):
+                yield _listed_file(path, str(target), entry.stat)
+    for entry in entries:
+        if not entry.is_symlink() and _leads_to_folder(entry):
+            yield from _walk(folder / entry.name, f"{place}{os.sep}{entry.name}", root)
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    with suppress(OSError):
+        return entry.is_dir()
+    return False
+
+
+def _listed_file(path: Path, place: str, ask: Callable[[], os.stat_result]) -> ListedFile:
+    with suppress(OSError, ValueError):
+        known = ask()
+        if stat.S_ISREG(known.st_mode):
+            return ListedFile(path, place, known.st_size, known.st_mtime_ns)
+    return ListedFile(path, place, None, 0)

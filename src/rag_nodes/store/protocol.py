@@ -142,6 +142,14 @@ class Store(Protocol):
         """
         return lambda document_id: self.stored(collection, document_id)
 
+    def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:  # noqa: ARG002
+        """All stored nodes of a collection, by document and by id.
+
+        A ledger that does not agree with the store is made anew from it. Where it is empty, as for
+        a store that cannot list what it holds, each document is asked for with every ingest.
+        """
+        return {}
+
     def vectors(
         self,
         collection: str,  # noqa: ARG002 -- of the stores that have them

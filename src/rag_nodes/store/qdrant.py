@@ -220,11 +220,16 @@ class QdrantStore(Store):
         """What the collection holds of each document."""
         if not self.engine.scans:
             return super().catalogue(collection)
+        known = self.documents(collection)
+        return lambda document_id: known.get(document_id, {})
+
+    def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
+        """All stored nodes of a collection, by document and by id."""
         known: dict[str, dict[str, StoredNode]] = {}
         for node_id, payload in self._scan(collection, Filter()).items():
             document = known.setdefault(str(payload.get(DOCUMENT_ID)), {})
             document[node_id] = StoredNode.of(payload)
-        return lambda document_id: known.get(document_id, {})
+        return known
 
     def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
         """The stored nodes with these ids."""

@@ -13,7 +13,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
+from rag_nodes.pipeline import (
+    FileColumn,
+    FileOutcome,
+    FormerCollection,
+    IngestReport,
+    ParserOutcome,
+    Progress,
+)
 from rag_nodes.processes import pack_error, unpack_error
 from rag_nodes.store import StoredNode
 from rag_nodes.workers.packing import PackedPoints
@@ -166,7 +173,8 @@ def _report(data: Mapping[str, Any]) -> IngestReport:
         for one in data["files"]
     )
     columns = tuple(ParserOutcome(**one) for one in data["columns"])
-    return IngestReport(**{**data, "files": files, "columns": columns})
+    former = tuple(FormerCollection(**one) for one in data["former"])
+    return IngestReport(**{**data, "files": files, "columns": columns, "former": former})
 
 
 def pack_batch(batch: Batch) -> bytes:

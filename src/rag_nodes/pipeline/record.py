@@ -1,0 +1,168 @@
+"""What is known of a collection before it is written, and who is told what was written to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import LedgerError, StoreError
+from rag_nodes.ledger import DepositRow
+from rag_nodes.store import is_complete
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rag_nodes.ledger import CollectionRow, Ledger
+    from rag_nodes.pipeline.deposit import Deposit
+    from rag_nodes.store import Catalogue, Store, StoredNode
+
+FEW = 200
+"""Documents that are asked for one by one; beyond it the store gives its whole catalogue."""
+
+
+class CollectionRecord:
+    """A collection of a store that nobody keeps a ledger of.
+
+    Args:
+        store: where it is.
+        collection: its name.
+    """
+
+    is_new = False
+    """Whether the ledger had never heard of it."""
+
+    def __init__(self, store: Store, collection: str) -> None:
+        self.store = store
+        self.collection = collection
+        self._catalogue: Catalogue | None = None
+
+    def stored(self, document_id: str) -> Mapping[str, StoredNode]:
+        """The stored nodes of a document, by id, as they were when the first was asked for."""
+        if self._catalogue is None:
+            self._catalogue = self.store.catalogue(self.collection)
+        return self._catalogue(document_id)
+
+    def known(self, document_ids: Sequence[str]) -> dict[str, DepositRow]:  # noqa: ARG002
+        """What is certain without asking the store, of those documents that are stored whole."""
+        return {}
+
+    def unsettle(self, deposits: Iterable[Deposit], dimension: int | None = None) -> None:
+        """Say that the store is about to be changed for these, with vectors of that length."""
+
+    def settle(self, deposits: Iterable[Deposit]) -> None:
+        """Say that the store confirmed all it was given; those that lack something are left out."""
+
+
+class LedgerRecord(CollectionRecord):
+    """A collection of which a ledger is kept. Safe to share between threads.
+
+    The ledger is believed where its sum of chunks is what the store counts; else it is first made
+    anew from the store.
+
+    Args:
+        store: where the collection is.
+        row: the collection.
+        ledger: of the store.
+
+    Attributes:
+        parser: class name of the collection's parser.
+    """
+
+    def __init__(self, store: Store, row: CollectionRow, ledger: Ledger) -> None:
+        super().__init__(store, row.name)
+        self._row = row
+        self._ledger = ledger
+        self._lock = threading.RLock()
+        self._believed: bool | None = None
+        self._is_blank = False
+        self._asked = 0
+        self._open: set[str] = set()
+        self.parser = row.parser
+        self.is_new = ledger.use(row)
+
+    def stored(self, document_id: str) -> Mapping[str, StoredNode]:
+        """The stored nodes of a document, by id."""
+        if not self._is_believed():
+            return super().stored(document_id)
+        if self._is_blank or document_id not in self._ledger.deposits(
+            self.collection, [document_id]
+        ):
+            return {}
+        self._asked += 1
+        if self._asked > FEW:
+            return super().stored(document_id)
+        return self.store.stored(self.collection, document_id)
+
+    def known(self, document_ids: Sequence[str]) -> dict[str, DepositRow]:
+        """What is stored whole of some documents, by id; nothing where the store must be asked."""
+        try:
+            if not self._is_believed() or self._is_blank:
+                return {}
+        except LedgerError:
+            raise
+        except StoreError:
+            return {}  # whoever writes to it will say so
+        rows = self._ledger.deposits(self.collection, document_ids)
+        return {
+            one: row for one, row in rows.items() if row.stored_at is not None and row.source_hash
+        }
+
+    def unsettle(self, deposits: Iterable[Deposit], dimension: int | None = None) -> None:
+        """Mark their rows, so that a run that is killed now is found out by the next."""
+        if dimension and self._row.dimension is None:
+            self._row = self._row._replace(dimension=dimension)
+            self._ledger.use(self._row)
+        due = {one.document_id for one in deposits} - self._open
+        if due:
+            self._ledger.unsettle(self.collection, sorted(due))
+            self._open |= due
+
+    def settle(self, deposits: Iterable[Deposit]) -> None:
+        """Write down those that are stored whole, and nothing else of them."""
+        rows = [one.row(self.collection) for one in deposits if one.is_whole]
+        if rows:
+            self._ledger.settle(rows)
+            self._open -= {row.document_id for row in rows}
+
+    def _is_believed(self) -> bool:
+        with self._lock:
+            if self._believed is None:
+                self._believed = self._reconciled()
+            return self._believed
+
+    def _reconciled(self) -> bool:
+        """Make the ledger say what the store holds, and whether it does now."""
+        count = self.store.count(self.collection)
+        rows = self._ledger.deposits(self.collection)
+        self._is_blank = not count and not rows
+        unsettled = [one for one, row in rows.items() if row.stored_at is None]
+        if len(unsettled) <= FEW:
+            self._ledger.settle(
+                stored_row(self.collection, one, self.store.stored(self.collection, one))
+                for one in unsettled
+            )
+            if self._ledger.is_true(self.collection, count):
+                return True
+        found = self.store.documents(self.collection)
+        self._ledger.replace(
+            self.collection, (stored_row(self.collection, *pair) for pair in found.items())
+        )
+        return self._ledger.is_true(self.collection, count)
+
+
+def stored_row(collection: str, document_id: str, stored: Mapping[str, StoredNode]) -> DepositRow:
+    """What a ledger says of a document whose nodes the store was asked for."""
+    chunks = [node for node in stored.values() if not node.is_parent]
+    versions = {node.source_hash for node in stored.values()}
+    source_hash = versions.pop() if len(versions) == 1 else ""
+    return DepositRow(
+        collection,
+        document_id,
+        source_hash if is_complete(stored, source_hash) else "",
+        chunks=len(chunks),
+        parents=len(stored) - len(chunks),
+        tokens=sum(node.tokens for node in chunks),
+        largest=max((node.tokens for node in chunks), default=0),
+        unplaced=sum(not node.is_placed for node in chunks),
+    )

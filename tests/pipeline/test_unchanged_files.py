@@ -1,0 +1,258 @@
+"""Files that did not change are not opened, and whatever else changed makes them due again."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.ledger import Ledger
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest, ingest_documents
+from rag_nodes.readers import Limits, files, read
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.store import Store
+
+LONG_AGO = (1.6e9, 1.6e9)
+
+
+class Corpus:
+    """A folder of old files, a store and its ledger, ingested as often as asked."""
+
+    def __init__(self, folder: Path, store: Store, models: Models, opened: list[str]) -> None:
+        self.folder = folder
+        self.store = store
+        self.models = models
+        self.parsers: dict[str, object] = {
+            "fixed": get_parser("fixed", chunk_size=80, chunk_overlap=0)
+        }
+        self.opened = opened
+
+    def write(self, name: str, text: str, times: tuple[float, float] = LONG_AGO) -> Path:
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, times)
+        return path
+
+    def ingest(self, limits: Limits | None = None) -> IngestReport:
+        self.opened.clear()
+        return ingest([self.folder], self.parsers, self.store, models=self.models, limits=limits)
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger.of(self.store.location) or pytest.fail("there is no ledger")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Iterator[Corpus]:
+    opened: list[str] = []
+    reading = files.readings
+
+    def noted(path: Path, **options: object) -> object:
+        opened.append(path.name)
+        return reading(path, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(files, "readings", noted)
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    with open_store(tmp_path / "store") as store:
+        made = Corpus(folder, store, models, opened)
+        for number in range(3):
+            made.write(f"{number}.md", f"# Tea {number}\n\nTea number {number} is green.\n" * 20)
+        yield made
+
+
+def states(report: IngestReport) -> list[str]:
+    return [file.status for file in report.files]
+
+
+def test_unchanged_files_are_not_opened_and_their_rows_say_the_same(corpus: Corpus) -> None:
+    first = corpus.ingest()
+    assert corpus.opened == ["0.md", "1.md", "2.md"]
+
+    second = corpus.ingest()
+
+    assert corpus.opened == []
+    assert states(second) == ["unchanged"] * 3
+    for before, after in zip(first.files, second.files, strict=True):
+        assert (after.path, after.name, after.source) == (before.path, before.name, before.source)
+        assert (after.pages, after.characters) == (before.pages, before.characters)
+        assert after.document_id == before.document_id
+        assert after.columns["fixed"].chunks == before.columns["fixed"].stored > 1
+    [before_all], [after_all] = first.columns, second.columns
+    assert after_all.unchanged == after_all.chunks == before_all.chunks == before_all.written
+    assert (after_all.tokens, after_all.max_tokens) == (before_all.tokens, before_all.max_tokens)
+    assert (after_all.parents, after_all.unplaced) == (before_all.parents, before_all.unplaced)
+    assert after_all.written == after_all.deleted == 0
+
+
+def test_the_second_look_takes_no_query_of_the_store_per_file(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.ingest()
+
+    def refuse(*_: object) -> None:
+        pytest.fail("the ledger knows it")
+
+    for name in ("stored", "catalogue", "documents", "fetch", "vectors"):
+        monkeypatch.setattr(corpus.store, name, refuse)
+
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+
+
+def test_a_file_that_was_touched_is_hashed_and_not_opened(corpus: Corpus) -> None:
+    corpus.ingest()
+    os.utime(corpus.folder / "1.md", (1.65e9, 1.65e9))
+
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+    assert corpus.opened == []
+    known = corpus.ledger.files("default")
+    assert known[str((corpus.folder / "1.md").resolve())].mtime_ns == int(1.65e9) * 10**9
+
+
+def test_a_file_that_was_changed_just_now_is_not_believed_by_its_time(corpus: Corpus) -> None:
+    path = corpus.folder / "0.md"
+    path.write_text("# Tea 0\n\nGreen as grass.\n")
+    corpus.ingest()
+    times = path.stat()
+    path.write_text("# Tea 0\n\nBlack as night.\n"[: times.st_size])
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    corpus.ingest()
+
+    assert corpus.opened == ["0.md"]
+
+
+def test_a_changed_file_alone_is_opened_and_replaced(corpus: Corpus) -> None:
+    before = corpus.ingest().columns[0].chunks
+    corpus.write("1.md", "# Tea\n\nOne short line.\n")
+
+    report = corpus.ingest()
+
+    assert corpus.opened == ["1.md"]
+    assert states(report) == ["unchanged", "read", "unchanged"]
+    assert report.columns[0].written == 1
+    assert corpus.store.count(report.columns[0].collection) == report.columns[0].chunks < before
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+
+
+def test_a_new_parser_makes_all_files_due_and_the_old_one_still_knows_them(
+    corpus: Corpus,
+) -> None:
+    corpus.ingest()
+    old = corpus.parsers
+    corpus.parsers = {"fixed": get_parser("fixed", chunk_size=60, chunk_overlap=0)}
+
+    report = corpus.ingest()
+
+    assert corpus.opened == ["0.md", "1.md", "2.md"]
+    [former] = report.former
+    assert former.parser == "FixedSizeNodeParser"
+    assert former.documents == 3
+    assert former.chunks == corpus.store.count(former.name) > 0
+    assert corpus.ingest().former == (), "said once"
+    corpus.parsers = old
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+    assert corpus.opened == []
+
+
+def test_two_parsers_side_by_side_are_none_the_former_of_the_other(corpus: Corpus) -> None:
+    corpus.parsers["small"] = get_parser("fixed", chunk_size=40, chunk_overlap=0)
+
+    assert corpus.ingest().former == ()
+
+
+def test_other_limits_make_files_due_again(corpus: Corpus) -> None:
+    corpus.ingest()
+
+    report = corpus.ingest(Limits(characters=10))
+
+    assert states(report) == ["failed"] * 3
+
+
+def test_a_file_that_failed_is_tried_again_and_says_why_again(corpus: Corpus) -> None:
+    corpus.write("0.md", " ")
+    first = corpus.ingest()
+
+    second = corpus.ingest()
+
+    assert corpus.opened == ["0.md"]
+    assert states(second) == ["failed", "unchanged", "unchanged"]
+    assert second.files[0].error == first.files[0].error
+
+
+def test_a_partial_file_is_left_with_its_warning_repeated(corpus: Corpus) -> None:
+    path = corpus.write("0.md", "")
+    path.write_bytes("# Thé\n\nDu thé vert, très frais, bien sûr.\n".encode("latin-1"))
+    os.utime(path, LONG_AGO)
+    first = corpus.ingest()
+    assert states(first)[0] == "partial"
+
+    second = corpus.ingest()
+
+    assert corpus.opened == []
+    assert second.files[0].status == "unchanged"
+    assert second.files[0].error == first.files[0].error
+
+
+def crawl_of(*urls: str) -> str:
+    pages = [
+        {"markdown": f"# Page\n\nTea at {url}.\n", "metadata": {"url": url, "sourceURL": url}}
+        for url in urls
+    ]
+    return json.dumps({"data": pages})
+
+
+def test_web_pages_are_due_again_after_a_day_though_unchanged(corpus: Corpus) -> None:
+    path = corpus.write("crawl.json", crawl_of("https://tea.example/a", "https://tea.example/b"))
+
+    def at(seconds: float, ttl: float = 24) -> list[str]:
+        corpus.opened.clear()
+        with Ledger(corpus.ledger.path, clock=lambda: seconds) as ledger:
+            report = ingest(
+                [path], corpus.parsers, corpus.store, models=corpus.models, ledger=ledger, ttl=ttl
+            )
+            assert not ledger.expired("default")
+        assert set(states(report)) <= {"read", "unchanged"}
+        return corpus.opened
+
+    assert at(0.0) == ["crawl.json"]
+    assert at(23 * 3600.0) == []
+    assert at(25 * 3600.0) == ["crawl.json"], "looked at again"
+    assert at(26 * 3600.0) == [], "and good for another day"
+    assert at(50 * 3600.0, ttl=0) == ["crawl.json"]
+    assert at(1e9) == [], "for ever"
+
+
+def test_documents_that_others_store_are_taken_into_account(corpus: Corpus) -> None:
+    [column] = corpus.ingest().columns
+    other = read(corpus.write("other.txt", "Somebody else's words. " * 30))
+    ingest_documents([other], corpus.parsers, corpus.store, models=corpus.models)
+
+    report = corpus.ingest()
+
+    assert states(report) == ["unchanged"] * 3 + ["unchanged"]
+    assert corpus.opened == ["other.txt"], "of which no file was known"
+    assert report.columns[0].chunks > column.chunks
+
+
+def test_two_parsers_that_are_made_for_the_documents_still_skip(
+    corpus: Corpus, parsers: dict[str, SpanNodeParser]
+) -> None:
+    corpus.parsers = dict(parsers)
+    corpus.ingest()
+    corpus.opened.clear()
+
+    report = ingest([corpus.folder], lambda _: parsers, corpus.store, models=corpus.models)
+
+    assert states(report) == ["unchanged"] * 3
