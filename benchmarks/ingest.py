@@ -1,0 +1,330 @@
+"""Files to stored chunks on disk: ours next to a stock pipeline of LlamaIndex, and our memory.
+
+    python benchmarks/ingest.py                     a minute: 4 MB of text, 4 PDFs, 2,000 chunks
+    python benchmarks/ingest.py --megabytes 100 --files 8000 --pdfs 40 --chunks 10000 100000
+    python benchmarks/ingest.py --only ours --megabytes 500 --files 100000
+    python benchmarks/ingest.py --only memory --chunks 10000 100000
+
+Both sides embed with the same offline model and weigh words by the same BM25; both cut to 512
+tokens with an overlap of 64. Theirs is `SimpleDirectoryReader`, for PDFs PyMuPDF page by page, and
+`IngestionPipeline` with `SentenceSplitter` and `QdrantVectorStore` on local mode. Each side has a
+process of its own, which stores one file before the watches start. CPU time counts its children;
+other work on the machine shows on the clock only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+from corpora import CORPUS, text_of
+from llama_index.core.schema import Document
+from measuring import MEGABYTE, markdown_table, save
+
+SIZE, OVERLAP = 512, 64
+_KINDS = ("plain", "markdown")
+_BLOCK = 2 * MEGABYTE
+"""Characters of text that paragraphs are taken from, of each kind."""
+_PER_FOLDER = 500
+_WATCH = 0.02
+"""Seconds between two looks at the memory of the process."""
+
+
+def fill(folder: Path, megabytes: float, files: int, pdfs: int, source: Path | None) -> None:
+    """Write text files of unequal sizes, half of them Markdown, and copies of a PDF.
+
+    Args:
+        folder: where to.
+        megabytes: of text in all.
+        files: how many text files.
+        pdfs: how many PDFs, each with bytes of its own behind its end.
+        source: a folder of `.txt` and `.md` files whose paragraphs are used; None for ours.
+    """
+    picked = random.Random(0)  # noqa: S311 -- no secret
+    sizes = [picked.lognormvariate(0, 1) for _ in range(files)]
+    scale = megabytes * MEGABYTE / sum(sizes)
+    texts = {kind: _endless(kind, source, picked) for kind in _KINDS}
+    for number, size in enumerate(sizes):
+        kind = _KINDS[number % 2]
+        path = (
+            folder / f"{number // _PER_FOLDER:04}" / f"{number:06}{'.md' if number % 2 else '.txt'}"
+        )
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(_taken(texts[kind], max(200, int(size * scale))), encoding="utf-8")
+    content = (CORPUS / "ferry.pdf").read_bytes()
+    for number in range(pdfs):
+        path = folder / "pdf" / f"{number:04}.pdf"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(content + f"\n% {number}\n".encode())
+
+
+def _endless(kind: str, source: Path | None, picked: random.Random) -> Iterator[str]:
+    """Paragraphs in random order, without an end."""
+    if source is None:
+        paragraphs = text_of(kind, _BLOCK).split("\n\n")
+    else:
+        found = [path for end in ("*.txt", "*.md") for path in sorted(source.rglob(end))]
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in found]
+        paragraphs = [part for text in texts for part in text.split("\n\n") if part.strip()]
+    while True:
+        yield picked.choice(paragraphs)
+
+
+def _taken(paragraphs: Iterator[str], characters: int) -> str:
+    """Paragraphs of about so many characters."""
+    parts: list[str] = []
+    size = 0
+    while size < characters:
+        parts.append(next(paragraphs))
+        size += len(parts[-1]) + 2
+    return "\n\n".join(parts)[:characters]
+
+
+def ours(corpus: Path, store: Path) -> int:
+    """What `rag-nodes ingest` does; gives the number of chunks."""
+    from rag_nodes.parsers import get_parser
+    from rag_nodes.pipeline import ingest
+    from rag_nodes.store import open_store
+
+    parser = get_parser("token-overlap", chunk_size=SIZE, chunk_overlap=OVERLAP)
+    with open_store(store) as opened:
+        report = ingest([corpus], {"chunks": parser}, opened, embed_model="lexical")
+    return report.columns[0].chunks
+
+
+def stock(corpus: Path, store: Path) -> int:
+    """LlamaIndex, with the same embedding and the same BM25; gives the number of chunks."""
+    from llama_index.core import SimpleDirectoryReader
+    from llama_index.core.ingestion import IngestionPipeline
+    from llama_index.core.node_parser import SentenceSplitter
+    from llama_index.vector_stores.qdrant import QdrantVectorStore
+    from qdrant_client import QdrantClient
+
+    from rag_nodes.models.lexical import LexicalEmbedding
+    from rag_nodes.store.bm25 import document_vectors, query_vectors
+
+    warnings.filterwarnings("ignore", category=UserWarning)
+    client = QdrantClient(path=str(store))
+    vectors = QdrantVectorStore(
+        "chunks",
+        client=client,
+        enable_hybrid=True,
+        sparse_doc_fn=document_vectors,
+        sparse_query_fn=query_vectors,
+        index_doc_id=False,
+    )
+    splitter = SentenceSplitter(chunk_size=SIZE, chunk_overlap=OVERLAP)
+    pipeline = IngestionPipeline(
+        transformations=[splitter, LexicalEmbedding()], vector_store=vectors, disable_cache=True
+    )
+    texts = SimpleDirectoryReader(str(corpus), recursive=True, exclude=["*.pdf"]).load_data()
+    pages = [page for path in sorted(corpus.rglob("*.pdf")) for page in _pages(path)]
+    chunks = len(pipeline.run(documents=[*texts, *pages]))
+    client.close()
+    return chunks
+
+
+def _pages(path: Path) -> Iterator[Document]:
+    """A PDF as LlamaIndex's reader on PyMuPDF gives it."""
+    import pymupdf
+
+    with pymupdf.open(path) as opened:
+        for number, page in enumerate(opened, start=1):
+            facts = {"file_path": str(path), "source": number}
+            yield Document(text=page.get_text(), metadata=facts)
+
+
+SIDES: dict[str, Callable[[Path, Path], int]] = {"stock": stock, "ours": ours}
+
+
+def streamed(store: Path, chunks: int) -> int:
+    """Store chunks of documents that are made as they are taken; gives their number."""
+    from rag_nodes.parsers import get_parser
+    from rag_nodes.pipeline import ingest_documents
+    from rag_nodes.store import open_store
+
+    parser = get_parser("fixed", chunk_size=SIZE)
+    text = _endless("plain", None, random.Random(1))  # noqa: S311 -- no secret
+    size = 10 * SIZE
+
+    def documents() -> Iterator[Document]:
+        for number in range(chunks * SIZE // size):
+            yield Document(text=_taken(text, size), id_=str(number))
+
+    with open_store(store) as opened:
+        report = ingest_documents(documents(), {"chunks": parser}, opened, embed_model="lexical")
+    return report.columns[0].chunks
+
+
+class Watch:
+    """CPU seconds, seconds, and the most memory of this process at any time while it is open.
+
+    Attributes:
+        found: the numbers, when it is closed; memory in megabytes, `anonymous` without what is
+            mapped from files, which the system takes back when it needs it.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[str, float] = {}
+        self._anonymous = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self._cpu, self._clock = _cpu(), time.perf_counter()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self.found = {"cpu": _cpu() - self._cpu, "wall": time.perf_counter() - self._clock}
+        self._over.set()
+        self._thread.join()
+        self.found |= {"anonymous": self._anonymous / 1000, "peak": _memory("VmHWM") / 1000}
+
+    def _look(self) -> None:
+        while not self._over.wait(_WATCH):
+            self._anonymous = max(self._anonymous, _memory("RssAnon"))
+
+
+def _cpu() -> float:
+    return sum(os.times()[:4])
+
+
+def _memory(name: str) -> int:
+    """Kilobytes of this process, as Linux counts them; 0 elsewhere."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)
+
+
+def child(work: str, folder: Path, corpus: Path, chunks: int) -> None:
+    """Print what a side or a stream takes, after a first file."""
+    first = folder / "first"
+    first.mkdir()
+    (first / "first.txt").write_text("A sentence of some words. " * 200, encoding="utf-8")
+    store = folder / "store"
+    if work in SIDES:
+        SIDES[work](first, folder / "warm")
+    else:
+        streamed(folder / "warm", 10)
+    with Watch() as watch:
+        stored = SIDES[work](corpus, store) if work in SIDES else streamed(store, chunks)
+    disk = sum(path.stat().st_blocks * 512 for path in store.rglob("*") if path.is_file())
+    print(json.dumps({"chunks": stored, "disk": disk / MEGABYTE, **watch.found}))
+
+
+def measured(work: str, place: str | None, corpus: Path, chunks: int = 0) -> dict[str, float]:
+    """What a child says."""
+    folder = tempfile.mkdtemp(dir=place)
+    command = [sys.executable, __file__, "--child", work, folder, str(corpus), str(chunks)]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 -- this very file
+        found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        return found
+    finally:
+        shutil.rmtree(folder)
+
+
+def again(place: str | None, corpus: Path) -> list[dict[str, float]]:
+    """Seconds of CPU and by the clock of `rag-nodes ingest`, the first time and the second."""
+    folder = tempfile.mkdtemp(dir=place)
+    options = ["--store", folder, "--parser", "token-overlap", "--embedding", "lexical"]
+    command = [sys.executable, "-m", "rag_nodes.cli", "ingest", str(corpus), *options]
+    found = []
+    try:
+        for _ in range(2):
+            cpu, started = _cpu(), time.perf_counter()
+            subprocess.run(command, check=True, capture_output=True)  # noqa: S603 -- our own command
+            found.append({"cpu": _cpu() - cpu, "wall": time.perf_counter() - started})
+    finally:
+        shutil.rmtree(folder)
+    return found
+
+
+def sides(names: list[str], chosen: argparse.Namespace, corpus: Path) -> dict[str, Any]:
+    """Measure both sides, and print what they take."""
+    found = {name: measured(name, chosen.folder, corpus) for name in names}
+    for one in found.values():
+        one["per chunk"] = 1000 * one["cpu"] / one["chunks"]
+    rows = []
+    for name, key, digits in (
+        ("chunks", "chunks", 0),
+        ("CPU seconds", "cpu", 1),
+        ("seconds", "wall", 1),
+        ("CPU milliseconds a chunk", "per chunk", 2),
+        ("peak of memory, MB", "peak", 0),
+        ("of it not mapped from files, MB", "anonymous", 0),
+        ("MB on disk", "disk", 0),
+    ):
+        values = [one[key] for one in found.values()]
+        times = f"{values[0] / values[1]:.1f}" if len(values) > 1 else ""
+        rows.append([name, *(f"{value:,.{digits}f}" for value in values), times])
+    print(markdown_table(["", *found, "ratio" if len(names) > 1 else ""], rows), flush=True)
+    return found
+
+
+def streams(chosen: argparse.Namespace) -> dict[int, Any]:
+    """Measure streamed runs, and print their memory."""
+    found = {n: measured("streamed", chosen.folder, Path(), n) for n in chosen.chunks}
+    rows = [
+        [f"{n:,}", *(f"{one[key]:,.0f}" for key in ("cpu", "anonymous", "peak", "disk"))]
+        for n, one in found.items()
+    ]
+    header = ["streamed chunks", "CPU seconds", "not mapped, MB", "peak, MB", "on disk, MB"]
+    print("\n" + markdown_table(header, rows), flush=True)
+    return found
+
+
+def main() -> None:
+    """Make the files, measure, and print tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--megabytes", type=float, default=4, help="of text")
+    parser.add_argument("--files", type=int, default=400, help="of text")
+    parser.add_argument("--pdfs", type=int, default=4)
+    parser.add_argument("--source", type=Path, help="folder of texts to take paragraphs from")
+    parser.add_argument("--chunks", type=int, nargs="+", default=[2_000])
+    parser.add_argument("--only", choices=["sides", "ours", "again", "memory"])
+    parser.add_argument("--folder", help="where all is made; the system's choice if none")
+    parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.child:
+        work, folder, files, chunks = chosen.child
+        child(work, Path(folder), Path(files), int(chunks))
+        return
+    results: dict[str, Any] = {}
+    corpus = Path(tempfile.mkdtemp(dir=chosen.folder))
+    try:
+        if chosen.only != "memory":
+            fill(corpus, chosen.megabytes, chosen.files, chosen.pdfs, chosen.source)
+            print(f"{chosen.megabytes:g} MB in {chosen.files:,} texts, {chosen.pdfs} PDFs\n")
+        if chosen.only in {None, "sides", "ours"}:
+            names = ["ours"] if chosen.only == "ours" else list(SIDES)
+            results["sides"] = sides(names, chosen, corpus)
+        if chosen.only in {None, "again"}:
+            results["again"] = first, second = again(chosen.folder, corpus)
+            print(f"\nagain: {first['cpu']:.1f} s of CPU, unchanged {second['cpu']:.1f} s")
+        if chosen.only in {None, "memory"}:
+            results["memory"] = streams(chosen)
+    finally:
+        shutil.rmtree(corpus)
+    save("ingest", results)
+
+
+if __name__ == "__main__":
+    main()
