@@ -4,7 +4,8 @@
     ├── BusyError                     a server takes on no more for the moment
     ├── CancelledError                the caller ended it before it was done
     ├── ConfigurationError            an option is unknown, out of range or contradicts another
-    │   └── CredentialsError          a key is missing or was refused
+    │   ├── CredentialsError          a key is missing or was refused
+    │   └── AmbiguousDocumentError    several stored documents are called so
     ├── DatasetError                  documents and questions that nothing can be measured with
     │   └── DatasetTooLargeError      more than one visitor of a server may have measured
     ├── EngineError                   what runs an ingest's workers cannot be started or reached
@@ -40,7 +41,8 @@
         ├── StoreLockedError          another process holds the folder
         ├── StoreDamagedError
         ├── StoreUnreachableError
-        └── CollectionMissingError    nothing was ingested under this name
+        ├── CollectionMissingError    nothing was ingested under this name
+        └── DocumentMissingError      no stored document is the one that was named
 
 Catch `RagNodesError` to catch them all.
 """
@@ -72,6 +74,10 @@ class ConfigurationError(RagNodesError, ValueError):
 
 class CredentialsError(ConfigurationError):
     """A key is missing, malformed or was refused by the server."""
+
+
+class AmbiguousDocumentError(ConfigurationError):
+    """Several stored documents are called so; the message lists them."""
 
 
 class DatasetError(RagNodesError, ValueError):
@@ -298,3 +304,7 @@ class StoreUnreachableError(StoreError):
 
 class CollectionMissingError(StoreError):
     """Nothing was ingested for this corpus, parser and embedding model."""
+
+
+class DocumentMissingError(StoreError):
+    """No stored document is the one that was named; the message has names that are near."""

@@ -19,6 +19,7 @@ from rag_nodes.cli.commands.questions import check, convert, draft
 from rag_nodes.cli.commands.read import read
 from rag_nodes.cli.commands.recommend import recommend
 from rag_nodes.cli.commands.store import merge_ledgers, pull, push
+from rag_nodes.cli.commands.stored import clear, list_, remove, status
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
 
@@ -56,6 +57,13 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         'rag-nodes ask "Who approves?" --filter file=report.pdf --filter heading=Approval',
         'rag-nodes ask "Who approves a change?" --retrieval-only --top-k 5',
         'rag-nodes ask "Who approves a change?" -p heading --corpus contracts --json',
+    ),
+    status: ("rag-nodes status", "rag-nodes status --store http://localhost:6333 --json"),
+    list_: ("rag-nodes list --corpus contracts", "rag-nodes list --state incomplete,expired"),
+    remove: ("rag-nodes remove docs/old.pdf", "rag-nodes remove old.pdf --dry-run"),
+    clear: (
+        "rag-nodes clear --corpus contracts --yes",
+        "rag-nodes clear --parser fixed:chunk_size=500 --yes",
     ),
     read: ("rag-nodes read report.pdf", "rag-nodes read report.pdf --markdown --pages 3-5"),
     chunk: (
@@ -152,7 +160,8 @@ def _program() -> typer.Typer:
     )
     program.callback(invoke_without_command=True)(_root)
     for command, examples in _EXAMPLES.items():
-        program.command(epilog=_epilog(examples))(command)
+        # "list" is Python's own: the function has a bar behind its name, the command has not.
+        program.command(command.__name__.rstrip("_"), epilog=_epilog(examples))(command)
     for name, (about, commands) in _GROUPS.items():
         group = typer.Typer(rich_markup_mode="rich", help=about)
         for command, examples in commands.items():

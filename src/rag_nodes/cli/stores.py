@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import CollectionMissingError
+from rag_nodes.cli.selection import select
+from rag_nodes.errors import CollectionMissingError, LedgerDamagedError
 
 if TYPE_CHECKING:
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.settings import Settings
     from rag_nodes.store import QdrantStore
+    from rag_nodes.upkeep import HeldCollection, Inventory
 
 
 def must_exist(location: str) -> None:
@@ -43,3 +45,56 @@ def opened(cli: Invocation, settings: Settings, location: str | None = None) -> 
     secret = key.get_secret_value() if key else None
     options = ServerOptions.of(settings.store_options)
     return cli.cleanup.enter_context(open_store(location or settings.store, secret, options))
+
+
+def inventory(cli: Invocation, settings: Settings, *, must_know: bool = False) -> Inventory:
+    """What the store of the settings holds, with its ledger where it has one.
+
+    Args:
+        cli: this run.
+        settings: where the store is.
+        must_know: a ledger that cannot be read is an error, and else only said.
+
+    Raises:
+        StoreError: the store cannot be opened or does not answer, or the ledger cannot be read.
+    """
+    from rag_nodes.ledger import Ledger, ledger_path
+    from rag_nodes.upkeep import Inventory
+
+    must_exist(settings.store)
+    store = opened(cli, settings)
+    path = ledger_path(store.location, getattr(settings, "ledger", None))
+    ledger = None
+    if path and path.is_file():
+        try:
+            ledger = cli.cleanup.enter_context(Ledger(path))
+        except LedgerDamagedError as error:
+            if must_know:
+                raise
+            cli.complain(f"{error}; until then paths and times are not known")
+    return Inventory(store, ledger)
+
+
+def of_parser(held: list[HeldCollection], parser: str) -> list[HeldCollection]:
+    """The collections of a parser.
+
+    Args:
+        held: to choose from.
+        parser: its class, or a preset with its options; "" for any.
+
+    Raises:
+        ConfigurationError: there is no such preset.
+    """
+    from rag_nodes.store import collection_name
+
+    if not parser or parser in {one.parser for one in held}:
+        return [one for one in held if parser in {"", one.parser}]
+    (made,) = select([parser]).build(None).values()
+
+    def is_it(one: HeldCollection) -> bool:
+        if one.row:
+            return one.row.fingerprint == made.fingerprint
+        name = collection_name(one.corpus, made.fingerprint, made.class_name(), one.info.embedding)
+        return name == one.info.name
+
+    return [one for one in held if is_it(one)]

@@ -183,6 +183,10 @@ class Engine(ABC):
         An engine may stop at some depth, which is `query.limit` or more.
         """
 
+    def disk_size(self, collection: str) -> int | None:  # noqa: ARG002 -- of those that know
+        """Bytes that a collection takes on disk; None where that cannot be told from here."""
+        return None
+
     def make_filterable(self, collection: str) -> None:  # noqa: B027 -- most need nothing
         """Prepare a collection of any release for filters by every key of theirs."""
 

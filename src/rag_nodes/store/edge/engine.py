@@ -191,6 +191,10 @@ class EdgeFolder(Edge):
             self._open.pop(collection).shard.close()
         self._folder.drop(collection)
 
+    def disk_size(self, collection: str) -> int | None:
+        """Bytes that a collection takes on disk."""
+        return self._folder.disk_size(collection)
+
     def close(self) -> None:
         """Give it back; the last user closes the folder."""
         with _folders_lock:

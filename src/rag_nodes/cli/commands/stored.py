@@ -1,0 +1,163 @@
+"""`rag-nodes status`, `list`, `remove` and `clear`: what is stored, and out with it."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.render.stored import documents_view, removed_view, status_view
+from rag_nodes.cli.stores import inventory, of_parser
+from rag_nodes.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from rag_nodes.upkeep import HeldCollection, Inventory, ListedDocument
+
+_STATES = ("stored", "incomplete", "expired", "failed")
+
+StoredParser = Annotated[
+    str,
+    typer.Option(
+        "--parser",
+        "-p",
+        metavar="NAME[:OPTION=VALUE,...]",
+        help="Only what this parser cut: its class as `status` shows it, or a preset with the "
+        "options of the ingest.",
+        show_default=False,
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go and delete nothing.")]
+
+
+@takes("store", "corpus")
+def status(cli: Invocation, parser: StoredParser = "") -> None:
+    """Show what is stored: by which parser and model, how much, and from when.
+
+    All corpora, unless one is named. Times come from the ledger of the ingest, and are "-" where
+    there is none.
+    """
+    settings = cli.settings()
+    held = inventory(cli, settings)
+    collections = of_parser(held.collections(cli.flags["corpus"]), parser)
+    found = [held.status(one) for one in collections]
+    if cli.as_json:
+        cli.emit({"store": held.store.location, "collections": [asdict(one) for one in found]})
+    else:
+        cli.show(*status_view(held.store.location, found))
+
+
+@takes("store", "corpus")
+def list_(
+    cli: Invocation,
+    parser: StoredParser = "",
+    state: Annotated[
+        str,
+        typer.Option(
+            metavar="STATE[,STATE...]",
+            help="Only documents that are so: stored, incomplete, expired (due to be read again) "
+            "or failed (nothing of the file could be read).",
+        ),
+    ] = "",
+) -> None:
+    """List the documents of a corpus, with what is stored of each.
+
+    Incomplete ones are as they were before, or in part; the next ingest completes them.
+    """
+    states = [one.strip() for one in state.split(",") if one.strip()]
+    if unknown := [one for one in states if one not in _STATES]:
+        raise ConfigurationError(f"--state {unknown[0]!r} is none of {', '.join(_STATES)}")
+    settings = cli.settings()
+    held = inventory(cli, settings)
+    collections = of_parser(held.collections(settings.corpus), parser)
+    listed = held.documents(settings.corpus, collections)
+    shown = [one for one in listed if not states or one.state in states]
+    if cli.as_json:
+        cli.emit({"corpus": settings.corpus, "documents": [asdict(one) for one in shown]})
+    else:
+        cli.show(*documents_view(settings.corpus, shown, of=len(listed)))
+
+
+@takes("store", "corpus")
+def remove(
+    cli: Invocation,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Paths, URLs, names or ids, as `list` shows them."),
+    ],
+    *,
+    dry_run: DryRun = False,
+) -> None:
+    """Take documents out of every collection of the corpus.
+
+    A path stands for all documents of that file. What is still in a folder that is ingested again
+    comes back with it; `ingest --prune` removes what is gone from a folder.
+    """
+    from rag_nodes.upkeep import documents_named, removed
+
+    settings = cli.settings()
+    held = inventory(cli, settings, must_know=True)
+    collections = held.collections(settings.corpus)
+    listed = held.documents(settings.corpus, collections)
+    chosen = documents_named(settings.corpus, files, listed)
+    if dry_run:
+        _show(cli, _planned(chosen), f"Would remove {_names(chosen)}")
+        return
+    gone = removed(held, settings.corpus, chosen, collections)
+    rows = [one._asdict() for one in gone if one.nodes]
+    _show(cli, rows, f"Removed {_names(chosen)}")
+
+
+@takes("store", "corpus")
+def clear(
+    cli: Invocation,
+    parser: StoredParser = "",
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Really delete.")] = False,
+) -> None:
+    """Delete all that is stored of a corpus, or what one parser cut of it.
+
+    Without --yes it says what would go, deletes nothing and ends with 2.
+    """
+    from rag_nodes.upkeep import cleared
+
+    settings = cli.settings()
+    held = inventory(cli, settings, must_know=True)
+    collections = of_parser(held.collections(settings.corpus), parser)
+    if yes:
+        gone = cleared(held, collections)
+        _show(cli, [one._asdict() for one in gone], f"Cleared corpus {settings.corpus!r}")
+        return
+    _show(cli, _would_go(held, collections), f"Would clear corpus {settings.corpus!r}")
+    cli.complain("Nothing was deleted; say --yes to do it.")
+    raise typer.Exit(ExitCode.USAGE)
+
+
+def _show(cli: Invocation, rows: list[dict[str, Any]], title: str) -> None:
+    if cli.as_json:
+        cli.emit({"title": title, "collections": rows})
+    else:
+        cli.show(*removed_view(title, rows))
+
+
+def _names(documents: "list[ListedDocument]") -> str:
+    return ", ".join(one.name for one in documents)
+
+
+def _planned(documents: "list[ListedDocument]") -> list[dict[str, Any]]:
+    """Chunks that would go, by collection."""
+    rows: dict[str, dict[str, Any]] = {}
+    for one in documents:
+        for name, chunks in one.chunks.items():
+            row = rows.setdefault(name, {"collection": name, "documents": 0, "nodes": 0})
+            row["documents"] += 1
+            row["nodes"] += chunks
+    return list(rows.values())
+
+
+def _would_go(held: "Inventory", collections: "list[HeldCollection]") -> list[dict[str, Any]]:
+    found = map(held.status, collections)
+    return [
+        {"collection": one.name, "documents": one.documents, "nodes": one.chunks + one.parents}
+        for one in found
+    ]

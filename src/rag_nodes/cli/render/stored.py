@@ -1,0 +1,105 @@
+"""What is stored, for people: a block per collection, a row per document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.cli.render.text import counted, facts, one_line, plain, shortened, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from rich.console import RenderableType
+
+    from rag_nodes.upkeep import CollectionStatus, ListedDocument
+
+_STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
+_KILO = 1000
+_NAME_WIDTH = 60
+
+
+def status_view(location: str, found: Sequence[CollectionStatus]) -> Iterator[RenderableType]:
+    """The collections of a store, and together."""
+    for one in found:
+        yield plain(f"{one.corpus}: {one.parser}", "bold")
+        yield facts(_facts(one))
+        yield ""
+    chunks = sum(one.chunks for one in found)
+    sizes = [one.size for one in found if one.size is not None]
+    size = f", {size_of(sum(sizes))}" if sizes else ""
+    what = f"{counted(len(found), 'collection')}, {counted(chunks, 'chunk')}{size}"
+    yield plain(f"{location}: {what}" if found else f"{location}: nothing is stored", "dim")
+
+
+def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
+    yield "  Collection", one.name
+    yield "  Model", f"{one_line(one.model)}, {one.dimension} numbers"
+    parents = f" and {counted(one.parents, 'parent')}" if one.parents else ""
+    documents = counted(one.documents, "document")
+    yield "  Stored", f"{counted(one.chunks, 'chunk')}{parents} of {documents}"
+    wrong = [
+        counted(one.incomplete, "document") + " not whole" if one.incomplete else "",
+        counted(one.expired, "document") + " expired" if one.expired else "",
+    ]
+    if any(wrong):
+        yield "  Due", f"{', '.join(filter(None, wrong))}: run the ingest again"
+    yield "  Ingested", f"first {moment(one.first_used)}, last {moment(one.last_used)}"
+    yield "  On disk", "-" if one.size is None else size_of(one.size)
+
+
+def documents_view(
+    corpus: str, shown: Sequence[ListedDocument], *, of: int
+) -> Iterator[RenderableType]:
+    """A row per document, and what is wrong with those that something is wrong with."""
+    if shown:
+        yield _table(shown)
+    for one in shown:
+        if one.error:
+            yield plain(f"{one_line(one.name)}: {one_line(one.error)}", _STYLES[one.state])
+    states = Counter(one.state for one in shown)
+    said = ", ".join(f"{number:,} {state}" for state, number in states.items())
+    total = f"{len(shown):,} of {counted(of, 'document')}"
+    yield plain(f"corpus {corpus}: {total}{': ' + said if said else ''}", "dim")
+
+
+def _table(shown: Sequence[ListedDocument]) -> RenderableType:
+    numbers = ("Pages", "Chunks")
+    made = table("Document", "From", *numbers, "Stored", "State", right=numbers)
+    for one in shown:
+        source = one.source or one.path or "-"
+        chunks = " · ".join(f"{number:,}" for number in one.chunks.values())
+        made.add_row(
+            plain(shortened(one.name, _NAME_WIDTH)),
+            plain(one_line(source)),
+            "-" if one.pages is None else f"{one.pages:,}",
+            chunks or "-",
+            moment(one.stored_at),
+            plain(one.state, _STYLES[one.state]),
+        )
+    return made
+
+
+def removed_view(title: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+    """What went, or would go, by collection."""
+    yield plain(f"{one_line(title)}:" if rows else f"{one_line(title)}: nothing is stored of it")
+    for row in rows:
+        nodes, documents = counted(row["nodes"], "node"), counted(row["documents"], "document")
+        yield plain(f"  {nodes} of {documents} in {row['collection']}")
+
+
+def moment(seconds: float | None) -> str:
+    """A time as people of this place read it; "-" where it is not known."""
+    if seconds is None:
+        return "-"
+    return datetime.fromtimestamp(seconds, tz=UTC).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def size_of(size: float) -> str:
+    """Bytes as people read them."""
+    for unit in ("bytes", "KB", "MB"):
+        if size < _KILO:
+            return f"{size:,.0f} {unit}"
+        size /= _KILO
+    return f"{size:,.1f} GB"

@@ -1,0 +1,24 @@
+"""What an operator does with a store: see what is in it, take something out, find what is wrong.
+
+The store is the truth. A ledger, where there is one that agrees with it, answers faster, and knows
+what a store does not: paths, times, errors.
+"""
+
+from rag_nodes.upkeep.inventory import (
+    CollectionStatus,
+    HeldCollection,
+    Inventory,
+    ListedDocument,
+)
+from rag_nodes.upkeep.removal import Removed, cleared, documents_named, removed
+
+__all__ = [
+    "CollectionStatus",
+    "HeldCollection",
+    "Inventory",
+    "ListedDocument",
+    "Removed",
+    "cleared",
+    "documents_named",
+    "removed",
+]

@@ -1,0 +1,153 @@
+"""Documents and collections taken out of a store, and out of its ledger."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.errors import AmbiguousDocumentError, DocumentMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rag_nodes.upkeep.inventory import HeldCollection, Inventory, ListedDocument
+
+_NEAR = 3
+"""Names that are suggested where none fits."""
+_CANDIDATES = 10
+"""Documents that are listed where several fit."""
+
+
+class Removed(NamedTuple):
+    """What was taken out of one collection.
+
+    Attributes:
+        collection: its name.
+        documents: of which something was stored in it.
+        nodes: chunks and parents.
+    """
+
+    collection: str
+    documents: int
+    nodes: int
+
+
+def documents_named(
+    corpus: str, words: Sequence[str], listed: Sequence[ListedDocument]
+) -> list[ListedDocument]:
+    """The documents that are meant: by id, by path or source, or by name.
+
+    A path stands for all documents of the file; a name only for those of one file.
+
+    Args:
+        corpus: for messages.
+        words: as typed, each for one file or document.
+        listed: the documents of the corpus.
+
+    Raises:
+        DocumentMissingError: one of the words means none.
+        AmbiguousDocumentError: one means documents of several files.
+    """
+    found = {one.id or one.path: one for word in words for one in _meant(corpus, word, listed)}
+    return list(found.values())
+
+
+def removed(
+    inventory: Inventory,
+    corpus: str,
+    documents: Iterable[ListedDocument],
+    collections: Iterable[HeldCollection],
+) -> list[Removed]:
+    """Delete documents from collections, then from the ledger.
+
+    Interrupted, it leaves documents of which a part is there: run again it deletes the rest.
+
+    Raises:
+        StoreError: the store or the ledger failed.
+    """
+    store, ledger = inventory.store, inventory.ledger
+    chosen = list(documents)
+    ids = [one.id for one in chosen if one.id]
+    gone: list[Removed] = []
+    for held in collections:
+        name = held.info.name
+        nodes = {one: list(store.stored(name, one)) for one in ids}
+        there = {one: found for one, found in nodes.items() if found}
+        if ledger and there:
+            ledger.unsettle(name, there)
+        every = [node for found in there.values() for node in found]
+        if every:
+            store.delete(name, every)
+        if ledger:
+            ledger.forget_deposits(name, ids)
+        gone.append(Removed(name, len(there), len(every)))
+    if ledger:
+        ledger.forget_documents(corpus, ids)
+        ledger.forget_files(corpus, [one.path for one in chosen if not one.id and one.path])
+    return gone
+
+
+def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list[Removed]:
+    """Drop collections, and forget the files of a corpus that has none any more.
+
+    Raises:
+        StoreError: the store or the ledger failed.
+    """
+    gone: list[Removed] = []
+    corpora: set[str] = set()
+    for held in collections:
+        name = held.info.name
+        documents = inventory.deposits(held)
+        nodes = sum(row.chunks + row.parents for row in documents.values())
+        inventory.store.drop(name)
+        if inventory.ledger:
+            inventory.ledger.forget_collection(name)
+        gone.append(Removed(name, len(documents), nodes))
+        corpora.add(held.corpus)
+    for corpus in corpora:
+        if inventory.ledger and not inventory.collections(corpus):
+            inventory.ledger.forget_files(corpus, inventory.ledger.files(corpus))
+    return gone
+
+
+def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[ListedDocument]:
+    places = {word, word.rstrip("/"), str(Path(word).expanduser().resolve())}
+    for exactly in (
+        [one for one in listed if one.id and one.id == word],
+        [one for one in listed if one.path in places or one.source in places],
+    ):
+        if exactly:
+            return exactly
+    named = [one for one in listed if word in _names(one)]
+    if len({one.path or one.source or one.id for one in named}) > 1:
+        raise AmbiguousDocumentError(
+            f"{word}: {len(named)} documents of corpus {corpus!r} have this name; name one by its "
+            f"path or id: {_candidates(named)}"
+        )
+    if named:
+        return named
+    raise DocumentMissingError(
+        f"{word}: no document of corpus {corpus!r} is this; {_near(word, listed)}"
+    )
+
+
+def _names(one: ListedDocument) -> set[str]:
+    """What a document may be called, its own name and that of its file."""
+    places = (one.path, one.source)
+    return {one.name, *(place.replace("\\", "/").rsplit("/", 1)[-1] for place in places if place)}
+
+
+def _candidates(named: Sequence[ListedDocument]) -> str:
+    shown = [f"{one.path or one.source or one.name} ({one.id})" for one in named[:_CANDIDATES]]
+    rest = len(named) - len(shown)
+    return "; ".join(shown) + (f"; and {rest} more" if rest else "")
+
+
+def _near(word: str, listed: Sequence[ListedDocument]) -> str:
+    if not listed:
+        return "nothing is stored there; see `rag-nodes status`"
+    known = {name for one in listed for name in _names(one)}
+    last = word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    near = difflib.get_close_matches(last, known, n=_NEAR)
+    return f"near it: {', '.join(near)}" if near else "see `rag-nodes list` for those there are"

@@ -1,0 +1,179 @@
+"""`rag-nodes status`, `list`, `remove` and `clear` as typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Ended
+
+
+@pytest.fixture
+def store(tmp_path: Path, manual: Path, command: Callable[..., Ended]) -> Path:
+    folder, other = tmp_path / "store", tmp_path / "other.md"
+    other.write_text("# Kettle\n\nThe kettle boils in two minutes.\n", encoding="utf-8")
+    parsers = ("-p", "heading", "-p", "fixed")
+    assert command("ingest", manual, other, *parsers, "--store", folder).code == 0
+    return folder
+
+
+def chunks(command: Callable[..., Ended], store: Path) -> list[tuple[str, int, int]]:
+    found = command("status", "--store", store, "--json").json["collections"]
+    return [(one["parser"], one["documents"], one["chunks"]) for one in found]
+
+
+def test_status_says_what_is_stored_by_which_parser_and_model(
+    command: Callable[..., Ended], store: Path
+) -> None:
+    said = command("status", "--store", store).stdout
+    assert "default: HeadingHierarchyNodeParser" in said
+    assert "lexical" in said
+    assert "2 collections" in said
+    assert {parser for parser, *_ in chunks(command, store)} == {
+        "FixedSizeNodeParser",
+        "HeadingHierarchyNodeParser",
+    }
+
+
+@pytest.mark.parametrize("parser", ["heading", "HeadingHierarchyNodeParser"])
+def test_one_parser_is_chosen_by_preset_or_class(
+    command: Callable[..., Ended], store: Path, parser: str
+) -> None:
+    found = command("status", "--store", store, "--parser", parser, "--json").json
+    assert [one["parser"] for one in found["collections"]] == ["HeadingHierarchyNodeParser"]
+
+
+def test_an_empty_store_says_so(command: Callable[..., Ended], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "nothing is stored" in command("status", "--store", tmp_path / "empty").stdout
+
+
+@pytest.mark.parametrize("name", ["status", "list", "clear"])
+def test_a_store_that_is_not_there_is_not_made(
+    command: Callable[..., Ended], tmp_path: Path, name: str
+) -> None:
+    ended = command(name, "--store", tmp_path / "none")
+    assert ended.code == 1
+    assert "there is no store here" in ended.stderr
+    assert not (tmp_path / "none").exists()
+
+
+def test_list_has_a_row_per_document(
+    command: Callable[..., Ended], store: Path, manual: Path
+) -> None:
+    listed = command("list", "--store", store, "--json").json["documents"]
+    assert [(one["name"], one["state"]) for one in listed] == [
+        ("manual.md", "stored"),
+        ("other.md", "stored"),
+    ]
+    assert listed[0]["source"] == str(manual)
+    assert "2 of 2 documents: 2 stored" in command("list", "--store", store).stdout
+
+
+def test_list_narrows_to_a_state_and_refuses_an_unknown_one(
+    command: Callable[..., Ended], store: Path
+) -> None:
+    assert "0 of 2 documents" in command("list", "--store", store, "--state", "expired").stdout
+    assert command("list", "--store", store, "--state", "gone").code == 2
+
+
+def test_a_hostile_name_is_shown_and_not_obeyed(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    hostile = tmp_path / "a\x1b[2Jb[red].md"
+    hostile.write_text("# Title\n\nSome text.\n", encoding="utf-8")
+    command("ingest", hostile, "--store", tmp_path / "store")
+    said = command("list", "--store", tmp_path / "store").stdout
+    assert "\x1b" not in said
+    assert "[red]" in said
+
+
+def test_remove_takes_a_document_out_of_every_collection(
+    command: Callable[..., Ended], store: Path, manual: Path
+) -> None:
+    before = chunks(command, store)
+    ended = command("remove", manual, "--store", store)
+    assert ended.code == 0
+    assert "Removed manual.md" in ended.stdout
+    after = chunks(command, store)
+    assert all(documents == 1 for _, documents, _ in after)
+    assert sum(one[2] for one in after) < sum(one[2] for one in before)
+    asked = command("ask", "Who uses vinegar?", "-p", "heading", "--store", store).stdout
+    assert "Rinse the machine" not in asked
+
+
+def test_remove_says_before_what_would_go(command: Callable[..., Ended], store: Path) -> None:
+    before = chunks(command, store)
+    assert (
+        "Would remove other.md"
+        in command("remove", "other.md", "--dry-run", "--store", store).stdout
+    )
+    assert chunks(command, store) == before
+
+
+def test_remove_of_what_is_not_there_names_what_is_near(
+    command: Callable[..., Ended], store: Path
+) -> None:
+    ended = command("remove", "manul.md", "--store", store)
+    assert ended.code == 1
+    assert "near it: manual.md" in ended.stderr
+
+
+def test_a_name_of_two_files_is_refused(
+    command: Callable[..., Ended], store: Path, tmp_path: Path
+) -> None:
+    twins = [tmp_path / folder / "twin.md" for folder in ("one", "two")]
+    for number, twin in enumerate(twins):
+        twin.parent.mkdir()
+        twin.write_text(f"# Another\n\nNothing of tea, {number} times.\n", encoding="utf-8")
+    command("ingest", *twins, "-p", "heading", "--store", store)
+    ended = command("remove", "twin.md", "--store", store)
+    assert ended.code == 2
+    assert all(str(twin) in ended.stderr for twin in twins)
+    assert command("remove", twins[0], "--store", store).code == 0
+    assert "Removed twin.md" in command("remove", "twin.md", "--store", store).stdout
+
+
+def test_clear_deletes_nothing_without_yes(command: Callable[..., Ended], store: Path) -> None:
+    before = chunks(command, store)
+    ended = command("clear", "--store", store)
+    assert ended.code == 2
+    assert "Would clear corpus 'default'" in ended.stdout
+    assert "--yes" in ended.stderr
+    assert chunks(command, store) == before
+
+
+def test_clear_deletes_what_one_parser_cut_or_all(
+    command: Callable[..., Ended], store: Path
+) -> None:
+    assert command("clear", "--parser", "fixed", "--yes", "--store", store).code == 0
+    assert [parser for parser, *_ in chunks(command, store)] == ["HeadingHierarchyNodeParser"]
+    assert command("clear", "--yes", "--store", store).code == 0
+    assert chunks(command, store) == []
+
+
+def test_a_folder_that_another_process_holds_ends_with_its_own_code(
+    command: Callable[..., Ended], store: Path
+) -> None:
+    import subprocess
+    import sys
+
+    script = (
+        f"import portalocker, sys; file = open({str(store / '.lock')!r}, 'a+')\n"
+        "portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE); print('held', flush=True)\n"
+        "sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        ended = command("status", "--store", store)
+        holder.communicate("")
+    assert ended.code == 5
+    assert "another process uses this storage folder" in ended.stderr

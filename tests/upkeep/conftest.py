@@ -1,0 +1,70 @@
+"""A store in a folder with two documents in two collections, and a ledger that knows of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from kept_store import FIXED, HEADING, NOON, nodes_of
+
+from rag_nodes.ledger import CollectionRow, DepositRow, DocumentRow, FileRow, Ledger
+from rag_nodes.store import QdrantStore, open_store
+from rag_nodes.upkeep import Inventory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[QdrantStore]:
+    with open_store(tmp_path / "store") as opened:
+        for collection in (HEADING, FIXED):
+            opened.add(collection, [*nodes_of("a.md", 3), *nodes_of("b.md", 2)])
+        yield opened
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, store: QdrantStore) -> Iterator[Ledger]:
+    with Ledger(tmp_path / "store" / "ledger.sqlite", clock=lambda: NOON) as made:
+        for name, parser, fingerprint in (
+            (HEADING, "HeadingParser", "f1"),
+            (FIXED, "FixedParser", "f2"),
+        ):
+            made.use(CollectionRow(name, "tests", parser, fingerprint, "{}", "fake/2", 2))
+            made.settle(
+                DepositRow(name, document, f"hash of {document}", chunks, tokens=4 * chunks)
+                for document, chunks in (("a.md", 3), ("b.md", 2))
+            )
+        for document in ("a.md", "b.md"):
+            path = f"/docs/{document}"
+            expires = NOON - 1 if document == "b.md" else None
+            made.record(
+                FileRow("tests", path, 10, 1, "bytes", "reading", "read", 1),
+                [
+                    DocumentRow(
+                        "tests",
+                        path,
+                        document,
+                        f"hash of {document}",
+                        document,
+                        path,
+                        7,
+                        100,
+                        None,
+                        expires,
+                    )
+                ],
+            )
+        assert store.count(HEADING) == 5
+        yield made
+
+
+@pytest.fixture
+def known(store: QdrantStore, ledger: Ledger) -> Inventory:
+    return Inventory(store, ledger, clock=lambda: NOON)
+
+
+@pytest.fixture
+def unknown(store: QdrantStore) -> Inventory:
+    return Inventory(store)

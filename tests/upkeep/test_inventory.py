@@ -1,0 +1,98 @@
+"""What is stored, as the store and its ledger say it together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kept_store import FIXED, HEADING, NOON, nodes_of
+
+from rag_nodes.ledger import FileRow
+from rag_nodes.store import collection_name, open_store
+from rag_nodes.upkeep import Inventory, ListedDocument
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from rag_nodes.ledger import Ledger
+
+
+def listed(inventory: Inventory) -> dict[str, ListedDocument]:
+    found = inventory.documents("tests", inventory.collections("tests"))
+    return {one.name: one for one in found}
+
+
+def test_a_collection_says_what_is_in_it_and_from_when(known: Inventory) -> None:
+    (fixed, _) = map(known.status, known.collections())
+    assert (fixed.corpus, fixed.parser, fixed.model) == ("tests", "FixedParser", "fake/2")
+    assert (fixed.dimension, fixed.chunks, fixed.documents) == (2, 5, 2)
+    assert (fixed.incomplete, fixed.expired) == (0, 1)
+    assert (fixed.first_used, fixed.last_used) == (NOON, NOON)
+    assert fixed.size is not None
+    assert fixed.size > 0
+
+
+def test_without_a_ledger_the_store_is_asked_and_times_are_unknown(unknown: Inventory) -> None:
+    (fixed, _) = map(unknown.status, unknown.collections("tests"))
+    assert (fixed.parser, fixed.model, fixed.documents) == ("FixedParser", "fake-2", 2)
+    assert (fixed.first_used, fixed.fingerprint) == (None, None)
+    assert {one.state for one in listed(unknown).values()} == {"stored"}
+    assert listed(unknown)["a.md"].source == "/docs/a.md"
+    assert listed(unknown)["a.md"].chunks == {FIXED: 3, HEADING: 3}
+
+
+def test_a_ledger_that_agrees_spares_a_look_at_every_point(
+    known: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known.store.engine, "scan", None)
+    found = listed(known)
+    assert found["a.md"].pages == 7
+    assert (found["a.md"].state, found["b.md"].state) == ("stored", "expired")
+    assert found["a.md"].stored_at == NOON
+
+
+def test_a_ledger_that_differs_is_not_believed(known: Inventory) -> None:
+    known.store.delete(HEADING, [nodes_of("a.md", 3)[0].node_id])
+    found = listed(known)
+    assert found["a.md"].state == "incomplete"
+    assert found["a.md"].chunks[HEADING] == 2
+    (_, heading) = map(known.status, known.collections())
+    assert heading.incomplete == 1
+
+
+def test_a_file_that_failed_is_listed_with_its_reason(known: Inventory, ledger: Ledger) -> None:
+    ledger.record(
+        FileRow("tests", "/docs/bad.pdf", 10, 1, "", "reading", "failed", 0, "it is torn"), []
+    )
+    bad = listed(known)["bad.pdf"]
+    assert (bad.state, bad.error, bad.chunks) == ("failed", "it is torn", {})
+
+
+def test_a_document_that_is_stored_by_one_parser_only_is_incomplete_by_its_own_chunks(
+    known: Inventory,
+) -> None:
+    known.store.add(FIXED, nodes_of("c.md", 1, total=2))
+    assert listed(known)["c.md"].state == "incomplete"
+    assert listed(known)["c.md"].chunks == {FIXED: 1}
+
+
+def test_corpora_are_kept_apart(known: Inventory) -> None:
+    other = collection_name("others", "f1", "HeadingParser", "fake-2")
+    known.store.add(other, nodes_of("z.md", 1))
+    assert [one.info.name for one in known.collections("others")] == [other]
+    assert "z.md" not in listed(known)
+
+
+def test_parents_are_counted_apart(tmp_path: Path) -> None:
+    from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
+
+    child, parent = nodes_of("p.md", 2, total=1)
+    child.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=parent.node_id)
+    parent.relationships[NodeRelationship.CHILD] = [RelatedNodeInfo(node_id=child.node_id)]
+    parent.embedding = None
+    with open_store(tmp_path / "family") as store:
+        store.add(HEADING, [child, parent])
+        inventory = Inventory(store)
+        (status,) = map(inventory.status, inventory.collections())
+        assert (status.chunks, status.parents, status.incomplete) == (1, 1, 0)
