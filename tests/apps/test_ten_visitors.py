@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -69,8 +70,8 @@ def house(
     clients = [Client(str(app.local_url), **options) for _ in COLOURS]
     yield House(opened[0], clients)
     with leaks_collected():
-        for client in clients:
-            client.close()
+        with ThreadPoolExecutor(len(clients)) as pool:
+            list(pool.map(Client.close, clients))  # each waits for its heartbeat
         app.close()
 
 

@@ -76,13 +76,17 @@ def _shapes(path: Path) -> list[Any]:
     return [file, [file], [posing], {"text": "", "files": [file]}, str(path), [str(path)]]
 
 
-def _events(config: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], list[int]]]:
-    """Each event that runs here, with the places of the inputs that take files, or of all."""
+def _events(config: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], list[int], bool]]:
+    """Each event that runs here, with the places of the inputs that take files, and whether any do.
+
+    Where none does, with a place of each kind of input.
+    """
     kinds = {one["id"]: one["type"] for one in config["components"]}
     for index, event in enumerate(config["dependencies"]):
         if event["backend_fn"] and event["inputs"]:
             files = [at for at, one in enumerate(event["inputs"]) if "file" in kinds[one]]
-            yield index, event, files or list(range(len(event["inputs"])))
+            each = {kinds[one]: at for at, one in enumerate(event["inputs"])}
+            yield index, event, files or list(each.values()), bool(files)
 
 
 def _messages(client: httpx.Client, index: int, data: list[Any], visitor: str) -> str:
@@ -107,8 +111,7 @@ def test_no_event_takes_a_path_on_the_server_for_an_upload(
 ) -> None:
     config = client.get("/config").json()
     taking = 0
-    for index, event, places in _events(config):
-        takes_files = len(places) < len(event["inputs"]) or len(places) == 1
+    for index, event, places, takes_files in _events(config):
         taking += takes_files
         for at in places:
             for number, shape in enumerate(_shapes(canary) if takes_files else _shapes(canary)[:1]):
@@ -127,12 +130,13 @@ def test_no_named_address_takes_a_path_on_the_server_for_an_upload(
     endpoints = client.get("/gradio_api/info").json()["named_endpoints"]
     tried = 0
     for name, endpoint in endpoints.items():
-        for shape in _shapes(canary):
-            data: list[Any] = [one.get("parameter_default") for one in endpoint["parameters"]]
-            for at, one in enumerate(endpoint["parameters"]):
-                if "filepath" in str(one["python_type"]):
-                    data[at] = shape
-                    tried += 1
+        wanted = endpoint["parameters"]
+        files = [at for at, one in enumerate(wanted) if "filepath" in str(one["python_type"])]
+        tried += len(files)
+        for shape in _shapes(canary) if files else [None]:
+            data: list[Any] = [one.get("parameter_default") for one in wanted]
+            for at in files:
+                data[at] = shape
             started = client.post(f"/gradio_api/call{name}", json={"data": data})
             if started.status_code == 200 and data:
                 event = started.json()["event_id"]
@@ -146,7 +150,7 @@ def test_an_upload_of_ones_own_is_taken(client: httpx.Client) -> None:
     files = {"files": ("own.md", b"# Own\n\nThe machine is red.\n")}
     (path,) = client.post("/gradio_api/upload", files=files).json()
     config = client.get("/config").json()
-    index, event, places = next(one for one in _events(config) if len(one[2]) == 1)
+    index, event, places, _ = next(one for one in _events(config) if one[3])
     defaults = {one["id"]: one["props"].get("value") for one in config["components"]}
     data = [defaults[one] for one in event["inputs"]]
     data[places[0]] = [{"path": path, "meta": {"_type": "gradio.FileData"}}]
