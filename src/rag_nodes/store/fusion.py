@@ -24,10 +24,17 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.queries import Fusion, Query
 
+DEPTH = 1_000
+"""Chunks that each ranking gives a hybrid question at least."""
 RANK_OFFSET = 60
 """Added to each rank before its reciprocal is taken, as is usual: it flattens the first ranks."""
 _SPREAD = 3.0
 """Standard deviations around the mean that distribution-based fusion maps to 0 and 1."""
+
+
+def depth_of(limit: int) -> int:
+    """How many chunks each ranking gives a hybrid question that wants so many."""
+    return max(limit, DEPTH)
 
 
 class Scores(NamedTuple):

@@ -12,7 +12,7 @@ from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.conditions import TENANT, conditions, corpus, tenants
 from rag_nodes.store.engine import Point
 from rag_nodes.store.filters import INDEXES, Filter
-from rag_nodes.store.fusion import Scores
+from rag_nodes.store.fusion import Scores, depth_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from rag_nodes.store.edge.shards import Vectors
     from rag_nodes.store.queries import Query
 
-COMPLETE = 5_000
-"""Chunks up to which a hybrid question gets the scores of all of them."""
-DEPTH = 1_000
-"""Chunks that each ranking gives a hybrid question of a larger collection."""
 INDEXED = 2_000
 """Points from which every key that filters name is indexed: below, looking at all of them takes
 milliseconds, and an index takes that per write, and several calls to the disk when it is made."""
@@ -170,13 +166,13 @@ class Collection:
         vector = [float(value) for value in query.vector or ()]
         chosen = edge.Mmr(vector, weight, query.limit * per_hit, self.vectors.dense)
         request = edge.QueryRequest(limit=query.limit, query=chosen, filter=self._scope(*also))
-        ids = [shards.node_id(one.id, self._mask) for one in self.shard.query(request)]
+        ids = [one.id for one in self.shard.query(request)]
         nearest = edge.Query.Nearest(vector, self.vectors.dense)
         similar = self._ask(nearest, None, edge.SearchParams(exact=True), len(ids), ids)
-        return [(one, similar[one]) for one in ids]
+        return [(shards.node_id(one, self._mask), similar[one]) for one in ids]
 
     def scores(self, query: Query, also: Sequence[Any] = ()) -> Scores:
-        """Both rankings: of a hybrid question complete, or to some depth with what each lacks.
+        """Both rankings; those of a hybrid question to some depth, with what each lacks.
 
         Args:
             query: what is asked.
@@ -184,18 +180,21 @@ class Collection:
         """
         self._make_filterable(query.filter)
         searches = dict(self._searches(query, also))
-        every = self.total() if query.mode == "hybrid" else 0
-        depth = query.limit
-        if query.mode == "hybrid":
-            depth = max(query.limit, every if every <= COMPLETE else DEPTH)
+        depth = depth_of(query.limit) if query.mode == "hybrid" else query.limit
         found = {kind: self._ask(*search, depth) for kind, search in searches.items()}
-        if depth < every and len(found) > 1:
-            for kind, other in (("dense", "sparse"), ("sparse", "dense")):
-                lacking = [one for one in found[other] if one not in found[kind]]
-                found[kind] |= self._ask(*searches[kind], len(lacking), lacking)
+        every = dict.fromkeys(one for ranked in found.values() for one in ranked)
+        for kind, ranked in found.items():
+            if len(ranked) >= depth:  # else it holds whatever it could find
+                lacking = every.keys() - ranked.keys()
+                ranked |= self._ask(*searches[kind], len(lacking), lacking)
+        names = {one: shards.node_id(one, self._mask) for one in every}
+        named = {
+            kind: {names[one]: score for one, score in ranked.items()}
+            for kind, ranked in found.items()
+        }
         return Scores(
-            None if query.mode == "sparse" else found["dense"],
-            None if query.mode == "dense" else found.get("sparse", {}),
+            None if query.mode == "sparse" else named["dense"],
+            None if query.mode == "dense" else named.get("sparse", {}),
         )
 
     def flush(self) -> None:
@@ -244,15 +243,15 @@ class Collection:
                 yield "sparse", (nearest, own, edge.SearchParams(idf=rarity))
 
     def _ask(
-        self, nearest: Any, own: Any, params: Any, limit: int, among: Sequence[str] | None = None
-    ) -> dict[str, float]:
+        self, nearest: Any, own: Any, params: Any, limit: int, among: Iterable[Any] | None = None
+    ) -> dict[Any, float]:
+        """Scores by the engine's ids, best first."""
         if among is not None:
-            own = self._scope(own, edge.HasIdCondition(set(self._ids(among))))
+            own = self._scope(own, edge.HasIdCondition(set(among)))
         if limit < 1:
             return {}
         request = edge.QueryRequest(limit=limit, query=nearest, filter=own, params=params)
-        points = self.shard.query(request)
-        return {shards.node_id(one.id, self._mask): float(one.score) for one in points}
+        return {one.id: one.score for one in self.shard.query(request)}
 
     def _wrote(self, points: int) -> None:
         self._unflushed += points

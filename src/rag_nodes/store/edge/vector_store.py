@@ -184,8 +184,9 @@ class EdgeVectorStore(BasePydanticVectorStore):
                 ranked = stored.diverse(asked, own, weight, _CANDIDATES)
                 return self._result(stored, ranked, dict(ranked))
             ranking = fuse(*stored.scores(asked, own))
-            scores = {one: ranking.scale.place(score) for one, score in ranking.pairs}
-            return self._result(stored, ranking.pairs[: asked.limit], scores)
+            best = ranking.pairs[: asked.limit]
+            scores = {one: ranking.scale.place(score) for one, score in best}
+            return self._result(stored, best, scores)
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Like `add`, on a thread."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -48,25 +48,23 @@ class _Terms(dict[str, int]):
     def __init__(self, asked: Sequence[str], language: str) -> None:
         super().__init__()
         self._language = language
-        self._number = len(asked)
         self._of_stems: dict[str, int] = {}
         for term, word in enumerate(asked):
             self._of_stems.setdefault(stemmed(word, language), term)
-        self._above: dict[tuple[str, ...], Floats] = {}
+        self._above: dict[tuple[str, ...], list[int]] = {}
 
     def __missing__(self, word: str) -> int:
         self[word] = term = self._of_stems.get(stemmed(word, self._language), -1)
         return term
 
-    def counts(self, text: str) -> Floats:
-        """How often a text has each word of the question."""
-        found = [term for word in words(text) if (term := self[word]) >= 0]
-        return np.bincount(found, minlength=self._number).astype(float)
+    def of(self, text: str) -> list[int]:
+        """The words of the question in a text, each as often as it is there."""
+        return [term for term in map(self.__getitem__, words(text)) if term >= 0]
 
-    def above(self, headings: tuple[str, ...]) -> Floats:
-        """The same of headings, counted once for all that stands under them."""
+    def above(self, headings: tuple[str, ...]) -> list[int]:
+        """The same of headings, looked for once for all that stands under them."""
         if headings not in self._above:
-            self._above[headings] = self.counts("\n".join(headings))
+            self._above[headings] = self.of("\n".join(headings))
         return self._above[headings]
 
 
@@ -78,22 +76,45 @@ def units_of(question: str, runs: Sequence[Run]) -> Units:
     numbers: list[int] = []
     spans: list[Span] = []
     sizes: list[int] = []
-    counts: list[Floats] = []
+    own, above = _Counts(len(asked)), _Counts(len(asked))
     for number, run in enumerate(runs):
         known = terms[languages[run.document]]
         for span, headings in units_in(run.text, languages[run.document]):
             text = span.of(run.text)
+            own.add(len(spans), known.of(text))
+            above.add(len(spans), known.above(headings))
             numbers.append(number)
             spans.append(span)
             sizes.append(letters(text))
-            counts.append(known.counts(text) + HEADING * known.above(headings))
-    shape = (len(spans), len(asked))
     return Units(
         np.array(numbers, np.intp),
         spans,
         np.array(sizes, float),
-        np.array(counts, float).reshape(shape),
+        own.table(len(spans)) + HEADING * above.table(len(spans)),
     )
+
+
+class _Counts:
+    """How often each unit has each word, counted at once: most units have few of them.
+
+    Args:
+        words: of the question.
+    """
+
+    def __init__(self, words: int) -> None:
+        self._words = words
+        self._cells: list[int] = []
+
+    def add(self, unit: int, terms: Iterable[int]) -> None:
+        """Words that a unit has."""
+        first = unit * self._words
+        self._cells += [first + term for term in terms]
+
+    def table(self, units: int) -> Floats:
+        """Units x words."""
+        cells = np.array(self._cells, np.intp)
+        counts = np.bincount(cells, minlength=units * self._words)
+        return counts.reshape(units, self._words).astype(float)
 
 
 def _languages(runs: Sequence[Run]) -> dict[str, str]:
