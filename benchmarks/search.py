@@ -1,9 +1,12 @@
 """Embedded Qdrant: our engine in process next to LlamaIndex's vector store on local mode.
 
     python benchmarks/search.py --chunks 50000
+    python benchmarks/search.py --sessions 100
 
 Both write the same embedded nodes into a folder and answer the same questions. CPU time of the
 whole process, since other work on the machine does not count there.
+
+Sessions are stores in memory, of four collections each, all of them open at once.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from measuring import markdown_table
 from qdrant_client import QdrantClient
 
 from rag_nodes.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
+from rag_nodes.store import open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.edge import EdgeVectorStore
 
@@ -44,6 +48,10 @@ WORDS = 130
 QUESTIONS = 20
 BATCH = 256
 _FILES = 50
+COLUMNS = 4
+"""Collections of a session."""
+SESSION_CHUNKS = 100
+"""Chunks of each."""
 
 
 def nodes(count: int) -> Iterator[TextNode]:
@@ -155,15 +163,59 @@ def reopened(side: str, folder: str) -> None:
     print(cpu(lambda: SIDES[side](folder).query(query)))
 
 
+def memory() -> dict[str, float]:
+    """Megabytes of this process: its own, and of mapped files, which the system may take back."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    found = dict(line.split(":", 1) for line in lines)
+    return {name: int(found[name].split()[0]) / 1024 for name in ("RssAnon", "RssFile")}
+
+
+def of_sessions(count: int) -> None:
+    """Print what so many sessions take while all are open, each of them asked once."""
+    every = list(nodes(SESSION_CHUNKS))
+    vector, words = questions()[0]
+    with open_store() as warm_up:
+        warm_up.add("warm", every)
+    before, started = memory(), time.process_time()
+    stores = [open_store() for _ in range(count)]
+    for store in stores:
+        for column in range(COLUMNS):
+            store.add(f"column {column}", every)
+    written, asked = time.process_time() - started, 0.0
+    for store in stores:
+        for column in range(COLUMNS):
+            asked += cpu(
+                lambda c=column, s=store: s.search(
+                    f"column {c}", vector=vector, text=words, limit=10
+                )
+            )
+    after = memory()
+    for store in stores:
+        store.close()
+    grown = {name: after[name] - before[name] for name in before}
+    rows = [
+        ["memory of its own, MB", f"{grown['RssAnon']:.0f}"],
+        ["mapped files, MB", f"{grown['RssFile']:.0f}"],
+        ["writing a session, ms", f"{1000 * written / count:.0f}"],
+        ["a question, ms", f"{asked / count / COLUMNS:.1f}"],
+    ]
+    print(f"{count} sessions of {COLUMNS} collections of {SESSION_CHUNKS} chunks\n")
+    print(markdown_table(["", "together"], rows))
+
+
 def main() -> None:
     """Measure both sides, one after the other, and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chunks", type=int, default=10_000)
+    parser.add_argument("--sessions", type=int, help="measure so many sessions in memory instead")
     parser.add_argument("--folder", help="where the folders are made; the system's choice if none")
     parser.add_argument("--reopen", nargs=2, metavar=("SIDE", "FOLDER"), help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.reopen:
         reopened(*chosen.reopen)
+        return
+    if chosen.sessions:
+        of_sessions(chosen.sessions)
         return
     results: dict[str, dict[str, float]] = {}
     for side in SIDES:

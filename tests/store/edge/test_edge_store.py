@@ -213,8 +213,7 @@ def test_rankings_stay_the_same_where_they_are_no_longer_complete(
             return [(hit.node.node_id, hit.similarity, hit.keyword_score) for hit in hits]
 
         complete = {mode: asked(mode) for mode in ("dense", "sparse", "hybrid")}
-        monkeypatch.setattr(collections_, "COMPLETE", 10)
-        monkeypatch.setattr(collections_, "DEPTH", 50)
+        monkeypatch.setattr(fusion, "DEPTH", 50)
         limited = {mode: asked(mode) for mode in ("dense", "sparse", "hybrid")}
     assert {one[1:] for one in limited["dense"]} == {one[1:] for one in complete["dense"]}
     for _, similarity, words in limited["hybrid"]:

@@ -1,0 +1,189 @@
+"""How deep both rankings of a hybrid question must go before the fused one is as good as complete.
+
+    python benchmarks/fusion_depth.py --data FOLDER --pages PAGES.json --chunks 10000 50000
+
+One collection holds the documents of all labelled sets, each set's among those of the others, and
+documentation of the Linux kernel (see `kernel_docs.py`) up to so many chunks. Every question is
+asked of all of it, at several depths of the product's own search: what `ask` reads, by sentences,
+and whole chunks in their order. Differences are paired by question, intervals by document.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from unittest.mock import patch
+
+import numpy as np
+from kernel_docs import kernel_documentation
+from labelled_sets import labelled_set, options_of
+from llama_index.core.schema import Document
+from measuring import markdown_table, save
+
+from rag_nodes.evaluation import Dataset, EvaluationPlan, Searched, StoredCollection, evaluate
+from rag_nodes.evaluation.bootstrap import Bootstrap
+from rag_nodes.models import Models
+from rag_nodes.parsers import get_parser
+from rag_nodes.parsers.presets import DEFAULT_PARSER
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query import QueryOptions
+from rag_nodes.store import Hit, QdrantStore, Query, Store, open_store, parser_collection
+from rag_nodes.store.edge import collection as searching
+
+SETS = ("chroma", "headed", "evidence_inference", "qmsum")
+"""Those in English, as the documentation is."""
+DEPTHS = (200, 500, 1_000, 2_000, 5_000)
+ALL = 10**9
+"""The depth at which both rankings are complete."""
+BUDGETS = (500, 1000, 2000)
+WAYS = {
+    "sentences": QueryOptions(granularity="sentences"),
+    "chunks": QueryOptions(granularity="chunks"),
+}
+PAGE = 100_000
+"""Characters of a document of the kernel's documentation."""
+SPARE = 540
+"""Characters of it that are read for a chunk that is wanted, and some more."""
+
+
+class AtDepth(QdrantStore):
+    """A store whose hybrid questions go to one depth, whatever the rule says."""
+
+    def __init__(self, store: QdrantStore, depth: int) -> None:
+        super().__init__(store.engine)
+        self.depth = depth
+        self.seconds: list[float] = []
+
+    def find(self, collection: str, query: Query) -> list[Hit]:
+        """The best chunks; CPU time is noted."""
+
+        depth = min(self.depth, self.count(collection))
+        started = time.process_time()
+        with patch.object(searching, "depth_of", lambda limit: max(limit, depth)):
+            found = super().find(collection, query)
+        self.seconds.append(time.process_time() - started)
+        return found
+
+
+def grown(
+    store: Store, models: Models, documents: Sequence[Document], sizes: Sequence[int]
+) -> Iterator[tuple[int, str]]:
+    """Number of chunks and name of a collection that grows from size to size."""
+    parser = get_parser(DEFAULT_PARSER)
+    collection = parser_collection("default", parser, models.embedding_name)
+    text = kernel_documentation(max(sizes) * SPARE)
+    pages = (
+        Document(text=text[start : start + PAGE], id_=f"kernel {start}")
+        for start in range(0, len(text), PAGE)
+    )
+    due = list(documents)
+    for size in sizes:
+        while store.count(collection) < size:
+            report = ingest_documents(due, {"chunks": parser}, store, models=models)
+            if error := report.columns[0].error:
+                raise SystemExit(error)
+            due = [next(pages)]
+        yield store.count(collection), collection
+
+
+def measured(
+    dataset: Dataset, store: QdrantStore, collection: str, models: Models
+) -> dict[str, dict[str, list[float]]]:
+    """By way and depth recall at each budget, and by depth the milliseconds of each search."""
+    stores = {depth: AtDepth(store, depth) for depth in (*DEPTHS, ALL)}
+    found: dict[str, dict[str, list[float]]] = {"ms": {}}
+    for way, options in WAYS.items():
+        columns = {
+            str(depth): Searched(StoredCollection(one, collection), options)
+            for depth, one in stores.items()
+        }
+        plan = EvaluationPlan(
+            budgets=BUDGETS, ks=(), sizes=(), target=None, draws=100, explain=False
+        )
+        report = evaluate(dataset, columns, plan=plan, models=models, store=store)
+        for row in report.of_role("own"):
+            if row.error:
+                raise SystemExit(f"{dataset.name}, {row.name}: {row.error}")
+            for budget in BUDGETS:
+                scores = [one.scores[f"recall@{budget}"] for one in row.outcomes]
+                found.setdefault(f"{way}@{budget}", {})[row.name] = scores
+        found["ms"] = {str(d): [1000 * s for s in one.seconds] for d, one in stores.items()}
+    return found
+
+
+def table(found: Mapping[str, Mapping[str, Sequence[float]]], documents: Sequence[str]) -> str:
+    """Recall of complete rankings in percent, and what each depth gains or loses."""
+    draws = Bootstrap(documents)
+    rows = []
+    for name, by_depth in found.items():
+        if name == "ms":
+            cells = [f"{median(values):.1f}" for values in by_depth.values()]
+            rows.append(["CPU ms of a search", cells[-1], *cells[:-1]])
+            continue
+        complete = np.asarray(by_depth[str(ALL)])
+        cells = [f"{100 * complete.mean():.1f}"]
+        for depth in DEPTHS:
+            gap = draws.gap(np.asarray(by_depth[str(depth)]) - complete)
+            cells.append(f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})")
+        rows.append([name.replace("@", ", "), *cells])
+    return markdown_table(["read, tokens", "complete", *(f"{one:,}" for one in DEPTHS)], rows)
+
+
+def joined(
+    parts: Sequence[Mapping[str, Mapping[str, Sequence[float]]]],
+) -> dict[str, dict[str, list[float]]]:
+    """The questions of all sets, one after the other."""
+    return {
+        name: {depth: [one for part in parts for one in part[name][depth]] for depth in by_depth}
+        for name, by_depth in parts[0].items()
+    }
+
+
+def main() -> None:
+    """Print a table per size, and one per set."""
+    parser = options_of(__doc__, SETS)
+    parser.add_argument("--chunks", nargs="+", type=int, default=[10_000, 50_000])
+    parser.add_argument("--embedding", choices=["lexical", "minilm"], default="lexical")
+    parser.add_argument("--folder", help="where the store is made; the system's choice if none")
+    options = parser.parse_args()
+    sets = [labelled_set(name, options.data, options.pages) for name in options.sets]
+    sets = [_anywhere(one) for one in sets]
+    models = Models.of(embed_model=_embedding(options.embedding), llm="extractive")
+    asked = [one.names[question.document] for one in sets for question in one.questions]
+    kept = {}
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder, open_store(folder) as store:
+        documents = [document for one in sets for document in one.documents]
+        for count, collection in grown(store, models, documents, sorted(options.chunks)):
+            found = {one.name: measured(one, store, collection, models) for one in sets}
+            kept[count] = found
+            print(f"\n{count:,} chunks, {len(asked)} questions, {models.embedding_name}\n")
+            print(table(joined(list(found.values())), asked))
+            for one in sets:
+                print(f"\n{one.name}, {len(one.questions)} questions\n")
+                names = [one.names[question.document] for question in one.questions]
+                print(table(found[one.name], names), flush=True)
+    print(f"\nraw numbers: {save(f'fusion-depth-{options.embedding}', kept)}")
+
+
+def _anywhere(dataset: Dataset) -> Dataset:
+    """The set with its questions asked of all documents."""
+    return replace(dataset, questions=tuple(replace(one, within=None) for one in dataset.questions))
+
+
+def _embedding(name: str) -> object:
+    if name == "lexical":
+        return name
+    from minilm import MiniLM
+
+    return MiniLM()
+
+
+if __name__ == "__main__":
+    if Path(__file__).parent not in map(Path, sys.path):
+        sys.path.insert(0, str(Path(__file__).parent))
+    main()
