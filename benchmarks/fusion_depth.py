@@ -1,11 +1,12 @@
-"""How deep both rankings of a hybrid question must go before the fused one is as good as complete.
+"""How deep the rankings of a hybrid question must go for the fused one to be as good as complete.
 
     python benchmarks/fusion_depth.py --data FOLDER --pages PAGES.json --chunks 10000 50000
 
 One collection holds the documents of all labelled sets, each set's among those of the others, and
 documentation of the Linux kernel (see `kernel_docs.py`) up to so many chunks. Every question is
-asked of all of it, at several depths of the product's own search: what `ask` reads, by sentences,
-and whole chunks in their order. Differences are paired by question, intervals by document.
+asked of all of it, at several depths of the product's own search, with means and deviations of what
+was ranked alone, and with a sample of what is behind it: what `ask` reads, by sentences, and whole
+chunks in their order. Differences are paired by question, intervals by document.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from unittest.mock import patch
@@ -37,9 +40,15 @@ from rag_nodes.store.edge import collection as searching
 
 SETS = ("chroma", "headed", "evidence_inference", "qmsum")
 """Those in English, as the documentation is."""
-DEPTHS = (200, 500, 1_000, 2_000, 5_000)
-ALL = 10**9
-"""The depth at which both rankings are complete."""
+ALL = "complete"
+CUTS: dict[str, tuple[int, bool]] = {
+    "200": (200, False),
+    "1,000": (1_000, False),
+    "5,000": (5_000, False),
+    "200 and a sample": (200, True),
+    ALL: (10**9, False),
+}
+"""Depth of both rankings, and whether a sample of the others counts."""
 BUDGETS = (500, 1000, 2000)
 WAYS = {
     "sentences": QueryOptions(granularity="sentences"),
@@ -54,20 +63,25 @@ SPARE = 540
 class AtDepth(QdrantStore):
     """A store whose hybrid questions go to one depth, whatever the rule says."""
 
-    def __init__(self, store: QdrantStore, depth: int) -> None:
+    def __init__(self, store: QdrantStore, depth: int, *, sampled: bool) -> None:
         super().__init__(store.engine)
-        self.depth = depth
+        self.depth, self.sampled = depth, sampled
         self.seconds: list[float] = []
 
     def find(self, collection: str, query: Query) -> list[Hit]:
         """The best chunks; CPU time is noted."""
-
-        depth = min(self.depth, self.count(collection))
-        started = time.process_time()
-        with patch.object(searching, "depth_of", lambda limit: max(limit, depth)):
+        with ExitStack() as patched:
+            patched.enter_context(patch.object(searching, "depth_of", self._rule))
+            if not self.sampled:
+                none = patch.object(searching.Collection, "_rest", lambda *_: None)
+                patched.enter_context(none)
+            started = time.process_time()
             found = super().find(collection, query)
         self.seconds.append(time.process_time() - started)
         return found
+
+    def _rule(self, limit: int, every: int) -> int:
+        return max(limit, min(self.depth, every))
 
 
 def grown(
@@ -87,20 +101,24 @@ def grown(
             report = ingest_documents(due, {"chunks": parser}, store, models=models)
             if error := report.columns[0].error:
                 raise SystemExit(error)
-            due = [next(pages)]
+            due = list(islice(pages, 1))
+            if not due:  # that is all there is
+                break
         yield store.count(collection), collection
 
 
 def measured(
     dataset: Dataset, store: QdrantStore, collection: str, models: Models
 ) -> dict[str, dict[str, list[float]]]:
-    """By way and depth recall at each budget, and by depth the milliseconds of each search."""
-    stores = {depth: AtDepth(store, depth) for depth in (*DEPTHS, ALL)}
+    """By way and cut recall at each budget, and by cut the milliseconds of each search."""
+    stores = {
+        name: AtDepth(store, depth, sampled=sampled) for name, (depth, sampled) in CUTS.items()
+    }
     found: dict[str, dict[str, list[float]]] = {"ms": {}}
     for way, options in WAYS.items():
         columns = {
-            str(depth): Searched(StoredCollection(one, collection), options)
-            for depth, one in stores.items()
+            name: Searched(StoredCollection(one, collection), options)
+            for name, one in stores.items()
         }
         plan = EvaluationPlan(
             budgets=BUDGETS, ks=(), sizes=(), target=None, draws=100, explain=False
@@ -112,7 +130,7 @@ def measured(
             for budget in BUDGETS:
                 scores = [one.scores[f"recall@{budget}"] for one in row.outcomes]
                 found.setdefault(f"{way}@{budget}", {})[row.name] = scores
-        found["ms"] = {str(d): [1000 * s for s in one.seconds] for d, one in stores.items()}
+        found["ms"] = {name: [1000 * s for s in one.seconds] for name, one in stores.items()}
     return found
 
 
@@ -120,18 +138,20 @@ def table(found: Mapping[str, Mapping[str, Sequence[float]]], documents: Sequenc
     """Recall of complete rankings in percent, and what each depth gains or loses."""
     draws = Bootstrap(documents)
     rows = []
-    for name, by_depth in found.items():
+    for name, by_cut in found.items():
         if name == "ms":
-            cells = [f"{median(values):.1f}" for values in by_depth.values()]
-            rows.append(["CPU ms of a search", cells[-1], *cells[:-1]])
+            cells = [f"{median(values):.1f}" for values in by_cut.values()]
+            rows.append(["CPU ms of a search", cells[-1], *cells[:-1]])  # complete comes last
             continue
-        complete = np.asarray(by_depth[str(ALL)])
+        complete = np.asarray(by_cut[ALL])
         cells = [f"{100 * complete.mean():.1f}"]
-        for depth in DEPTHS:
-            gap = draws.gap(np.asarray(by_depth[str(depth)]) - complete)
+        for cut in CUTS:
+            if cut == ALL:
+                continue
+            gap = draws.gap(np.asarray(by_cut[cut]) - complete)
             cells.append(f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})")
         rows.append([name.replace("@", ", "), *cells])
-    return markdown_table(["read, tokens", "complete", *(f"{one:,}" for one in DEPTHS)], rows)
+    return markdown_table(["read, tokens", ALL, *(one for one in CUTS if one != ALL)], rows)
 
 
 def joined(
@@ -139,8 +159,8 @@ def joined(
 ) -> dict[str, dict[str, list[float]]]:
     """The questions of all sets, one after the other."""
     return {
-        name: {depth: [one for part in parts for one in part[name][depth]] for depth in by_depth}
-        for name, by_depth in parts[0].items()
+        name: {cut: [one for part in parts for one in part[name][cut]] for cut in by_cut}
+        for name, by_cut in parts[0].items()
     }
 
 

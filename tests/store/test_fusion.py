@@ -30,6 +30,25 @@ def test_a_ranking_without_differences_decides_nothing() -> None:
     assert [node for node, _ in fuse({"a": 0.5, "b": 0.5}, {"b": 1.0})] == ["b", "a"]
 
 
+def test_chunks_behind_both_rankings_count_for_what_is_usual() -> None:
+    dense = {f"{n:02}": 1 / (n + 1) for n in range(40)}
+    sparse = {f"{n:02}": float(n % 7) for n in range(40) if n % 7}
+    complete = fusion.fuse(dense, sparse)
+    best, behind = list(dense)[:10], list(dense)[10:]
+    rest = fusion.Rest(
+        len(behind), [dense[one] for one in behind], [sparse.get(one, 0.0) for one in behind]
+    )
+    top = {one: dense[one] for one in best}, {one: sparse[one] for one in best if one in sparse}
+    found = fusion.fuse(*top, rest=rest)
+    assert dict(found.pairs) == pytest.approx({one: dict(complete.pairs)[one] for one in best})
+    assert found.scale == pytest.approx(complete.scale._replace(best=found.scale.best))
+    half = fusion.Rest(len(behind), rest.dense[::2], rest.sparse[::2])
+    near = fusion.fuse(*top, rest=half)
+    alone = fusion.fuse(*top)
+    assert near.pairs[0][1] == pytest.approx(found.pairs[0][1], rel=0.1)
+    assert alone.pairs[0][1] < 0.8 * found.pairs[0][1]
+
+
 def test_equal_scores_come_in_order_of_id() -> None:
     assert [node for node, _ in fuse({"c": 0.5, "a": 0.5, "b": 0.5}, {})] == ["a", "b", "c"]
 

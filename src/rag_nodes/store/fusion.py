@@ -12,7 +12,7 @@ not be better; every score has its place between those two, whatever the ranking
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -24,17 +24,40 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.queries import Fusion, Query
 
-DEPTH = 1_000
-"""Chunks that each ranking gives a hybrid question at least."""
+COMPLETE = 1_000
+"""Chunks up to which a hybrid question gets the scores of all of them."""
+DEPTH = 200
+"""Chunks that each ranking gives of a larger collection, at least."""
+SAMPLE = 500
+"""Chunks that stand for all that are behind them."""
 RANK_OFFSET = 60
 """Added to each rank before its reciprocal is taken, as is usual: it flattens the first ranks."""
 _SPREAD = 3.0
 """Standard deviations around the mean that distribution-based fusion maps to 0 and 1."""
 
 
-def depth_of(limit: int) -> int:
-    """How many chunks each ranking gives a hybrid question that wants so many."""
-    return max(limit, DEPTH)
+def depth_of(limit: int, every: int) -> int:
+    """How many chunks each ranking gives a hybrid question.
+
+    Args:
+        limit: chunks that are wanted.
+        every: chunks that may be found.
+    """
+    return max(limit, every if every <= COMPLETE else DEPTH)
+
+
+class Rest(NamedTuple):
+    """Chunks that may be found and that no ranking reached: what they score, by a sample.
+
+    Attributes:
+        chunks: how many there are.
+        dense: cosine similarities of the sample.
+        sparse: BM25 scores of the same, 0 for one without a common word.
+    """
+
+    chunks: int
+    dense: Sequence[float]
+    sparse: Sequence[float]
 
 
 class Scores(NamedTuple):
@@ -44,10 +67,13 @@ class Scores(NamedTuple):
         dense: cosine similarity by node id; None when there was no dense search.
         sparse: BM25 score by node id, nodes without a common word left out; None when there was
             no sparse search.
+        rest: of two rankings that end at some depth what is behind them; None where they hold
+            everything.
     """
 
     dense: Mapping[str, float] | None
     sparse: Mapping[str, float] | None
+    rest: Rest | None = None
 
 
 class ScoreRange(NamedTuple):
@@ -83,6 +109,7 @@ def fuse(
     dense: Mapping[str, float] | None,
     sparse: Mapping[str, float] | None,
     method: Fusion = "score",
+    rest: Rest | None = None,
 ) -> Ranking:
     """Rank everything that either search found.
 
@@ -90,9 +117,10 @@ def fuse(
         dense: cosine similarity by node id; None when there was no dense search.
         sparse: BM25 score by node id, nodes without a common word left out; None when there was
             no sparse search.
-        method: "score" sums z-scores over everything found; "distribution" scales each ranking
+        method: "score" sums z-scores over everything there is; "distribution" scales each ranking
             from three standard deviations below its own mean (0) to three above (1) and sums, a
             node a ranking lacks having 0 there; "rank" sums reciprocal ranks.
+        rest: chunks behind both rankings, which count for the mean and deviation of z-scores.
 
     Returns:
         Never dependent on the order of storage. One ranking alone keeps its own scores. On the
@@ -107,7 +135,7 @@ def fuse(
         return Ranking(_ranked(list(single), list(single.values())), ScoreRange(0.0, best))
     ids = list(dict.fromkeys((*dense, *sparse)))
     if method == "score":
-        fused, scale = _by_score(ids, dense, sparse)
+        fused, scale = _by_score(ids, dense, sparse, rest)
     elif method == "distribution":
         fused, scale = _summed(ids, _spread(dense), _spread(sparse)), ScoreRange(0.0, 2.0)
     else:
@@ -117,45 +145,68 @@ def fuse(
 
 
 def _by_score(
-    ids: Sequence[str], dense: Mapping[str, float], sparse: Mapping[str, float]
+    ids: Sequence[str],
+    dense: Mapping[str, float],
+    sparse: Mapping[str, float],
+    rest: Rest | None,
 ) -> tuple[list[float], ScoreRange]:
-    """Sums of z-scores; a node the dense search lacks counts as its worst."""
+    """Sums of z-scores, and the sums for a cosine and BM25 score of 0, and for the best there are.
+
+    A node the dense search lacks counts as its worst.
+    """
     lowest = min(dense.values(), default=0.0)
     similarities = np.array([dense.get(node, lowest) for node in ids], dtype=np.float64)
     keywords = np.array([sparse.get(node, 0.0) for node in ids], dtype=np.float64)
-    fused: list[float] = (_standardised(similarities) + _standardised(keywords)).tolist()
-    return fused, _scale_of_sums(similarities, keywords)
-
-
-def _scale_of_sums(similarities: NDArray[np.float64], keywords: NDArray[np.float64]) -> ScoreRange:
-    """The sums of z-scores for a cosine and BM25 score of 0, and for 1 and the best BM25 score."""
-    weights = [_weight(similarities), _weight(keywords)]
-    if not any(weights):  # all chunks are alike, and the cosine says how similar
-        cosine = float(similarities.mean()) if similarities.size else 0.0
-        return ScoreRange(-cosine, 1 - cosine)
-    means = [float(similarities.mean()), float(keywords.mean())]
-    tops = [1.0, float(keywords.max())]
-    return ScoreRange(
-        -sum(weight * mean for weight, mean in zip(weights, means, strict=True)),
-        sum(w * (top - mean) for w, top, mean in zip(weights, tops, means, strict=True)),
+    behind = rest or Rest(0, (), ())
+    usual = (
+        _Usual.of(similarities, behind.dense, behind.chunks),
+        _Usual.of(keywords, behind.sparse, behind.chunks),
+    )
+    sums = usual[0].z_scores(similarities) + usual[1].z_scores(keywords)
+    fused: list[float] = sums.tolist()
+    if not any(one.weight for one in usual):  # all chunks are alike, and the cosine says how
+        return fused, ScoreRange(-usual[0].mean, 1 - usual[0].mean)
+    tops = (1.0, float(keywords.max()))
+    return fused, ScoreRange(
+        -sum(one.weight * one.mean for one in usual),
+        sum(one.weight * (top - one.mean) for one, top in zip(usual, tops, strict=True)),
     )
 
 
-def _weight(scores: NDArray[np.float64]) -> float:
-    """What a z-score grows by when its score grows by one."""
-    deviation = float(scores.std()) if scores.size else 0.0
-    return 0.0 if deviation < np.finfo(np.float32).eps else 1 / deviation
+class _Usual(NamedTuple):
+    """What scores of a ranking usually are.
 
+    Attributes:
+        mean: of all.
+        weight: what a z-score grows by when its score grows by one; 0 where every score is the
+            same and the ranking has nothing to say.
+    """
 
-def _standardised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Z-scores; all zero where every score is the same and the ranking has nothing to say."""
-    weight = _weight(scores)
-    return np.asarray((scores - scores.mean()) * weight) if weight else np.zeros_like(scores)
+    mean: float
+    weight: float
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float64], sample: Sequence[float] = (), times: int = 0) -> Self:
+        """Of scores, and of others that a sample stands for, so many times as there are of it."""
+        behind = np.asarray(sample, dtype=np.float64)
+        if not scores.size:
+            return cls(0.0, 0.0)
+        each = np.concatenate([scores, behind])
+        share = max(times, 0) / behind.size if behind.size else 0.0
+        shares = np.concatenate([np.ones(scores.size), np.full(behind.size, share)])
+        mean = float(np.average(each, weights=shares))
+        deviation = float(np.sqrt(np.average((each - mean) ** 2, weights=shares)))
+        return cls(mean, 0.0 if deviation < np.finfo(np.float32).eps else 1 / deviation)
+
+    def z_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """By how many standard deviations each is above the mean; all zero without a weight."""
+        return np.asarray((scores - self.mean) * self.weight)
 
 
 def _spread(scores: Mapping[str, float]) -> dict[str, float]:
     """Each score's place within its ranking's spread, from 0 to 1."""
-    z_scores = _standardised(np.array(list(scores.values()), dtype=np.float64))
+    own = np.array(list(scores.values()), dtype=np.float64)
+    z_scores = _Usual.of(own).z_scores(own)
     places = np.clip((z_scores + _SPREAD) / (2 * _SPREAD), 0.0, 1.0)
     return dict(zip(scores, places.tolist(), strict=True))
 
@@ -268,8 +319,8 @@ def best_hits(
         fetch: gives the nodes of some ids. Whoever writes to the store may delete between ranking
             and reading; the next best follow.
     """
-    dense, sparse = scores
-    ranking = fuse(dense, sparse, query.fusion)
+    dense, sparse, rest = scores
+    ranking = fuse(dense, sparse, query.fusion, rest)
     best = _still_there(ranking.pairs, query.limit, fetch)
     return [
         Hit(

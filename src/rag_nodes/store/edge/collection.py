@@ -12,7 +12,7 @@ from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.conditions import TENANT, conditions, corpus, tenants
 from rag_nodes.store.engine import Point
 from rag_nodes.store.filters import INDEXES, Filter
-from rag_nodes.store.fusion import Scores, depth_of
+from rag_nodes.store.fusion import SAMPLE, Rest, Scores, depth_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -172,29 +172,55 @@ class Collection:
         return [(shards.node_id(one, self._mask), similar[one]) for one in ids]
 
     def scores(self, query: Query, also: Sequence[Any] = ()) -> Scores:
-        """Both rankings; those of a hybrid question to some depth, with what each lacks.
+        """Both rankings; of a hybrid question as far as `depth_of` says, and what is behind it.
 
         Args:
             query: what is asked.
             also: conditions beside its filter.
         """
         self._make_filterable(query.filter)
-        searches = dict(self._searches(query, also))
-        depth = depth_of(query.limit) if query.mode == "hybrid" else query.limit
+        own = self._scope(conditions(query.filter), *also)
+        searches = dict(self._searches(query, own))
+        every = self._count(own, exact=own is not None) if query.mode == "hybrid" else 0
+        depth = depth_of(query.limit, every) if every else query.limit
         found = {kind: self._ask(*search, depth) for kind, search in searches.items()}
-        every = dict.fromkeys(one for ranked in found.values() for one in ranked)
+        known = dict.fromkeys(one for ranked in found.values() for one in ranked)
         for kind, ranked in found.items():
             if len(ranked) >= depth:  # else it holds whatever it could find
-                lacking = every.keys() - ranked.keys()
-                ranked |= self._ask(*searches[kind], len(lacking), lacking)
-        names = {one: shards.node_id(one, self._mask) for one in every}
-        named = {
-            kind: {names[one]: score for one, score in ranked.items()}
-            for kind, ranked in found.items()
-        }
+                lacking = known.keys() - ranked.keys()
+                ranked.update(self._ask(*searches[kind], len(lacking), lacking))
+        names = {one: shards.node_id(one, self._mask) for one in known}
+        dense, sparse = (
+            {names[one]: score for one, score in found.get(kind, {}).items()}
+            for kind in ("dense", "sparse")
+        )
         return Scores(
-            None if query.mode == "sparse" else named["dense"],
-            None if query.mode == "dense" else named.get("sparse", {}),
+            None if query.mode == "sparse" else dense,
+            None if query.mode == "dense" else sparse,
+            self._rest(searches, own, every, known) if depth < every else None,
+        )
+
+    def _rest(
+        self,
+        searches: Mapping[str, tuple[Any, Any, Any]],
+        own: Any,
+        every: int,
+        known: Mapping[Any, None],
+    ) -> Rest:
+        """What chunks score that no ranking reached, by some of them.
+
+        The first by their ids, which are hashes: as good as drawn, and the same every time.
+        """
+        request = edge.ScrollRequest(limit=SAMPLE, filter=own, with_payload=False)
+        drawn = [one.id for one in self.shard.scroll(request)[0]]
+        similar = self._ask(*searches["dense"], len(drawn), drawn)  # parents have no embedding
+        worded = self._ask(*searches["sparse"], len(drawn), drawn) if "sparse" in searches else {}
+        behind = similar.keys() - known.keys()
+        ranked = round(every * len(similar) / len(drawn))
+        return Rest(
+            ranked - len(known),
+            [similar[one] for one in behind],
+            [worded.get(one, 0.0) for one in behind],
         )
 
     def flush(self) -> None:
@@ -225,11 +251,8 @@ class Collection:
             if offset is None:
                 return
 
-    def _searches(
-        self, query: Query, also: Sequence[Any]
-    ) -> Iterator[tuple[str, tuple[Any, Any, Any]]]:
+    def _searches(self, query: Query, own: Any) -> Iterator[tuple[str, tuple[Any, Any, Any]]]:
         """Question, filter and parameters of each ranking; none by words where it has none."""
-        own = self._scope(conditions(query.filter), *also)
         if query.mode != "sparse":
             vector = [float(value) for value in query.vector or ()]
             nearest = edge.Query.Nearest(vector, self.vectors.dense)
@@ -258,8 +281,8 @@ class Collection:
         if self._unflushed >= _FLUSH and self.tenant is None:
             self.flush()
 
-    def _count(self, chosen: Any) -> int:
-        return int(self.shard.count(edge.CountRequest(exact=True, filter=chosen)))
+    def _count(self, chosen: Any, *, exact: bool = True) -> int:
+        return int(self.shard.count(edge.CountRequest(exact=exact, filter=chosen)))
 
     def _ids(self, node_ids: Sequence[str]) -> list[Any]:
         return [shards.point_id(one, self.where, self._mask) for one in node_ids]

@@ -183,7 +183,8 @@ class EdgeVectorStore(BasePydanticVectorStore):
                 weight = _DIVERSITY if query.mmr_threshold is None else query.mmr_threshold
                 ranked = stored.diverse(asked, own, weight, _CANDIDATES)
                 return self._result(stored, ranked, dict(ranked))
-            ranking = fuse(*stored.scores(asked, own))
+            found = stored.scores(asked, own)
+            ranking = fuse(found.dense, found.sparse, rest=found.rest)
             best = ranking.pairs[: asked.limit]
             scores = {one: ranking.scale.place(score) for one, score in best}
             return self._result(stored, best, scores)
