@@ -14,7 +14,7 @@ from rag_nodes.store.faults import NOT_FOUND, status_of, translated, was_refused
 from rag_nodes.store.filters import INDEXES, Filter
 from rag_nodes.store.options import ServerOptions
 from rag_nodes.store.server.connection import connected
-from rag_nodes.store.server.rankings import Rankings
+from rag_nodes.store.server.rankings import Rankings, ranked
 from rag_nodes.store.server.terms import (
     changed,
     conditions,
@@ -69,6 +69,7 @@ class Served(Engine):
         self.location, self.client, self.aclient = connection
         self._options = options
         self._layouts: dict[str, Layout] = {}
+        self._sizes: dict[str, int] = {}
         self._filterable: set[str] = set()
 
     @contextmanager
@@ -91,6 +92,7 @@ class Served(Engine):
         """Which vectors a collection has; it takes a request."""
         if remembered and collection in self._layouts:
             return self._layouts[collection]
+        self._sizes.pop(collection, None)
         try:
             info = self.client.get_collection(collection)
         except Exception as error:
@@ -189,14 +191,28 @@ class Served(Engine):
                 return
 
     def scores(self, collection: str, layout: Layout, query: Query) -> Scores:
-        """Rankings to some depth, in one request."""
+        """Rankings to some depth, in one request; and one that counts what a filter lets pass.
+
+        How many chunks there are in all is remembered, as it changes what is usual by little.
+        """
         if query.filter != Filter():
             self.make_filterable(collection)
         rankings = Rankings(layout, query)
-        if not rankings.requests:
-            return rankings.scores([])
-        answers = self.client.query_batch_points(collection, requests=rankings.requests)
-        return rankings.scores(answers)
+        if rankings.requests:
+            rankings.take(self.client.query_batch_points(collection, requests=rankings.requests))
+        if rankings.is_whole:
+            return rankings.scores()
+        return rankings.scores(self._every(collection, layout, query.filter))
+
+    def _every(self, collection: str, layout: Layout, chosen: Filter) -> int:
+        """How many chunks pass a filter, about."""
+        if chosen == Filter() and collection in self._sizes:
+            return self._sizes[collection]
+        scope = ranked(layout, chosen)
+        found = int(self.client.count(collection, count_filter=scope, exact=False).count)
+        if chosen == Filter():
+            self._sizes[collection] = found
+        return found
 
     def make_filterable(self, collection: str) -> None:
         """Have the server index what filters ask for; asked once per collection and connection.

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 from qdrant_client.http import models as rest
 
 from rag_nodes.store.bm25 import query_vectors
-from rag_nodes.store.fusion import Scores
+from rag_nodes.store.fusion import DEPTH, SAMPLE, Rest, Scores
 from rag_nodes.store.server.terms import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_nodes.store.engine import Layout
+    from rag_nodes.store.filters import Filter
     from rag_nodes.store.queries import Query
 
-DEPTH = 200
-"""Candidates of each ranking, at least."""
 _EXACTLY = rest.SearchParams(quantization=rest.QuantizationSearchParams(rescore=True))
 """Whatever candidates are found by, small copies of embeddings too, their scores are cosines."""
+_DRAWN = "drawn"
+"""Candidates that are not ranked."""
 _SHARDS = 16
 """Parts a collection may consist of, at most; each has candidates of its own."""
 
@@ -28,29 +29,62 @@ class Rankings:
     """The requests of one question, and what their answers say.
 
     The server ranks by each search, and gives the candidates of each their score in the other one
-    too: rankings to some depth, each completed by what only the other one found.
+    too: rankings to some depth, each completed by what only the other one found. Of a hybrid
+    question it also gives the scores of the first points by their ids, which are hashes: as good as
+    drawn, and the same every time.
     """
 
     def __init__(self, layout: Layout, query: Query) -> None:
         self._mode = query.mode
         searches = _searches(layout, query)
-        asked = [
-            (kind, _request(search, None if other == kind else searches[other]))
-            for kind, search in searches.items()
-            for other in searches
+        candidates: dict[str, rest.Prefetch | None] = {**searches}
+        if query.mode == "hybrid":
+            candidates[_DRAWN] = rest.Prefetch(filter=ranked(layout, query.filter), limit=SAMPLE)
+        self._asked = [(kind, of) for kind in searches for of in candidates]
+        self.requests = [
+            _request(searches[kind], None if of == kind else candidates[of])
+            for kind, of in self._asked
         ]
-        self._kinds = [kind for kind, _ in asked]
-        self._found: dict[str, dict[str, float]] = {kind: {} for kind in searches}
-        self.requests = [request for _, request in asked]
+        self._found: dict[str, dict[str, float]] = {kind: {} for kind in ("dense", "sparse")}
+        self._drawn: dict[str, dict[str, float]] = {kind: {} for kind in ("dense", "sparse")}
 
-    def scores(self, answers: Sequence[Any]) -> Scores:
-        """What the answers to the requests say, in their order."""
-        for kind, answer in zip(self._kinds, answers, strict=True):
-            self._found[kind] |= {str(point.id): float(point.score) for point in answer.points}
+    def take(self, answers: Sequence[Any]) -> None:
+        """Note the answers to the requests, in their order."""
+        for (kind, of), answer in zip(self._asked, answers, strict=True):
+            noted = self._drawn if of == _DRAWN else self._found
+            noted[kind] |= {str(point.id): float(point.score) for point in answer.points}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there are no chunks but those of the answers."""
+        return len(self._drawn["dense"]) < SAMPLE
+
+    def scores(self, every: int = 0) -> Scores:
+        """What the answers say.
+
+        Args:
+            every: chunks that may be found; where the answers hold all, it does not matter.
+        """
+        known = self._found["dense"].keys() | self._found["sparse"].keys()
+        behind = self._drawn["dense"].keys() - known
+        similar, worded = self._drawn["dense"], self._drawn["sparse"]
+        rest_ = Rest(
+            len(behind) if self.is_whole else every - len(known),
+            [similar[one] for one in behind],
+            [worded.get(one, 0.0) for one in behind],
+        )
         return Scores(
             None if self._mode == "sparse" else self._found["dense"],
-            None if self._mode == "dense" else self._found.get("sparse", {}),
+            None if self._mode == "dense" else self._found["sparse"],
+            rest_ if behind else None,
         )
+
+
+def ranked(layout: Layout, chosen: Filter) -> rest.Filter:
+    """The chunks that pass a filter, and no parents."""
+    scope = conditions(chosen)
+    present = rest.HasVectorCondition(has_vector=layout.dense)
+    return rest.Filter(must=[present, *([scope] if scope else [])])
 
 
 def _searches(layout: Layout, query: Query) -> dict[str, rest.Prefetch]:
@@ -81,5 +115,5 @@ def _request(search: rest.Prefetch, candidates: rest.Prefetch | None = None) -> 
         query=search.query,
         using=search.using,
         params=search.params,
-        limit=(search.limit or 0) * _SHARDS,
+        limit=(candidates.limit or 0) * _SHARDS,
     )

@@ -1,0 +1,61 @@
+"""A hybrid question ranks alike in a folder and on a server, also where it is not complete."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.store import Filter, fusion, open_store
+from rag_nodes.store.edge import collection as embedded
+from rag_nodes.store.server import rankings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from llama_index.core.schema import TextNode
+
+
+@pytest.fixture
+def nodes(make_node: Callable[..., TextNode]) -> list[TextNode]:
+    """Chunks that share words and meaning with a question, no two of them alike."""
+    drawn = random.Random(5)  # noqa: S311 -- no secret
+    return [
+        make_node(
+            " ".join(drawn.choices(("zebra", "lion", "grass"), (1, 4, 30), k=20 + n)),
+            [drawn.gauss(), drawn.gauss(), drawn.gauss()],
+            document=f"d{n % 2}",
+        )
+        for n in range(300)
+    ]
+
+
+@pytest.mark.parametrize("scope", [Filter(), Filter(document_ids=["d1"])])
+def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
+    nodes: list[TextNode],
+    tmp_path: Path,
+    server_url: str,
+    collection: str,
+    scope: Filter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fusion, "COMPLETE", 10)
+    for place in (fusion, rankings):
+        monkeypatch.setattr(place, "DEPTH", 30)
+    for place in (embedded, rankings):
+        monkeypatch.setattr(place, "SAMPLE", 60)
+    found = []
+    for location in (tmp_path, server_url):
+        with open_store(location) as store:
+            store.add(collection, nodes)
+            for text in ("zebra lion", "?!"):
+                hits = store.search(
+                    collection, vector=[1.0, 0.0, 0.0], text=text, limit=20, filter=scope
+                )
+                found.append([(one.node.node_id, one.fused_score, one.score) for one in hits])
+    for ours, served in zip(found[:2], found[2:], strict=True):
+        assert [one for one, *_ in ours] == [one for one, *_ in served]
+        for one, other in zip(ours, served, strict=True):
+            assert one[1:] == pytest.approx(other[1:], rel=1e-3)
