@@ -68,8 +68,11 @@ class QdrantDouble:
 
     def resolved(self, name: str) -> str:
         """The collection that a name or alias means."""
-        aliases = {one.alias_name: one.collection_name for one in self.client.get_aliases().aliases}
-        return aliases.get(name, name)
+        return self.aliases().get(name, name)
+
+    def aliases(self) -> dict[str, str]:
+        """Collection by alias."""
+        return {one.alias_name: one.collection_name for one in self.client.get_aliases().aliases}
 
     def check_indexes(self, name: str, scope: rest.Filter | None) -> None:
         """Refuse what `unindexed_filtering_retrieve=false` of Qdrant's strict mode refuses."""
@@ -129,6 +132,10 @@ def _describe(double: QdrantDouble, name: str, _body: Any) -> Any:
 def _drop(double: QdrantDouble, name: str, _body: Any) -> Any:
     double.indexed.pop(name, None)
     double.wanted.pop(name, None)
+    for alias, target in double.aliases().items():
+        if target == name:
+            gone = rest.DeleteAliasOperation(delete_alias=rest.DeleteAlias(alias_name=alias))
+            double.client.update_collection_aliases([gone])
     return double.client.delete_collection(name)
 
 

@@ -188,7 +188,7 @@ def test_an_empty_location_is_a_mistake() -> None:
 
 
 def test_without_qdrant_the_install_line_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rag_nodes.store.qdrant.find_spec", lambda _name: None)
+    monkeypatch.setattr("rag_nodes.store.opening.find_spec", lambda _name: None)
     with pytest.raises(MissingExtraError, match=r"rag-nodes\[qdrant\]"):
         open_store(":memory:")
 

@@ -19,9 +19,10 @@ from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import Hit, Scores, best_hits
 from rag_nodes.store.local_index import LocalIndex
+from rag_nodes.store.opening import open_store
 from rag_nodes.store.options import ServerOptions
 from rag_nodes.store.protocol import Store
-from rag_nodes.store.qdrant import QdrantStore, open_store
+from rag_nodes.store.qdrant import QdrantStore
 from rag_nodes.store.queries import Fusion, Query, SearchMode
 from rag_nodes.store.transfer import CopyReport, CopyStep, copy_collection
 

@@ -123,7 +123,15 @@ class Engine(ABC):
 
     @abstractmethod
     def drop(self, collection: str) -> None:
-        """Delete a collection with everything in it."""
+        """Delete a collection with everything in it, its aliases too."""
+
+    @abstractmethod
+    def aliases(self) -> dict[str, str]:
+        """Collection by alias; whatever reads or writes a collection takes an alias of it too."""
+
+    @abstractmethod
+    def point_alias(self, alias: str, collection: str | None) -> None:
+        """Have an alias mean a collection, from one moment to the next; None removes it."""
 
     @abstractmethod
     def write(self, collection: str, points: Sequence[Point]) -> None:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import logging
-import platform
-import sys
+import re
 import threading
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from rag_nodes.errors import (
     ConfigurationError,
     DimensionError,
-    MissingExtraError,
     StoreError,
     StoreUnreachableError,
 )
 from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, described
-from rag_nodes.store.engine import DENSE, MEMORY, Layout, Point
+from rag_nodes.store.engine import DENSE, Layout, Point
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
 from rag_nodes.store.fusion import Hit, best_hits
@@ -27,86 +23,19 @@ from rag_nodes.store.protocol import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from llama_index.core.schema import BaseNode, TextNode
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
     from rag_nodes.store.catalogue import Catalogue
     from rag_nodes.store.engine import Engine
-    from rag_nodes.store.options import ServerOptions
     from rag_nodes.store.queries import Query
 
+_ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
 logger = logging.getLogger(__name__)
 
 _PAGE = 1000
 """Points per request when reading or deleting many."""
-
-
-def open_store(
-    location: str | Path = MEMORY,
-    api_key: str | None = None,
-    options: ServerOptions | None = None,
-) -> QdrantStore:
-    """Open a store.
-
-    Args:
-        location: ":memory:" (gone at the end, each call a new one), a folder (created when
-            missing; one that an earlier release or qdrant-client's local mode made is taken over,
-            which unpickles what is in it, so only open such folders if you trust them), or the
-            URL of a Qdrant server.
-        api_key: key of the server; without meaning for the others.
-        options: how the server is reached and keeps collections; without meaning for the others.
-
-    Returns:
-        The store; use it in a `with` statement or call `close`.
-
-    Raises:
-        ConfigurationError: the location is empty, or the key would cross a network unencrypted.
-        MissingExtraError: Qdrant is not installed.
-        StoreLockedError: another process holds the folder.
-        StoreDamagedError: the folder's content cannot be read.
-        StoreFullError: the disk has too little space to work safely.
-        StoreUnreachableError: the server does not answer.
-        StoreError: the folder cannot be created, or the server refused the key.
-    """
-    place = str(location)
-    if not place.strip():
-        raise ConfigurationError(
-            f"no storage location given; use {MEMORY!r}, a folder or a Qdrant URL"
-        )
-    if urlsplit(place).scheme in {"http", "https"}:
-        _require("qdrant_client", "llama_index.vector_stores.qdrant")
-        from rag_nodes.store.server import open_server
-
-        return QdrantStore(open_server(place, api_key, options))
-    _require_edge()
-    from rag_nodes.store.edge import open_edge
-
-    return QdrantStore(open_edge(place))
-
-
-def _require_edge() -> None:
-    """Find out whether Qdrant's engine is here, which has no build for every machine."""
-    try:
-        _require("qdrant_edge")
-    except MissingExtraError as error:
-        if sys.platform == "win32" and platform.machine() == "ARM64":
-            raise StoreError(
-                "there is no build of Qdrant's embedded engine for Windows on ARM64; run a Qdrant "
-                "server and give its URL as the storage location"
-            ) from error
-        raise
-
-
-def _require(*modules: str) -> None:
-    for module in modules:
-        try:
-            found = find_spec(module) is not None
-        except ModuleNotFoundError:
-            found = False
-        if not found:
-            raise MissingExtraError(module, "qdrant")
 
 
 class QdrantStore(Store):
@@ -187,11 +116,51 @@ class QdrantStore(Store):
                 self.engine.delete(collection, page)
 
     def drop(self, collection: str) -> None:
-        """Delete a collection with everything in it."""
+        """Delete a collection with everything in it; its aliases go with it."""
         with self.engine.step(collection):
             if collection not in self.engine.names():
                 raise missing(self.location, collection)
             self.engine.drop(collection)
+
+    def aliases(self) -> dict[str, str]:
+        """Collection by alias: another name, under which all that reads or writes takes it too."""
+        with self.engine.step():
+            return self.engine.aliases()
+
+    def point_alias(self, alias: str, collection: str) -> None:
+        """Have an alias mean a collection, from one moment to the next.
+
+        Whoever asks by the alias gets answers of the former one before, and of this one after.
+
+        Raises:
+            ConfigurationError: the alias is no name, or that of a collection.
+            CollectionMissingError: the collection does not exist.
+        """
+        if not _ALIAS.fullmatch(alias) or described(alias, 0):
+            raise ConfigurationError(
+                f"{alias!r} is no alias: up to 100 letters, digits, points, hyphens and "
+                "underscores, and not built as the name of a collection"
+            )
+        with self.engine.step(collection):
+            names = self.engine.names()
+            if alias in names:
+                raise ConfigurationError(
+                    f"{self._place(alias)} exists; an alias needs a name of its own"
+                )
+            if collection not in names:
+                raise missing(self.location, collection)
+            self.engine.point_alias(alias, collection)
+
+    def drop_alias(self, alias: str) -> None:
+        """Remove an alias; what it meant stays.
+
+        Raises:
+            CollectionMissingError: there is none by that name.
+        """
+        with self.engine.step():
+            if alias not in self.engine.aliases():
+                raise missing(self.location, alias)
+            self.engine.point_alias(alias, None)
 
     def collections(self) -> list[CollectionInfo]:
         """Every collection of this package in the store, by name; foreign ones are left out."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import RagNodesError, StoreError
 from rag_nodes.store.edge import shards, shared
+from rag_nodes.store.edge.aliases import Aliases
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.store.edge.folder import StorageFolder, is_old
 from rag_nodes.store.edge.shards import Vectors
@@ -88,9 +89,22 @@ class Edge(Engine):
                     f"{where}: {error}; check free disk space and permissions"
                 ) from error
 
+    @property
+    @abstractmethod
+    def _aliases(self) -> Aliases:
+        """Other names of its collections."""
+
+    def aliases(self) -> dict[str, str]:
+        """Collection by alias."""
+        return self._aliases.targets
+
+    def point_alias(self, alias: str, collection: str | None) -> None:
+        """Have an alias mean a collection; None removes it."""
+        self._aliases.point(alias, collection)
+
     def layout(self, collection: str, *, remembered: bool = False) -> Layout | None:  # noqa: ARG002
         """Which vectors a collection has."""
-        vectors = self._vectors(collection)
+        vectors = self._vectors(self._aliases.resolved(collection))
         if vectors is None:
             return None
         return Layout(vectors.dense, vectors.size, vectors.sparse, vectors.named)
@@ -146,11 +160,12 @@ class Edge(Engine):
         """Which vectors a collection has; None while it does not exist."""
 
     def collection(self, collection: str) -> Collection:
-        """An open collection, to be used within a step.
+        """An open collection by its name or an alias, to be used within a step.
 
         Raises:
             CollectionMissingError: it does not exist.
         """
+        collection = self._aliases.resolved(collection)
         if self._vectors(collection) is None:
             raise missing(self.location, collection)
         if collection not in self._open:
@@ -175,6 +190,10 @@ class EdgeFolder(Edge):
         self.users = 0
         self._folder = folder
 
+    @property
+    def _aliases(self) -> Aliases:
+        return self._folder.aliases
+
     def names(self) -> list[str]:
         """Every collection there is."""
         return self._folder.names
@@ -189,6 +208,7 @@ class EdgeFolder(Edge):
         """Delete a collection with everything in it."""
         if collection in self._open:
             self._open.pop(collection).shard.close()
+        self._aliases.forget(collection)
         self._folder.drop(collection)
 
     def disk_size(self, collection: str) -> int | None:
@@ -227,6 +247,11 @@ class EdgeMemory(Edge):
     def __init__(self) -> None:
         super().__init__(MEMORY)
         self.guard = shared.lock
+        self._own_aliases = Aliases()
+
+    @property
+    def _aliases(self) -> Aliases:
+        return self._own_aliases
 
     def names(self) -> list[str]:
         """Every collection there is."""
@@ -242,6 +267,7 @@ class EdgeMemory(Edge):
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""
         shared.left(self._open.pop(collection))
+        self._aliases.forget(collection)
 
     def page(
         self,

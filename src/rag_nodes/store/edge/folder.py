@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from rag_nodes.errors import ConfigurationError, StoreDamagedError, StoreError, StoreLockedError
 from rag_nodes.store.edge import shards
+from rag_nodes.store.edge.aliases import FILE, Aliases
 from rag_nodes.store.edge.shards import Vectors
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class StorageFolder:
             self._collections = path / "collections"
             self._collections.mkdir(exist_ok=True)
             self._known = dict(self._found())
+            self.aliases = self._read_aliases()
         except BaseException:
             self._lock.close()
             raise
@@ -181,6 +183,13 @@ class StorageFolder:
                 _removed(folder)
             elif folder.is_dir():
                 yield self._about(folder)
+
+    def _read_aliases(self) -> Aliases:
+        file = self.path / FILE
+        try:
+            return Aliases(file)
+        except (OSError, ValueError) as error:
+            raise damaged(file, error) from error
 
     def _about(self, folder: Path) -> tuple[str, _Known]:
         try:

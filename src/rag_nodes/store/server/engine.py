@@ -101,6 +101,9 @@ class Served(Engine):
             return None
         found = layout_of(info.config.params, f"{self.location}: collection {collection!r}")
         self._layouts[collection] = found
+        if not INDEXES.keys() <= info.payload_schema.keys():
+            # Others made it anew, or had its alias mean another one.
+            self._filterable.discard(collection)
         return found
 
     def create(
@@ -119,6 +122,22 @@ class Served(Engine):
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""
         self.client.delete_collection(collection)
+
+    def aliases(self) -> dict[str, str]:
+        """Collection by alias."""
+        return {one.alias_name: one.collection_name for one in self.client.get_aliases().aliases}
+
+    def point_alias(self, alias: str, collection: str | None) -> None:
+        """Have an alias mean a collection; None removes it."""
+        change: rest.AliasOperations = rest.DeleteAliasOperation(
+            delete_alias=rest.DeleteAlias(alias_name=alias)
+        )
+        if collection is not None:
+            made = rest.CreateAlias(alias_name=alias, collection_name=collection)
+            change = rest.CreateAliasOperation(create_alias=made)
+        self.client.update_collection_aliases([change])
+        self._layouts.pop(alias, None)
+        self._filterable.discard(alias)
 
     def write(self, collection: str, points: Sequence[Point]) -> None:
         """Store points, some hundred in a request."""

@@ -1,0 +1,84 @@
+"""The store at a place: in memory, in a folder, or at a URL."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from rag_nodes.errors import ConfigurationError, MissingExtraError, StoreError
+from rag_nodes.store.engine import MEMORY
+from rag_nodes.store.qdrant import QdrantStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rag_nodes.store.options import ServerOptions
+
+
+def open_store(
+    location: str | Path = MEMORY,
+    api_key: str | None = None,
+    options: ServerOptions | None = None,
+) -> QdrantStore:
+    """Open a store.
+
+    Args:
+        location: ":memory:" (gone at the end, each call a new one), a folder (created when
+            missing; one that an earlier release or qdrant-client's local mode made is taken over,
+            which unpickles what is in it, so only open such folders if you trust them), or the
+            URL of a Qdrant server.
+        api_key: key of the server; without meaning for the others.
+        options: how the server is reached and keeps collections; without meaning for the others.
+
+    Returns:
+        The store; use it in a `with` statement or call `close`.
+
+    Raises:
+        ConfigurationError: the location is empty, or the key would cross a network unencrypted.
+        MissingExtraError: Qdrant is not installed.
+        StoreLockedError: another process holds the folder.
+        StoreDamagedError: the folder's content cannot be read.
+        StoreFullError: the disk has too little space to work safely.
+        StoreUnreachableError: the server does not answer.
+        StoreError: the folder cannot be created, or the server refused the key.
+    """
+    place = str(location)
+    if not place.strip():
+        raise ConfigurationError(
+            f"no storage location given; use {MEMORY!r}, a folder or a Qdrant URL"
+        )
+    if urlsplit(place).scheme in {"http", "https"}:
+        _require("qdrant_client", "llama_index.vector_stores.qdrant")
+        from rag_nodes.store.server import open_server
+
+        return QdrantStore(open_server(place, api_key, options))
+    _require_edge()
+    from rag_nodes.store.edge import open_edge
+
+    return QdrantStore(open_edge(place))
+
+
+def _require_edge() -> None:
+    """Find out whether Qdrant's engine is here, which has no build for every machine."""
+    try:
+        _require("qdrant_edge")
+    except MissingExtraError as error:
+        if sys.platform == "win32" and platform.machine() == "ARM64":
+            raise StoreError(
+                "there is no build of Qdrant's embedded engine for Windows on ARM64; run a Qdrant "
+                "server and give its URL as the storage location"
+            ) from error
+        raise
+
+
+def _require(*modules: str) -> None:
+    for module in modules:
+        try:
+            found = find_spec(module) is not None
+        except ModuleNotFoundError:
+            found = False
+        if not found:
+            raise MissingExtraError(module, "qdrant")
