@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.store import open_store
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -104,3 +107,91 @@ def test_a_server_that_is_away_ends_with_its_own_code(
     ended = command("store", "push", "http://127.0.0.1:9", "--store", store)
     assert ended.code == 5
     assert "does not answer" in ended.stderr
+
+
+def alias_of(command: Callable[..., Ended], place: object) -> dict[str, str]:
+    aliases: dict[str, str] = command("store", "alias", "--store", place, "--json").json["aliases"]
+    return aliases
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_a_new_ingest_takes_the_place_of_the_old_under_one_alias(
+    command: Callable[..., Ended], tmp_path: Path, manual: Path, url: str, served: bool
+) -> None:
+    place = url if served else tmp_path / "store"
+    ask = ("ask", "How much does the tank hold?", "--alias", "handbook", "--store", place)
+    first = command("ingest", manual, "-p", "heading", "--alias", "handbook", "--store", place)
+    assert "handbook now means default.HeadingHierarchyNodeParser." in first.stderr
+    assert "nine litres" in command(*ask).stdout
+    assert command(*ask, "--json").json["parser"] == "HeadingHierarchyNodeParser"
+    command("ingest", manual, "-p", "fixed", "--store", place)
+    assert "Heading" in alias_of(command, place)["handbook"]
+    command("ingest", manual, "-p", "fixed", "--alias", "handbook", "--store", place)
+    assert command(*ask, "--json").json["parser"] == "FixedSizeNodeParser"
+    assert "nine litres" in command(*ask).stdout
+
+
+def test_an_alias_stays_as_it_was_while_something_is_missing(
+    command: Callable[..., Ended], tmp_path: Path, manual: Path
+) -> None:
+    store = ("--store", tmp_path / "store")
+    command("ingest", manual, *HEADING, "--alias", "handbook", *store)
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"%PDF-1.4 nothing")
+    ended = command("ingest", manual, broken, "-p", "fixed", "--alias", "handbook", *store)
+    assert ended.code == ExitCode.PARTIAL
+    words = " ".join(ended.stderr.split())
+    assert "the alias handbook means what it meant" in words
+    assert "Heading" in alias_of(command, store[1])["handbook"]
+    by_hand = words.partition("rag-nodes store alias ")[2].split()[:2]
+    assert command("store", "alias", *by_hand, *store).code == ExitCode.DONE
+    assert "FixedSize" in alias_of(command, store[1])["handbook"]
+
+
+def test_an_alias_is_given_shown_and_removed(command: Callable[..., Ended], store: Path) -> None:
+    there = ("--store", store)
+    assert "has no aliases" in command("store", "alias", *there).stdout
+    several = command("store", "alias", "handbook", *there)
+    assert several.code == ExitCode.USAGE
+    assert "has 2 collections" in several.stderr
+    with open_store(store) as opened:
+        opened.drop(next(one.name for one in opened.collections() if "Fixed" in one.parser))
+    for arguments in (["handbook"], []):
+        shown = command("store", "alias", *arguments, *there)
+        assert "handbook" in shown.stdout
+    assert command("store", "alias", "handbook", "--remove", *there).code == ExitCode.DONE
+    assert alias_of(command, store) == {}
+    again = command("store", "alias", "handbook", "--remove", *there)
+    assert again.code == ExitCode.FAILURE
+    assert "handbook" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("ask", "?", "--alias", "nobody"), "there is no alias 'nobody'"),
+        (("ask", "?", "--alias", "a", "-p", "heading"), "leave one of them out"),
+        (("ingest", "a.md", *ALSO_FIXED, "--alias", "a"), "ingest with each by itself"),
+        (("store", "alias", "--remove"), "takes the name of one alias"),
+        (("store", "alias", "a", "b", "--remove"), "takes the name of one alias"),
+        (("store", "alias", "a", "not-there"), "not-there"),
+        (("store", "alias", "a b", "not-there"), "is no alias"),
+    ],
+)
+def test_what_an_alias_cannot_be_is_said(
+    command: Callable[..., Ended], store: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    ended = command(*arguments, "--store", store)
+    assert ended.code in {ExitCode.USAGE, ExitCode.FAILURE}
+    assert said in " ".join(ended.stderr.split())
+
+
+def test_an_alias_of_another_model_is_not_asked_in_vain(
+    command: Callable[..., Ended], tmp_path: Path, manual: Path
+) -> None:
+    store = ("--store", tmp_path / "store")
+    command("ingest", manual, *HEADING, "--alias", "handbook", *store)
+    other = ("--embedding", "own_models:LettersEmbedding", "--embedding-option", "letters=tank")
+    ended = command("ask", "?", "--alias", "handbook", *store, *other)
+    assert ended.code == ExitCode.USAGE
+    assert "lexical-1024 embedded and not" in " ".join(ended.stderr.split())

@@ -42,8 +42,8 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
     """Every store a session has opened."""
     opened: list[Store] = []
 
-    def open_and_note(place: str, key: str | None) -> Store:
-        opened.append(open_store(place, key))
+    def open_and_note(place: str, *about: Any) -> Store:
+        opened.append(open_store(place, *about))
         return opened[-1]
 
     monkeypatch.setattr(workspace_module, "open_store", open_and_note)

@@ -222,6 +222,24 @@ AskedParser = Annotated[
         show_default=False,
     ),
 ]
+AskedAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--alias",
+        metavar="NAME",
+        help="Ask what an alias means, instead of naming parser and corpus; see `store alias`.",
+        show_default=False,
+    ),
+]
+SwitchedAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--alias",
+        metavar="NAME",
+        help="When all is stored, have this alias mean it; see `store alias`. For one parser.",
+        show_default=False,
+    ),
+]
 Changes = Annotated[
     list[str] | None,
     typer.Option(

@@ -18,7 +18,7 @@ from rag_nodes.cli.commands.parsers import parsers
 from rag_nodes.cli.commands.questions import check, convert, draft
 from rag_nodes.cli.commands.read import read
 from rag_nodes.cli.commands.recommend import recommend
-from rag_nodes.cli.commands.store import merge_ledgers, pull, push
+from rag_nodes.cli.commands.store import alias, merge_ledgers, pull, push
 from rag_nodes.cli.commands.stored import clear, list_, remove, status
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
@@ -51,12 +51,14 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     ingest: (
         "rag-nodes ingest report.pdf manual.md --parser heading",
         "rag-nodes ingest docs/ -p semantic -p fixed --store http://localhost:6333",
+        "rag-nodes ingest docs/ -p recursive --alias handbook",
     ),
     ask: (
         'rag-nodes ask "Who approves a change?" --parser heading',
         'rag-nodes ask "Who approves?" --filter file=report.pdf --filter heading=Approval',
         'rag-nodes ask "Who approves a change?" --retrieval-only --top-k 5',
         'rag-nodes ask "Who approves a change?" -p heading --corpus contracts --json',
+        'rag-nodes ask "Who approves a change?" --alias handbook',
     ),
     status: ("rag-nodes status", "rag-nodes status --store http://localhost:6333 --json"),
     list_: ("rag-nodes list --corpus contracts", "rag-nodes list --state incomplete,expired"),
@@ -101,6 +103,11 @@ _STORES: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     pull: ("rag-nodes store pull https://qdrant.example.com:6333 --store copy",),
     merge_ledgers: ("rag-nodes store merge-ledgers all.sqlite part-*.sqlite",),
+    alias: (
+        "rag-nodes store alias",
+        "rag-nodes store alias handbook contracts.HeadingHierarchyNodeParser.lexical.0123456789ab",
+        "rag-nodes store alias handbook --remove",
+    ),
 }
 """The commands about whole stores, each with its examples."""
 _GROUPS = {
@@ -108,7 +115,10 @@ _GROUPS = {
         "Labelled questions: drafts, what is wrong with them, other formats.",
         _QUESTIONS,
     ),
-    "store": ("Whole stores: from a folder to a server, and back.", _STORES),
+    "store": (
+        "Whole stores: copied to a server and back, and other names of what is there.",
+        _STORES,
+    ),
 }
 """Commands that share a first word, and what that is about."""
 

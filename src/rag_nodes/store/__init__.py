@@ -12,6 +12,7 @@ from rag_nodes.store.catalogue import (
     collection_name,
     described,
     is_complete,
+    is_embedded_by,
     is_of,
     parser_collection,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "copy_collection",
     "described",
     "is_complete",
+    "is_embedded_by",
     "is_of",
     "missing",
     "open_store",

@@ -107,6 +107,11 @@ def is_of(info: CollectionInfo, corpus: str) -> bool:
     return info.corpus == _readable(corpus)
 
 
+def is_embedded_by(info: CollectionInfo, embedding_name: str) -> bool:
+    """Whether a model embedded a collection, as far as its name tells."""
+    return info.embedding == _readable(embedding_name)
+
+
 def _readable(part: str) -> str:
     return _UNSAFE.sub("-", part)[:_LONGEST_PART].strip("-") or "x"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Protocol, Self
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query
 
@@ -160,6 +161,22 @@ class Store(Protocol):
         Unknown ids are left out. What is missing is embedded again where metadata alone changed.
         """
         return {}
+
+    def aliases(self) -> dict[str, str]:
+        """Collection by alias: another name, under which all that reads or writes takes it too."""
+        return {}
+
+    def point_alias(self, alias: str, collection: str) -> None:  # noqa: ARG002 -- where there are any
+        """Have an alias mean a collection, from one moment to the next.
+
+        Raises:
+            ConfigurationError: the store has no aliases, or not by this name.
+            CollectionMissingError: the collection does not exist.
+        """
+        raise ConfigurationError(
+            f"{self.location}: this store has no aliases; leave {alias!r} out, or use a folder or "
+            "a Qdrant server"
+        )
 
     def close(self) -> None:
         """Give back what the store holds; twice is fine."""

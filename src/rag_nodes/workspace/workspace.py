@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rag_nodes.compare import Comparison
-from rag_nodes.errors import StoreError
+from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
 from rag_nodes.models import check_models, choose_models
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
 from rag_nodes.parsers.isolation.parent import cutting
 from rag_nodes.readers import Limits, read_all
-from rag_nodes.store import ServerOptions, open_store, parser_collection
+from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
 from rag_nodes.workspace.addresses import must_be_public
 from rag_nodes.workspace.cuts import Cuts
 from rag_nodes.workspace.options import effective_settings, make_parsers
@@ -241,6 +241,30 @@ def parsers_of(
         ConfigurationError: see `make_parsers`.
     """
     return make_parsers(choice, models.sentence_model, offer)
+
+
+def aliased_parser(store: Store, alias: str, embedding_name: str) -> str:
+    """The parser that made what an alias means, as the collection's name tells it.
+
+    Raises:
+        CollectionMissingError: there is no such alias.
+        ConfigurationError: another model embedded it, so that questions by this one find nothing.
+        StoreError: the store does not answer.
+    """
+    known = store.aliases()
+    if alias not in known:
+        there = f"there are: {', '.join(sorted(known))}" if known else "it has none yet"
+        raise CollectionMissingError(
+            f"{store.location}: there is no alias {alias!r}; {there}; make one with 'rag-nodes "
+            "store alias' or 'rag-nodes ingest --alias'"
+        )
+    info = described(known[alias], 0)
+    if info and not is_embedded_by(info, embedding_name):
+        raise ConfigurationError(
+            f"{store.location}: alias {alias!r} means {info.name}, which {info.embedding} embedded "
+            f"and not {embedding_name}; choose that one with --embedding"
+        )
+    return info.parser if info else alias
 
 
 def asked_preset(store: Store, corpus: str, embedding_name: str) -> str:

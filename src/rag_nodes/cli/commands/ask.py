@@ -12,18 +12,20 @@ from rag_nodes.cli.options import (
     MODEL_SETTINGS,
     SEARCH,
     STORE_SETTINGS,
+    AskedAlias,
     AskedParser,
     Changes,
     ShownChunks,
 )
 from rag_nodes.cli.render.answer import answer_view, evidence_view, header_of
 from rag_nodes.cli.render.text import counted
-from rag_nodes.cli.selection import query_options, select
+from rag_nodes.cli.selection import Selection, query_options, select
 from rag_nodes.cli.stores import must_exist
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
+    from rag_nodes.models import Models
     from rag_nodes.query import RagNodesQueryEngine
     from rag_nodes.store import Store
 
@@ -36,6 +38,7 @@ def ask(
     question: Annotated[str, typer.Argument(help="In your own words.")],
     parser: AskedParser = None,
     changes: Changes = None,
+    alias: AskedAlias = None,
     chunks: ShownChunks = 3,
 ) -> None:
     """Answer a question from stored documents, with citations.
@@ -43,6 +46,10 @@ def ask(
     The parser, its options, the corpus and the embedding model must be those of the ingest. Where
     no parser is named, a corpus that one preset alone has cut is asked by that one.
     """
+    if alias and (parser or changes):
+        raise ConfigurationError(
+            "--alias says what is asked, and so do --parser and --set; leave one of them out"
+        )
     selection = select([parser or DEFAULT_PARSER], changes or ())
     settings = cli.settings()
     if settings.store == _IN_MEMORY:
@@ -53,18 +60,16 @@ def ask(
     must_exist(settings.store)
     with cli.activity("Loading parsers and models"):
         from rag_nodes.query import RagNodesQueryEngine
-        from rag_nodes.store import parser_collection
-        from rag_nodes.workspace.workspace import asked_preset
 
         options = query_options(cli, selection.query)
-        workspace = cli.workspace(settings)
+        workspace = cli.cleanup.enter_context(cli.workspace(settings))
         models = workspace.models()
-        if parser is None and not changes:
-            found = asked_preset(workspace.store, settings.corpus, models.embedding_name)
-            selection = select([found])
-        ((label, made),) = selection.build(models).items()
-    collection = parser_collection(settings.corpus, made, models.embedding_name)
-    with workspace, _contents_named(cli, workspace.store):
+        if alias:
+            label, collection = _meant(workspace.store, alias, models), alias
+        else:
+            chosen = selection if parser or changes else None
+            label, collection = _of_parser(workspace.store, chosen, settings.corpus, models)
+    with _contents_named(cli, workspace.store):
         engine = RagNodesQueryEngine(
             store=workspace.store,
             collection=collection,
@@ -81,6 +86,26 @@ def ask(
         cli.emit({**about, **answer.as_dict()})
     else:
         cli.show(*answer_view(answer, models.describe(), cli.output.width, shown=chunks))
+
+
+def _meant(store: "Store", alias: str, models: "Models") -> str:
+    """The parser of what an alias means, which the models embedded."""
+    from rag_nodes.workspace.workspace import aliased_parser
+
+    return aliased_parser(store, alias, models.embedding_name)
+
+
+def _of_parser(
+    store: "Store", selection: Selection | None, corpus: str, models: "Models"
+) -> tuple[str, str]:
+    """The parser that is asked, by label, and its collection; None for what the corpus has."""
+    from rag_nodes.store import parser_collection
+    from rag_nodes.workspace.workspace import asked_preset
+
+    if selection is None:
+        selection = select([asked_preset(store, corpus, models.embedding_name)])
+    ((label, made),) = selection.build(models).items()
+    return label, parser_collection(corpus, made, models.embedding_name)
 
 
 def _show_growing(

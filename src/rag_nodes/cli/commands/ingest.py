@@ -1,17 +1,28 @@
 """`rag-nodes ingest`: documents into a store, through one or more parsers."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rag_nodes.cli.failures import conclude
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS, Changes, IngestedParsers
+from rag_nodes.cli.options import (
+    MODEL_SETTINGS,
+    STORE_SETTINGS,
+    Changes,
+    IngestedParsers,
+    SwitchedAlias,
+)
 from rag_nodes.cli.render.ingest import ingest_view
 from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.selection import select
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.presets import DEFAULT_PARSER
+
+if TYPE_CHECKING:
+    from rag_nodes.compare import Comparison
+    from rag_nodes.pipeline import IngestReport
 
 
 @takes(*STORE_SETTINGS, "corpus", *MODEL_SETTINGS)
@@ -22,11 +33,17 @@ def ingest(
     ],
     parser: IngestedParsers = None,
     changes: Changes = None,
+    alias: SwitchedAlias = None,
 ) -> None:
     """Read documents, cut them, and store the chunks.
 
     Running it again adds nothing; a changed file replaces its chunks.
     """
+    if alias and len(parser or ()) > 1:
+        raise ConfigurationError(
+            f"--alias {alias} can mean what one parser made, and {len(parser or ())} are named; "
+            "ingest with each by itself"
+        )
     selection = select(parser or [DEFAULT_PARSER], changes or ())
     settings = cli.settings()
     with cli.activity("Loading parsers and models"):
@@ -43,6 +60,8 @@ def ingest(
         shown_progress(cli, [DOCUMENTS, *parsers], ingest_words) as progress,
     ):
         report = comparison.ingest(paths, limits=workspace.limits(), progress=progress)
+        if alias:
+            _switch(cli, comparison, report, alias)
     if cli.as_json:
         cli.emit(report.as_dict())
     else:
@@ -50,3 +69,18 @@ def ingest(
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
     raise typer.Exit(conclude(cli, report.files, errors, some_done=stored))
+
+
+def _switch(cli: Invocation, comparison: "Comparison", report: "IngestReport", alias: str) -> None:
+    """Have an alias mean the one column, unless something of it is missing."""
+    (label,) = comparison.parsers
+    collection = comparison.collection(label)
+    unstored = [file for file in report.files if file.status in {"failed", "incomplete"}]
+    if unstored or any(column.error for column in report.columns):
+        cli.complain(
+            f"Not all is stored, so the alias {alias} means what it meant. To have it mean the new "
+            f"chunks all the same: rag-nodes store alias {alias} {collection}"
+        )
+        return
+    comparison.store.point_alias(alias, collection)
+    cli.note(f"{alias} now means {collection}")

@@ -9,10 +9,10 @@ import typer
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import STORE_SETTINGS
 from rag_nodes.cli.render.progress import copy_words, shown_progress
-from rag_nodes.cli.render.store import copies_view
+from rag_nodes.cli.render.store import aliases_view, copies_view
 from rag_nodes.cli.render.text import counted, plain
 from rag_nodes.cli.stores import must_exist, opened
-from rag_nodes.errors import CollectionMissingError
+from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store
@@ -86,6 +86,57 @@ def merge_ledgers(
     else:
         ledgers, known = counted(len(parts), "ledger"), counted(files, "file")
         cli.show(plain(f"{target}: {ledgers}, {known}."))
+
+
+@takes(*STORE_SETTINGS, "corpus")
+def alias(
+    cli: Invocation,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Of the alias; all are shown without one.")
+    ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="COLLECTION",
+            help="What it is to mean, as `status` names it; by default the one of the corpus.",
+        ),
+    ] = None,
+    *,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove the alias; what it means stays.")
+    ] = False,
+) -> None:
+    """Give a collection another name, or show the names there are.
+
+    Programs that ask by the alias, as `ask --alias` does, need not know which parser and model are
+    behind it, and get the answers of another collection from one moment to the next: ingest with
+    the new parser or model, look at it, then have the alias mean it.
+    """
+    settings = cli.settings()
+    must_exist(settings.store)
+    if remove and (name is None or collection is not None):
+        raise ConfigurationError("--remove takes the name of one alias and nothing else")
+    with cli.activity("Opening the store"):
+        store = opened(cli, settings)
+    if name and remove:
+        store.drop_alias(name)
+    elif name:
+        store.point_alias(name, collection or _only_one(store, settings.corpus))
+    known = store.aliases()
+    if cli.as_json:
+        cli.emit({"store": store.location, "aliases": known})
+    else:
+        cli.show(*aliases_view(known, store.location))
+
+
+def _only_one(store: "Store", corpus: str) -> str:
+    found = _of_corpus(store, corpus)
+    if len(found) > 1:
+        raise ConfigurationError(
+            f"{store.location}: corpus {corpus!r} has {len(found)} collections, name one of them: "
+            + ", ".join(found)
+        )
+    return found[0]
 
 
 def _copy(cli: Invocation, source: str, target: str, names: list[str], *, everything: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.cli.render.text import counted, plain, seconds, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -31,3 +31,14 @@ def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Itera
             kept = counted(one.extra, "point")
             yield plain(f"{one.collection}: {kept} of other documents stay in the target", "yellow")
     yield plain(f"From {source} to {target}.", "dim")
+
+
+def aliases_view(aliases: Mapping[str, str], location: str) -> Iterator[RenderableType]:
+    """What each alias means."""
+    if not aliases:
+        yield plain(f"{location} has no aliases.", "dim")
+        return
+    made = table("Alias", "Collection")
+    for alias, collection in sorted(aliases.items()):
+        made.add_row(plain(alias), plain(collection))
+    yield made
