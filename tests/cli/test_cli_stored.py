@@ -174,6 +174,42 @@ def test_a_folder_that_another_process_holds_ends_with_its_own_code(
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         ended = command("status", "--store", store)
+        examined = command("doctor", "--store", store, "--json")
         holder.communicate("")
     assert ended.code == 5
     assert "another process uses this storage folder" in ended.stderr
+    assert examined.code == 4
+    assert [one["kind"] for one in examined.json["findings"]] == ["locked"]
+
+
+def test_doctor_says_that_nothing_is_wrong(command: Callable[..., Ended], store: Path) -> None:
+    ended = command("doctor", "--store", store)
+    assert ended.code == 0
+    assert "nothing is wrong" in ended.stdout
+
+
+def test_doctor_ends_with_4_and_the_next_ingest_completes_what_it_mended(
+    command: Callable[..., Ended], store: Path, manual: Path
+) -> None:
+    from rag_nodes.store import open_store
+
+    whole = chunks(command, store)
+    with open_store(store) as opened:
+        name = next(one.name for one in opened.collections() if "Fixed" in one.name)
+        torn = next(iter(opened.documents(name)))
+        first, *rest = opened.fetch(name, list(opened.stored(name, torn))).values()
+        first.metadata["total_chunks"] = 1 + len(rest) + 1
+        first.embedding = opened.vectors(name, [first.node_id])[first.node_id][1]
+        opened.add(name, [first])
+    ended = command("doctor", "--store", store)
+    assert ended.code == 4
+    assert "chunks are there" in ended.stdout
+    mended = command("doctor", "--repair", "--store", store)
+    assert mended.code == 0
+    assert "mended" in mended.stdout
+    assert chunks(command, store) != whole
+    other = manual.with_name("other.md")
+    parsers = ("-p", "heading", "-p", "fixed")
+    assert command("ingest", manual, other, *parsers, "--store", store).code == 0
+    assert chunks(command, store) == whole
+    assert command("doctor", "--store", store).code == 0

@@ -12,6 +12,7 @@ from rag_nodes.cli.commands.ask import ask
 from rag_nodes.cli.commands.chunk import chunk
 from rag_nodes.cli.commands.compare import compare
 from rag_nodes.cli.commands.docs import docs
+from rag_nodes.cli.commands.doctor import doctor
 from rag_nodes.cli.commands.evaluate import evaluate
 from rag_nodes.cli.commands.ingest import ingest
 from rag_nodes.cli.commands.parsers import parsers
@@ -67,6 +68,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "rag-nodes clear --corpus contracts --yes",
         "rag-nodes clear --parser fixed:chunk_size=500 --yes",
     ),
+    doctor: ("rag-nodes doctor", "rag-nodes doctor --repair --store http://localhost:6333"),
     read: ("rag-nodes read report.pdf", "rag-nodes read report.pdf --markdown --pages 3-5"),
     chunk: (
         "rag-nodes chunk manual.md --parser heading",

@@ -47,6 +47,13 @@ def opened(cli: Invocation, settings: Settings, location: str | None = None) -> 
     return cli.cleanup.enter_context(open_store(location or settings.store, secret, options))
 
 
+def ledger_of(settings: Settings, location: str) -> Path | None:
+    """Where the ledger of a store lies; None for a store that has none."""
+    from rag_nodes.ledger import ledger_path
+
+    return ledger_path(location, getattr(settings, "ledger", None))
+
+
 def inventory(cli: Invocation, settings: Settings, *, must_know: bool = False) -> Inventory:
     """What the store of the settings holds, with its ledger where it has one.
 
@@ -58,12 +65,12 @@ def inventory(cli: Invocation, settings: Settings, *, must_know: bool = False) -
     Raises:
         StoreError: the store cannot be opened or does not answer, or the ledger cannot be read.
     """
-    from rag_nodes.ledger import Ledger, ledger_path
+    from rag_nodes.ledger import Ledger
     from rag_nodes.upkeep import Inventory
 
     must_exist(settings.store)
     store = opened(cli, settings)
-    path = ledger_path(store.location, getattr(settings, "ledger", None))
+    path = ledger_of(settings, store.location)
     ledger = None
     if path and path.is_file():
         try:

@@ -195,6 +195,10 @@ class Engine(ABC):
         """Bytes that a collection takes on disk; None where that cannot be told from here."""
         return None
 
+    def unfilterable(self, collection: str) -> list[str]:  # noqa: ARG002 -- most need nothing
+        """Keys of the payload by which a filter may be refused; see `make_filterable`."""
+        return []
+
     def make_filterable(self, collection: str) -> None:  # noqa: B027 -- most need nothing
         """Prepare a collection of any release for filters by every key of theirs."""
 

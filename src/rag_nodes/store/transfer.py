@@ -93,7 +93,7 @@ def copy_collection(
     meanwhile. Documents that only the target has stay there.
 
     Args:
-        collection: its name, one of ours.
+        collection: its name, one of ours, or an alias of it.
         source: read from.
         target: written to; the collection is made where it is missing.
         progress: called after every page.
@@ -105,7 +105,8 @@ def copy_collection(
         StoreError: a store failed, or what was written is not what is read afterwards.
     """
     started = time.perf_counter()
-    run = _Copy(collection, source, target, progress or _silent)
+    meant = source.aliases().get(collection, collection)
+    run = _Copy(meant, source, target, progress or _silent)
     run.send()
     run.delete_replaced()
     return run.verified(started)

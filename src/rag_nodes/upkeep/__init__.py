@@ -4,6 +4,8 @@ The store is the truth. A ledger, where there is one that agrees with it, answer
 what a store does not: paths, times, errors.
 """
 
+from rag_nodes.upkeep.doctor import examined
+from rag_nodes.upkeep.findings import Finding
 from rag_nodes.upkeep.inventory import (
     CollectionStatus,
     HeldCollection,
@@ -14,11 +16,13 @@ from rag_nodes.upkeep.removal import Removed, cleared, documents_named, removed
 
 __all__ = [
     "CollectionStatus",
+    "Finding",
     "HeldCollection",
     "Inventory",
     "ListedDocument",
     "Removed",
     "cleared",
     "documents_named",
+    "examined",
     "removed",
 ]

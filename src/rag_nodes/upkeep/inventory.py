@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
+from rag_nodes.pipeline.record import stored_row
 from rag_nodes.store import is_of
-from rag_nodes.upkeep.survey import stored_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -68,6 +68,7 @@ class CollectionStatus:
         size: bytes on disk; None for a server.
         first_used: of the first ingest, in seconds since 1970; None where unknown.
         last_used: of the last one.
+        aliases: its other names.
     """
 
     name: str
@@ -85,6 +86,7 @@ class CollectionStatus:
     size: int | None
     first_used: float | None
     last_used: float | None
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,7 @@ class Inventory:
             size=size,
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
+            aliases=tuple(sorted(one for one, of in self.store.aliases().items() if of == name)),
         )
 
     def documents(self, corpus: str, collections: Iterable[HeldCollection]) -> list[ListedDocument]:

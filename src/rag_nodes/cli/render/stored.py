@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from rag_nodes.upkeep import CollectionStatus, ListedDocument
+    from rag_nodes.upkeep import CollectionStatus, Finding, ListedDocument
 
 _STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
 _KILO = 1000
@@ -35,6 +35,8 @@ def status_view(location: str, found: Sequence[CollectionStatus]) -> Iterator[Re
 
 def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     yield "  Collection", one.name
+    if one.aliases:
+        yield "  Aliases", ", ".join(map(one_line, one.aliases))
     yield "  Model", f"{one_line(one.model)}, {one.dimension} numbers"
     parents = f" and {counted(one.parents, 'parent')}" if one.parents else ""
     documents = counted(one.documents, "document")
@@ -87,6 +89,28 @@ def removed_view(title: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Rend
     for row in rows:
         nodes, documents = counted(row["nodes"], "node"), counted(row["documents"], "document")
         yield plain(f"  {nodes} of {documents} in {row['collection']}")
+
+
+def finding_view(finding: Finding) -> Iterator[RenderableType]:
+    """What was found, and what to do about it."""
+    style = "yellow" if finding.mended else "red" if finding.is_wrong else "dim"
+    word = "mended" if finding.mended else finding.kind if finding.is_wrong else "note"
+    yield plain(f"{word}: {one_line(finding.where)}", style)
+    # Our messages begin with the place, which stands above already.
+    yield plain(f"  {one_line(finding.what.removeprefix(f'{finding.where}: '))}")
+    if not finding.mended:
+        yield plain(f"  {one_line(finding.remedy)}", "dim")
+
+
+def verdict_view(location: str, found: Sequence[Finding]) -> Iterator[RenderableType]:
+    """How many findings there are of each kind."""
+    mended = sum(one.mended for one in found)
+    wrong = sum(one.is_wrong and not one.mended for one in found)
+    by_repair = sum(one.repair is not None and not one.mended for one in found)
+    said = [f"{wrong} wrong" if wrong else "nothing is wrong"]
+    said += [f"{mended} mended"] if mended else []
+    said += [f"{by_repair} of them can be mended by --repair"] if by_repair else []
+    yield plain(f"{location}: {', '.join(said)}", "dim")
 
 
 def moment(seconds: float | None) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import ConfigurationError, StoreError
 from rag_nodes.store import inside_qdrant
 from rag_nodes.store.edge import shards
-from rag_nodes.store.edge.folder import OLD, StorageFolder, damaged
+from rag_nodes.store.edge.folder import CONVERTING, KEPT, OLD, StorageFolder, damaged
 from rag_nodes.store.edge.shards import Vectors
 from rag_nodes.store.engine import UNNAMED, Point
 from rag_nodes.store.server.terms import layout_of
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-KEPT = "local-mode"
-"""Folder that holds what was there before."""
 _PAGE = 1_000
 
 
@@ -45,7 +43,7 @@ def convert(path: Path) -> None:
         raise
     except Exception as error:
         raise damaged(path, error) from error
-    made = path / ".converting"
+    made = path / CONVERTING
     shutil.rmtree(made, ignore_errors=True)
     with closing(client), closing(StorageFolder(made)) as new:
         names = [found.name for found in client.get_collections().collections]

@@ -25,6 +25,11 @@ FORMAT = 1
 """Of the folder; raised when an older release could not read it."""
 _MARKER = "store.json"
 _ABOUT = "collection.json"
+_COLLECTIONS = "collections"
+KEPT = "local-mode"
+"""Holds what was there before a folder of qdrant-client's local mode was taken over."""
+CONVERTING = ".converting"
+"""Holds what is being taken over."""
 _SHARD = "shard"
 _UNFINISHED = (".new", ".gone")
 """Suffixes of folders that were interrupted while they were made or removed."""
@@ -71,7 +76,7 @@ class StorageFolder:
         self._lock = _locked(path)
         try:
             self._check_format()
-            self._collections = path / "collections"
+            self._collections = path / _COLLECTIONS
             self._collections.mkdir(exist_ok=True)
             self._known = dict(self._found())
             self.aliases = self._read_aliases()
@@ -182,7 +187,7 @@ class StorageFolder:
             if folder.suffix in _UNFINISHED:
                 _removed(folder)
             elif folder.is_dir():
-                yield self._about(folder)
+                yield _about(folder)
 
     def _read_aliases(self) -> Aliases:
         file = self.path / FILE
@@ -191,18 +196,55 @@ class StorageFolder:
         except (OSError, ValueError) as error:
             raise damaged(file, error) from error
 
-    def _about(self, folder: Path) -> tuple[str, _Known]:
-        try:
-            about = json.loads((folder / _ABOUT).read_bytes())
-            if why := about.get("refused"):
-                return str(about["name"]), _Known(folder, Vectors(0), str(why))
-            named = {str(one): int(size) for one, size in about.get("named", {}).items()}
-            vectors = Vectors(int(about["size"]), str(about["dense"]), about["sparse"], named)
-            if not (folder / _SHARD / "edge_config.json").is_file():
-                raise FileNotFoundError(f"{_SHARD}/edge_config.json is lost")
-            return str(about["name"]), _Known(folder, vectors)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise damaged(folder, error) from error
+
+class FolderLook(NamedTuple):
+    """What can be seen of a storage folder without opening it.
+
+    Attributes:
+        is_old: qdrant-client's local mode wrote it; opening takes it over.
+        kept: what was there before it was taken over; None where nothing is kept.
+        foreign: names of what is none of ours.
+        damaged: of each collection that cannot be read, why.
+    """
+
+    is_old: bool
+    kept: Path | None
+    foreign: tuple[str, ...]
+    damaged: tuple[StoreDamagedError, ...]
+
+
+def looked_at(path: Path) -> FolderLook:
+    """Look at a storage folder without opening or changing anything."""
+    ours = {_MARKER, _COLLECTIONS, FILE, KEPT, CONVERTING, ".lock", *OLD}
+    foreign = [one.name for one in path.iterdir() if one.name not in ours]
+    torn: list[StoreDamagedError] = []
+    within = path / _COLLECTIONS
+    for folder in sorted(within.iterdir()) if within.is_dir() else ():
+        if not folder.is_dir():
+            foreign.append(f"{_COLLECTIONS}/{folder.name}")
+        elif folder.suffix not in _UNFINISHED:
+            try:
+                _about(folder)
+            except StoreDamagedError as error:
+                torn.append(error)
+    kept = path / KEPT
+    return FolderLook(
+        is_old(path), kept if kept.is_dir() else None, tuple(sorted(foreign)), tuple(torn)
+    )
+
+
+def _about(folder: Path) -> tuple[str, _Known]:
+    try:
+        about = json.loads((folder / _ABOUT).read_bytes())
+        if why := about.get("refused"):
+            return str(about["name"]), _Known(folder, Vectors(0), str(why))
+        named = {str(one): int(size) for one, size in about.get("named", {}).items()}
+        vectors = Vectors(int(about["size"]), str(about["dense"]), about["sparse"], named)
+        if not (folder / _SHARD / "edge_config.json").is_file():
+            raise FileNotFoundError(f"{_SHARD}/edge_config.json is lost")
+        return str(about["name"]), _Known(folder, vectors)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise damaged(folder, error) from error
 
 
 def _locked(path: Path) -> Any:

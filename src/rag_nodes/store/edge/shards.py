@@ -32,7 +32,7 @@ BATCH = 64
 _NO_GRAPH = 10**9
 """Kilobytes from which a graph would be built: never. Up to some 100,000 chunks exact search takes
 milliseconds, and building one stops every thread of the process for seconds to minutes."""
-_LEAST_FREE = 256 << 20
+LEAST_FREE = 256 << 20
 """Bytes that stay free on the disk. The engine maps files, and a mapped file that cannot grow ends
 the process."""
 _PAYLOAD = 4_000
@@ -130,9 +130,9 @@ def check_space(place: Path, coming: int = 0) -> None:
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
-    if free < _LEAST_FREE + coming:
+    if free < LEAST_FREE + coming:
         raise StoreFullError(
-            f"{place}: {free >> 20} MB are free, and at least {(_LEAST_FREE + coming) >> 20} MB "
+            f"{place}: {free >> 20} MB are free, and at least {(LEAST_FREE + coming) >> 20} MB "
             "are needed to write safely; free some space, or choose a folder on another disk"
         )
 

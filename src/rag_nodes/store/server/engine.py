@@ -233,6 +233,11 @@ class Served(Engine):
             self._sizes[collection] = found
         return found
 
+    def unfilterable(self, collection: str) -> list[str]:
+        """Keys of the payload that the server has no index of."""
+        present = self.client.get_collection(collection).payload_schema
+        return [key for key in INDEXES if key not in present]
+
     def make_filterable(self, collection: str) -> None:
         """Have the server index what filters ask for; asked once per collection and connection.
 

@@ -1,0 +1,193 @@
+"""What is wrong inside an open store: torn documents, and a ledger that says something else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import RagNodesError
+from rag_nodes.pipeline.record import stored_row
+from rag_nodes.store import described, is_complete
+from rag_nodes.upkeep.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rag_nodes.ledger import Ledger
+    from rag_nodes.store import QdrantStore, StoredNode
+
+_SHOWN = 5
+"""Names that are listed of many."""
+
+
+def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Finding]:
+    """Look at every collection, and at what the ledger says of them.
+
+    Raises:
+        StoreError: the store does not answer any more.
+    """
+    with store.engine.step():
+        names = sorted(store.engine.names())
+    ours = [name for name in names if described(name, 0)]
+    if foreign := [name for name in names if name not in ours]:
+        what = f"collections of other programs: {_some(foreign)}"
+        remedy = "nothing has to be done; ours are not touched by them"
+        yield Finding("foreign", store.location, what, remedy, is_wrong=False)
+    for name in ours:
+        try:
+            yield from _Examined(store, ledger, name).findings()
+        except RagNodesError as error:
+            what, _, remedy = str(error).partition("; ")
+            yield Finding("unreadable", name, what, remedy or "drop the collection")
+    if ledger:
+        yield from _orphans(ledger, ours)
+
+
+def _orphans(ledger: Ledger, names: list[str]) -> Iterator[Finding]:
+    """Rows of collections that are gone."""
+    for row in (one.row for one in ledger.collections() if one.row.name not in names):
+        yield Finding(
+            "ledger",
+            row.name,
+            "the ledger knows this collection, and the store has it no more",
+            "--repair forgets it; ingest its documents again if it should be there",
+            repair=lambda name=row.name: ledger.forget_collection(name),  # type: ignore[misc]
+        )
+
+
+class _Examined:
+    """One collection under examination."""
+
+    def __init__(self, store: QdrantStore, ledger: Ledger | None, name: str) -> None:
+        self._store, self._ledger, self._name = store, ledger, name
+
+    def findings(self) -> Iterator[Finding]:
+        """All about it; what the ledger says is looked at when the documents are mended."""
+        documents = self._store.documents(self._name)
+        is_torn = False
+        for finding in self._torn(documents):
+            is_torn = True
+            yield finding
+        if is_torn:
+            documents = self._store.documents(self._name)  # some may have been mended
+        yield from self._unfindable(documents)
+        yield from self._unfilterable()
+        if self._ledger:
+            yield from self._unlike(self._ledger, documents)
+
+    def _torn(self, documents: Mapping[str, Mapping[str, StoredNode]]) -> Iterator[Finding]:
+        foreign = []
+        for document, nodes in documents.items():
+            if all(not node.source_hash for node in nodes.values()):
+                foreign.append(document)
+            elif what := what_is_torn(nodes):
+                yield Finding(
+                    "torn",
+                    f"{self._name}: document {document}",
+                    what,
+                    "ingest it again; --repair removes what is not whole, so that it becomes due",
+                    repair=lambda one=document, of=nodes: self._mend(one, of),  # type: ignore[misc]
+                )
+        if foreign:
+            what = f"{len(foreign)} documents were not written by an ingest: {_some(foreign)}"
+            remedy = "nothing has to be done where you wrote them yourself"
+            yield Finding("foreign", self._name, what, remedy, is_wrong=False)
+
+    def _mend(self, document: str, nodes: Mapping[str, StoredNode]) -> None:
+        """Keep the version that is whole, if there is one, and delete the rest."""
+        kept = _whole_version(nodes)
+        if self._ledger:
+            self._ledger.unsettle(self._name, [document])
+        self._store.delete(self._name, [one for one in nodes if one not in kept])
+        if self._ledger and kept:
+            self._ledger.settle([stored_row(self._name, document, kept)])
+        elif self._ledger:
+            self._ledger.forget_deposits(self._name, [document])
+
+    def _unfindable(self, documents: Mapping[str, Mapping[str, StoredNode]]) -> Iterator[Finding]:
+        """Chunks without a vector."""
+        chunks = sum(not one.is_parent for nodes in documents.values() for one in nodes.values())
+        if lacking := chunks - self._store.count(self._name):
+            yield Finding(
+                "torn",
+                self._name,
+                f"{lacking} of {chunks} chunks have no embedding, and no search finds them",
+                "run `rag-nodes clear --yes` for this parser, and ingest again",
+            )
+
+    def _unfilterable(self) -> Iterator[Finding]:
+        engine = self._store.engine
+        with engine.step(self._name):
+            lacking = engine.unfilterable(self._name)
+        if lacking:
+            yield Finding(
+                "indexes",
+                self._name,
+                f"the server has no index of {_some(lacking)}: filters by them are slow or refused",
+                "--repair makes them; the key has to allow that",
+                repair=self._make_filterable,
+            )
+
+    def _make_filterable(self) -> None:
+        with self._store.engine.step(self._name):
+            self._store.engine.make_filterable(self._name)
+
+    def _unlike(
+        self, ledger: Ledger, documents: Mapping[str, Mapping[str, StoredNode]]
+    ) -> Iterator[Finding]:
+        """What the ledger says otherwise."""
+        if self._name not in {one.row.name for one in ledger.collections()}:
+            what = "the ledger does not know this collection: it was written elsewhere"
+            remedy = "the next ingest into it makes it known"
+            yield Finding("ledger", self._name, what, remedy, is_wrong=False)
+            return
+        there = {one: stored_row(self._name, one, nodes) for one, nodes in documents.items()}
+        known = ledger.deposits(self._name)
+        different = [
+            one
+            for one in {**there, **known}
+            if one not in there
+            or one not in known
+            or (known[one].chunks, known[one].parents) != (there[one].chunks, there[one].parents)
+            or known[one].stored_at is None
+        ]
+        if different:
+            yield Finding(
+                "ledger",
+                self._name,
+                f"the ledger says something else of {len(different)} documents: {_some(different)}",
+                "--repair makes it say what is stored, as the next ingest does by itself",
+                repair=lambda: ledger.replace(self._name, there.values()),
+            )
+
+
+def what_is_torn(nodes: Mapping[str, StoredNode]) -> str:
+    """What is not whole about the stored nodes of a document; "" where all of it is."""
+    hashes = Counter(node.source_hash for node in nodes.values())
+    if len(hashes) > 1:
+        return f"chunks of {len(hashes)} versions of it are mixed"
+    lost = {one.parent for one in nodes.values() if one.parent} - nodes.keys()
+    if lost:
+        return f"{len(lost)} parents are missing, and their children are there"
+    parents = {one for one, node in nodes.items() if node.is_parent}
+    if childless := parents - {node.parent for node in nodes.values()}:
+        return f"{len(childless)} parents have none of their children"
+    if not is_complete(nodes, next(iter(hashes))):
+        levels = Counter(node.is_parent for node in nodes.values())
+        wanted = max(node.total_chunks for node in nodes.values() if not node.is_parent)
+        return f"{levels[False]} of {wanted} chunks are there"
+    return ""
+
+
+def _whole_version(nodes: Mapping[str, StoredNode]) -> dict[str, StoredNode]:
+    """The nodes of the version of a document that is whole; of several the larger one."""
+    versions: dict[str, dict[str, StoredNode]] = {}
+    for one, node in nodes.items():
+        versions.setdefault(node.source_hash, {})[one] = node
+    whole = [found for found in versions.values() if not what_is_torn(found)]
+    return max(whole, key=len, default={})
+
+
+def _some(names: list[str]) -> str:
+    rest = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,179 @@
+"""The doctor: what is torn, foreign, orphaned or about to fail in a store, found and mended.
+
+It looks at the folder before it opens it, then at every collection document by document, then at
+what the ledger says of both. It changes nothing unless it is asked to, and then only what loses
+nothing: the ledger is made to say what the store holds, remains of a former version go where a
+whole one is there, and a document that is not whole goes, so that the next ingest makes it anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import (
+    LedgerDamagedError,
+    LedgerError,
+    RagNodesError,
+    StoreDamagedError,
+    StoreError,
+    StoreLockedError,
+    StoreUnreachableError,
+)
+from rag_nodes.ledger import FILE_NAME, Ledger
+from rag_nodes.upkeep.contents import examined_contents
+from rag_nodes.upkeep.findings import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rag_nodes.store import QdrantStore
+    from rag_nodes.upkeep.findings import FindingKind
+
+SPACE = 1 << 30
+"""Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
+_SIDES = ("", "-wal", "-shm")
+"""Endings of the files of a ledger."""
+
+
+def examined(
+    location: str,
+    opened: Callable[[], QdrantStore],
+    ledger_path: Callable[[str], Path | None],
+    *,
+    repair: bool = False,
+) -> Iterator[Finding]:
+    """Look at a store from outside to inside; findings come as they are made.
+
+    Args:
+        location: folder or URL of the store.
+        opened: opens it; whoever gives this closes it.
+        ledger_path: of an open store's location, where its ledger lies; None for none.
+        repair: mend what can be mended without a loss.
+    """
+    for finding in _findings(location, opened, ledger_path):
+        yield _mended(finding) if repair and finding.repair else finding
+
+
+def _mended(finding: Finding) -> Finding:
+    assert finding.repair is not None  # noqa: S101 -- for the type checker
+    try:
+        finding.repair()
+    except (RagNodesError, OSError) as error:
+        return replace(finding, what=f"{finding.what}; it could not be mended: {error}")
+    return replace(finding, mended=True)
+
+
+def _findings(
+    location: str, opened: Callable[[], QdrantStore], ledger_path: Callable[[str], Path | None]
+) -> Iterator[Finding]:
+    if "://" not in location:
+        found = list(_folder(Path(location).expanduser().resolve()))
+        yield from found
+        if any(one.kind in {"old-folder", "unreadable"} and one.is_wrong for one in found):
+            return
+    try:
+        store = opened()
+    except StoreError as error:
+        yield Finding(_kind(error), location, *_halves(error))
+        return
+    yield from _inside(store, ledger_path(store.location))
+
+
+def _inside(store: QdrantStore, path: Path | None) -> Iterator[Finding]:
+    """What can be seen of an open store, and of its ledger."""
+    ledger = None
+    if path and path.is_file():
+        try:
+            ledger = _sound(path)
+        except LedgerError as error:
+            is_torn = isinstance(error, LedgerDamagedError)
+            mend = (lambda: _put_aside(path)) if is_torn else None
+            yield Finding("ledger", str(path), *_halves(error), repair=mend)
+    try:
+        yield from examined_contents(store, ledger)
+    finally:
+        if ledger:
+            ledger.close()
+    if path and not path.is_file() and store.collections():
+        what = "there is no ledger, so that an ingest opens every file"
+        yield Finding("ledger", str(path), what, "the next ingest makes one", is_wrong=False)
+
+
+def _folder(path: Path) -> Iterator[Finding]:
+    """What can be seen without opening it."""
+    from rag_nodes.store.edge.folder import looked_at
+
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        remedy = "give it to the user who runs this, with the right to read and to write"
+        yield Finding("folder", str(path), "it cannot be written to", remedy)
+        return
+    free = shutil.disk_usage(path).free
+    if free < SPACE:
+        yield Finding(
+            "disk",
+            str(path),
+            f"{free >> 20} MB are free on its disk",
+            f"free some space; below {SPACE >> 22} MB nothing is written",
+        )
+    look = looked_at(path)
+    for error in look.damaged:
+        yield Finding("unreadable", str(path), *_halves(error))
+    if look.is_old:
+        what = "it was written by an earlier release, on qdrant-client's local mode"
+        remedy = "any command that opens it, such as `rag-nodes status`, takes it over once"
+        yield Finding("old-folder", str(path), what, remedy)
+    if look.kept:
+        what = "what was here before the folder was taken over is still kept"
+        remedy = "delete it when you do not want to go back"
+        yield Finding("old-folder", str(look.kept), what, remedy, is_wrong=False)
+    ledgers = {f"{FILE_NAME}{side}" for side in _SIDES}
+    if foreign := [name for name in look.foreign if name not in ledgers]:
+        what = f"files that are none of ours: {', '.join(foreign)}"
+        yield Finding("foreign", str(path), what, "keep them elsewhere", is_wrong=False)
+
+
+def _sound(path: Path) -> Ledger:
+    """A ledger that can be read to its end.
+
+    Raises:
+        LedgerDamagedError: it cannot.
+    """
+    ledger = Ledger(path)
+    try:
+        said = ledger.problems()
+    except LedgerError:
+        ledger.close()
+        raise
+    if said:
+        ledger.close()
+        raise LedgerDamagedError(
+            f"{path}: the ledger is damaged ({said[0]}); move it away: the next ingest makes it "
+            "anew from the store"
+        )
+    return ledger
+
+
+def _put_aside(path: Path) -> None:
+    """Rename a ledger and what SQLite has beside it."""
+    for side in _SIDES:
+        file = path.with_name(path.name + side)
+        if file.exists():
+            file.replace(file.with_name(f"{file.name}.damaged"))
+
+
+def _kind(error: StoreError) -> FindingKind:
+    if isinstance(error, StoreLockedError):
+        return "locked"
+    if isinstance(error, StoreUnreachableError):
+        return "unreachable"
+    return "unreadable" if isinstance(error, StoreDamagedError) else "folder"
+
+
+def _halves(error: Exception) -> tuple[str, str]:
+    """What is wrong, and what to do: our messages have both, parted by a semicolon."""
+    what, _, remedy = str(error).partition("; ")
+    return what, remedy or "see what it says"

@@ -1,0 +1,237 @@
+"""What is wrong with a store is found, and mended where nothing is lost by it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from kept_store import FIXED, HEADING, nodes_of
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+
+from rag_nodes.errors import StoreUnreachableError
+from rag_nodes.ledger import CollectionRow, Ledger
+from rag_nodes.store import QdrantStore, open_store
+from rag_nodes.upkeep import Finding, examined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def examine(store: QdrantStore, ledger: Ledger) -> Callable[..., list[Finding]]:
+    def look(*, repair: bool = False) -> list[Finding]:
+        place = lambda _: ledger.path  # noqa: E731
+        return list(examined(store.location, lambda: store, place, repair=repair))
+
+    return look
+
+
+def only(found: list[Finding]) -> Finding:
+    (finding,) = found
+    return finding
+
+
+def test_a_sound_store_has_no_findings(examine: Callable[..., list[Finding]]) -> None:
+    assert examine() == []
+
+
+def test_a_document_of_which_chunks_are_missing_is_torn_and_goes(
+    examine: Callable[..., list[Finding]], store: QdrantStore, ledger: Ledger
+) -> None:
+    store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
+    torn, unlike = examine()
+    assert (torn.kind, torn.where) == ("torn", f"{HEADING}: document a.md")
+    assert "2 of 3 chunks are there" in torn.what
+    assert unlike.kind == "ledger"
+    assert all(one.mended for one in examine(repair=True))
+    assert store.stored(HEADING, "a.md") == {}
+    assert store.count(FIXED) == 5
+    assert ledger.deposits(HEADING).keys() == {"b.md"}
+    assert examine() == []
+
+
+def versions(total: int) -> list[TextNode]:
+    """Two chunks of an older version of a document, of which there were `total`."""
+    old = nodes_of("a.md", 2, total=total)
+    for number, node in enumerate(old):
+        node.id_ = f"00000000-0000-0000-0000-00000000000{number}"
+        node.metadata["source_hash"] = "older"
+    return old
+
+
+def test_of_two_versions_the_whole_one_stays(
+    examine: Callable[..., list[Finding]], store: QdrantStore
+) -> None:
+    store.add(HEADING, versions(total=4))
+    assert "chunks of 2 versions" in examine()[0].what
+    examine(repair=True)
+    assert store.stored(HEADING, "a.md").keys() == {one.node_id for one in nodes_of("a.md", 3)}
+    assert examine() == []
+
+
+def family() -> tuple[TextNode, TextNode]:
+    child, parent = nodes_of("p.md", 2, total=1)
+    child.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=parent.node_id)
+    parent.relationships[NodeRelationship.CHILD] = [RelatedNodeInfo(node_id=child.node_id)]
+    parent.embedding = None
+    return child, parent
+
+
+@pytest.mark.parametrize(
+    ("kept", "said"), [(0, "1 parents are missing"), (1, "1 parents have none of their children")]
+)
+def test_children_without_parents_and_parents_without_children_are_torn(
+    examine: Callable[..., list[Finding]], store: QdrantStore, kept: int, said: str
+) -> None:
+    store.add(HEADING, [family()[kept]])
+    assert said in examine()[0].what
+    examine(repair=True)
+    assert store.stored(HEADING, "p.md") == {}
+
+
+def test_a_whole_family_is_sound(examine: Callable[..., list[Finding]], store: QdrantStore) -> None:
+    store.add(HEADING, list(family()))
+    assert {one.kind for one in examine()} == {"ledger"}
+
+
+def test_nodes_that_no_ingest_wrote_are_worth_a_note_and_stay(
+    examine: Callable[..., list[Finding]], store: QdrantStore
+) -> None:
+    (own,) = nodes_of("own.md", 1)
+    own.metadata = {}
+    store.add(HEADING, [own])
+    note = next(one for one in examine(repair=True) if one.kind == "foreign")
+    assert not note.is_wrong
+    assert "own.md" in note.what
+    assert store.stored(HEADING, "own.md")
+
+
+def test_a_ledger_that_says_something_else_is_mended_from_the_store(
+    examine: Callable[..., list[Finding]], store: QdrantStore, ledger: Ledger
+) -> None:
+    ledger.unsettle(HEADING, ["a.md"])
+    store.add(FIXED, nodes_of("c.md", 1))
+    assert [(one.kind, one.where) for one in examine()] == [("ledger", FIXED), ("ledger", HEADING)]
+    examine(repair=True)
+    assert ledger.is_true(HEADING, 5)
+    assert ledger.is_true(FIXED, 6)
+    assert examine() == []
+
+
+def test_rows_of_a_collection_that_is_gone_are_forgotten(
+    examine: Callable[..., list[Finding]], store: QdrantStore, ledger: Ledger
+) -> None:
+    store.drop(FIXED)
+    assert "the store has it no more" in only(examine()).what
+    examine(repair=True)
+    assert [one.row.name for one in ledger.collections()] == [HEADING]
+
+
+def test_a_collection_that_the_ledger_never_heard_of_is_worth_a_note(
+    examine: Callable[..., list[Finding]], ledger: Ledger
+) -> None:
+    ledger.forget_collection(FIXED)
+    assert not only(examine()).is_wrong
+    ledger.use(CollectionRow(FIXED, "tests", "FixedParser", "f2", "{}", "fake/2", 2))
+    assert only(examine()).is_wrong
+
+
+def test_a_damaged_ledger_is_put_aside(store: QdrantStore, tmp_path: Path) -> None:
+    path = tmp_path / "torn.sqlite"
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 4000)
+    (damaged,) = examined(store.location, lambda: store, lambda _: path)
+    assert (damaged.kind, damaged.is_wrong) == ("ledger", True)
+    mended, note = examined(store.location, lambda: store, lambda _: path, repair=True)
+    assert mended.mended
+    assert not path.exists()
+    assert (tmp_path / "torn.sqlite.damaged").exists()
+    assert (note.kind, note.is_wrong) == ("ledger", False)
+
+
+def test_a_disk_that_is_nearly_full_is_told_before_it_is_full(
+    examine: Callable[..., list[Finding]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage("/")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=600 << 20))
+    assert "600 MB are free" in only(examine()).what
+
+
+def test_foreign_files_and_what_an_old_folder_left_are_worth_a_note(
+    examine: Callable[..., list[Finding]], store: QdrantStore, tmp_path: Path
+) -> None:
+    (tmp_path / "store" / "notes.txt").write_text("mine", encoding="utf-8")
+    (tmp_path / "store" / "local-mode").mkdir()
+    kept, foreign = examine()
+    assert (kept.kind, foreign.kind) == ("old-folder", "foreign")
+    assert "notes.txt" in foreign.what
+    assert not any(one.is_wrong for one in (kept, foreign))
+    assert store.count(HEADING) == 5
+
+
+def refused(error: Exception) -> Callable[[], QdrantStore]:
+    def fail() -> QdrantStore:
+        raise error
+
+    return fail
+
+
+def never() -> QdrantStore:
+    raise AssertionError("it was opened")
+
+
+def test_a_folder_of_an_earlier_release_is_told_and_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "meta.json").write_text('{"collections": {}}', encoding="utf-8")
+    found = only(list(examined(str(tmp_path), never, lambda _: None)))
+    assert found.kind == "old-folder"
+    assert "takes it over" in found.remedy
+    assert [one.name for one in tmp_path.iterdir()] == ["meta.json"]
+
+
+def test_a_collection_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with open_store(tmp_path) as made:
+        made.add(HEADING, nodes_of("a.md", 1))
+    (about,) = tmp_path.glob("collections/*/collection.json")
+    about.write_text("{", encoding="utf-8")
+    found = only(list(examined(str(tmp_path), never, lambda _: None)))
+    assert found.kind == "unreadable"
+    assert str(about.parent) in found.what
+
+
+def test_a_server_that_does_not_answer_is_a_finding() -> None:
+    away = StoreUnreachableError("http://127.0.0.1:9: it does not answer; check the address")
+    found = only(list(examined("http://127.0.0.1:9", refused(away), lambda _: None)))
+    assert (found.kind, found.remedy) == ("unreachable", "check the address")
+
+
+def test_missing_indexes_of_a_server_are_made(
+    store: QdrantStore, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking, made = {HEADING: ["doc_id", "source"]}, []
+    monkeypatch.setattr(store.engine, "unfilterable", lambda name: lacking.get(name, []))
+    monkeypatch.setattr(store.engine, "make_filterable", made.append)
+    found = only(list(examined(store.location, lambda: store, lambda _: ledger.path, repair=True)))
+    assert (found.kind, found.mended, made) == ("indexes", True, [HEADING])
+
+
+def test_what_cannot_be_mended_says_why(
+    examine: Callable[..., list[Finding]], store: QdrantStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
+
+    def fail(*_: object) -> None:
+        raise StoreUnreachableError("it has left")
+
+    monkeypatch.setattr(store, "delete", fail)
+    torn = examine(repair=True)[0]
+    assert not torn.mended
+    assert "could not be mended: it has left" in torn.what
+
+
+def test_findings_are_plain_data(examine: Callable[..., list[Finding]], store: QdrantStore) -> None:
+    store.drop(FIXED)
+    told: dict[str, Any] = json.loads(json.dumps(only(examine()).as_dict()))
+    assert told["can_be_repaired"]
+    assert not told["mended"]
