@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.ingest import Parsers
     from rag_nodes.query import QueryOptions
-    from rag_nodes.readers import Limits
+    from rag_nodes.readers import FileShard, Limits
     from rag_nodes.store import Store
 
 
@@ -75,6 +75,7 @@ class Comparison(ColumnEngines):
         *,
         limits: Limits | None = None,
         progress: Callable[[Progress], None] | None = None,
+        shard: FileShard | None = None,
     ) -> IngestReport:
         """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`."""
         return self._remember(
@@ -88,6 +89,7 @@ class Comparison(ColumnEngines):
                 limits=limits,
                 progress=progress,
                 prices=self.options.prices,
+                shard=shard,
             )
         )
 

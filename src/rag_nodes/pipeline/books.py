@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.errors import EmptyFileError
 from rag_nodes.ledger import DocumentRow, FileRow
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
-from rag_nodes.pipeline.record import CollectionRecord, LedgerRecord
+from rag_nodes.pipeline.record import CollectionRecord, LedgerRecord, ShardRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -95,6 +95,7 @@ class LedgerBooks(Books):
             `reading_key`.
         ttl: hours after which a web page is due again; 0 for never.
         most: bytes up to which a file is read at all.
+        shared: others write to the same collections, and keep ledgers of their own.
     """
 
     def __init__(
@@ -105,12 +106,14 @@ class LedgerBooks(Books):
         *,
         ttl: float = WEB_HOURS,
         most: int | None = None,
+        shared: bool = False,
     ) -> None:
         self._ledger = ledger
         self._corpus = corpus
         self._reading = reading
         self._ttl = ttl
         self._most = most
+        self._kind = ShardRecord if shared else LedgerRecord
         self._records: list[LedgerRecord] = []
         self._file: FileRow | None = None
         self._documents: list[DocumentRow] = []
@@ -118,7 +121,7 @@ class LedgerBooks(Books):
 
     def record(self, store: Store, row: CollectionRow) -> CollectionRecord:
         """The record of a collection; its name is in use from now on."""
-        self._records.append(LedgerRecord(store, row, self._ledger))
+        self._records.append(self._kind(store, row, self._ledger))
         return self._records[-1]
 
     def seen(self, files: Iterable[ListedFile]) -> Iterator[Seen]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.report import IngestReport, Progress
-    from rag_nodes.readers import Limits
+    from rag_nodes.readers import FileShard, Limits
     from rag_nodes.store import Store
 
 FIRST = 300_000
@@ -54,6 +54,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     prices: Prices = MappingProxyType({}),
     ledger: Ledger | None = None,
     ttl: float = WEB_HOURS,
+    shard: FileShard | None = None,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -83,6 +84,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             change since they were written down there are not opened.
         ttl: hours after which web pages are due again though their file did not change; 0 for
             never.
+        shard: ingest only the files of this one; others take the rest, elsewhere or later.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -98,13 +100,16 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
     chosen = settled(models, embed_model)
     wanted, bounds = [Path(path) for path in paths], limits or Limits()
-    total = None if any(path.is_dir() for path in wanted) else len(wanted)
+    known = shard is None and not any(path.is_dir() for path in wanted)
+    total = len(wanted) if known else None
     steps = [identity_of(step) for step in UserTransformations(transformations).steps]
     with _open(ledger, store) as opened:
         books = Books()
         if opened:
             key = reading_key(bounds, steps)
-            books = LedgerBooks(opened, corpus, key, ttl=ttl, most=bounds.file_bytes)
+            books = LedgerBooks(
+                opened, corpus, key, ttl=ttl, most=bounds.file_bytes, shared=shard is not None
+            )
 
         def run_of(made: Mapping[str, object]) -> IngestRun:
             return IngestRun(
@@ -120,7 +125,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
         # Before the first file is looked at, as the books say for which parsers it is due.
         run = None if callable(parsers) else run_of(parsers)
-        with ahead(arrivals_of(wanted, bounds, books), _characters) as coming:
+        with ahead(arrivals_of(wanted, bounds, books, shard), _characters) as coming:
             made, arrivals = parsers_for(parsers, coming)
             return (run or run_of(made)).take(arrivals, total)
 
@@ -187,12 +192,15 @@ def _open(ledger: Ledger | None, store: Store) -> Iterator[Ledger | None]:
 
 
 def arrivals_of(
-    paths: Iterable[str | Path], limits: Limits, books: Books | None = None
+    paths: Iterable[str | Path],
+    limits: Limits,
+    books: Books | None = None,
+    shard: FileShard | None = None,
 ) -> Iterator[Arrival]:
     """The documents of files and folders, as `read_all` reads them, and those that are left."""
     from rag_nodes.readers import listed, read_all
 
-    for seen in (books or Books()).seen(listed(paths)):
+    for seen in (books or Books()).seen(listed(paths, shard)):
         path = seen.file.path
         for left in seen.left:
             yield Arrival(str(path), None, left=left)

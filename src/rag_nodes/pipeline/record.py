@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FEW = 200
 """Documents that are asked for one by one; beyond it the store gives its whole catalogue."""
 
+SOME = 5
+"""Documents that are looked at where a count proves little."""
+
 
 class CollectionRecord:
     """A collection of a store that nobody keeps a ledger of.
@@ -149,6 +152,38 @@ class LedgerRecord(CollectionRecord):
             self.collection, (stored_row(self.collection, *pair) for pair in found.items())
         )
         return self._ledger.is_true(self.collection, count)
+
+
+class ShardRecord(LedgerRecord):
+    """A collection that the other shards of an ingest write, too.
+
+    The store then has more than this ledger knows of, so that its count proves little: only less
+    of it, or a document that is missing among some that are looked at, makes the ledger doubted.
+    What it does not know the store is asked for a document at a time: a catalogue is that of all.
+    """
+
+    def stored(self, document_id: str) -> Mapping[str, StoredNode]:
+        """The stored nodes of a document, by id."""
+        return self.store.stored(self.collection, document_id)
+
+    def _reconciled(self) -> bool:
+        rows = self._ledger.deposits(self.collection)
+        torn = [one for one, row in rows.items() if row.stored_at is None]
+        doubted = torn if self._is_likely(rows) else list(rows)
+        found = {one: self.store.stored(self.collection, one) for one in doubted}
+        self._ledger.forget_deposits(self.collection, [one for one in doubted if not found[one]])
+        self._ledger.settle(
+            stored_row(self.collection, one, nodes) for one, nodes in found.items() if nodes
+        )
+        return True
+
+    def _is_likely(self, rows: Mapping[str, DepositRow]) -> bool:
+        """Whether the store seems to have what these rows say."""
+        if self.store.count(self.collection) < sum(row.chunks for row in rows.values()):
+            return False
+        whole = [one for one, row in rows.items() if row.chunks and row.stored_at is not None]
+        some = whole[:: max(1, len(whole) // SOME)]
+        return all(self.store.stored(self.collection, one) for one in some)
 
 
 def stored_row(collection: str, document_id: str, stored: Mapping[str, StoredNode]) -> DepositRow:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading, build_document
 from rag_nodes.readers.files import ListedFile, ReadResult, listed, read, read_all, readings
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
+from rag_nodes.readers.shards import FileShard
 
 __all__ = [
     "COLLECTIONS",
     "SUFFIXES",
     "CollectionReader",
+    "FileShard",
     "Limits",
     "ListedFile",
     "ReadResult",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.readers.kinds import Outcomes
     from rag_nodes.readers.pdf import Layout
+    from rag_nodes.readers.shards import FileShard
 
 DEFAULT_LIMITS = Limits()
 
@@ -184,13 +185,19 @@ def read_all(
         yield from _rows(file.path, one)
 
 
-def listed(paths: Iterable[str | Path]) -> Iterator[ListedFile]:
-    """The files that `read_all` would read, in the same order, without opening one."""
+def listed(paths: Iterable[str | Path], shard: FileShard | None = None) -> Iterator[ListedFile]:
+    """The files that `read_all` would read, in the same order, without opening one.
+
+    Args:
+        paths: files and folders.
+        shard: leave out what is in another one; None for all.
+    """
     seen: set[str] = set()
-    for file in (found for given in paths for found in _files_at(Path(given))):
-        if file.place not in seen:
-            seen.add(file.place)
-            yield file
+    for root in map(Path, paths):
+        for file in _files_at(root):
+            if file.place not in seen and (shard is None or shard.holds(file.path, root)):
+                seen.add(file.place)
+                yield file
 
 
 class _Stopwatch:

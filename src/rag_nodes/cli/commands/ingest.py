@@ -23,6 +23,7 @@ from rag_nodes.parsers.presets import DEFAULT_PARSER
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison
     from rag_nodes.pipeline import IngestReport
+    from rag_nodes.readers import FileShard
 
 
 @takes(*STORE_SETTINGS, "corpus", *MODEL_SETTINGS)
@@ -34,6 +35,14 @@ def ingest(
     parser: IngestedParsers = None,
     changes: Changes = None,
     alias: SwitchedAlias = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Only every N-th file or so, by a hash of its path below PATH: for schedulers "
+            "that start N runs, of 1/N to N/N, against one server or into N folders.",
+        ),
+    ] = None,
 ) -> None:
     """Read documents, cut them, and store the chunks.
 
@@ -44,6 +53,7 @@ def ingest(
             f"--alias {alias} can mean what one parser made, and {len(parser or ())} are named; "
             "ingest with each by itself"
         )
+    share = _shard(shard)
     selection = select(parser or [DEFAULT_PARSER], changes or ())
     settings = cli.settings()
     with cli.activity("Loading parsers and models"):
@@ -59,7 +69,7 @@ def ingest(
         workspace.compared(parsers, models, options) as comparison,
         shown_progress(cli, [DOCUMENTS, *parsers], ingest_words) as progress,
     ):
-        report = comparison.ingest(paths, limits=workspace.limits(), progress=progress)
+        report = comparison.ingest(paths, limits=workspace.limits(), progress=progress, shard=share)
         if alias:
             _switch(cli, comparison, report, alias)
     if cli.as_json:
@@ -84,3 +94,11 @@ def _switch(cli: Invocation, comparison: "Comparison", report: "IngestReport", a
         return
     comparison.store.point_alias(alias, collection)
     cli.note(f"{alias} now means {collection}")
+
+
+def _shard(words: str | None) -> "FileShard | None":
+    if words is None:
+        return None
+    from rag_nodes.readers import FileShard
+
+    return FileShard.of(words)
