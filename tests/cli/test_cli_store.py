@@ -84,6 +84,15 @@ def test_one_collection_alone_is_pushed(
     assert [one["collection"] for one in only["collections"]] == [first["collection"]]
 
 
+def test_an_unknown_collection_is_refused_before_anything_is_sent(
+    command: Callable[..., Ended], store: Path, url: str
+) -> None:
+    ended = command("store", "push", url, "--store", store, "--collection", "none")
+    assert ended.code == 1
+    assert "there is no collection 'none'" in ended.stderr
+    assert "nothing is stored" in command("status", "--store", url).stdout
+
+
 def test_a_corpus_that_is_not_there_names_those_that_are(
     command: Callable[..., Ended], store: Path, url: str
 ) -> None:

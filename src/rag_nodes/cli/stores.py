@@ -47,11 +47,17 @@ def opened(cli: Invocation, settings: Settings, location: str | None = None) -> 
     return cli.cleanup.enter_context(open_store(location or settings.store, secret, options))
 
 
-def ledger_of(settings: Settings, location: str) -> Path | None:
-    """Where the ledger of a store lies; None for a store that has none."""
+def ledger_of(settings: Settings, location: str, *, is_theirs: bool = True) -> Path | None:
+    """Where the ledger of a store lies; None for a store that has none.
+
+    Args:
+        settings: may name another file for their own store.
+        location: of the open store.
+        is_theirs: it is the store of the settings.
+    """
     from rag_nodes.ledger import ledger_path
 
-    return ledger_path(location, getattr(settings, "ledger", None))
+    return ledger_path(location, getattr(settings, "ledger", None) if is_theirs else None)
 
 
 def inventory(cli: Invocation, settings: Settings, *, must_know: bool = False) -> Inventory:
@@ -65,14 +71,37 @@ def inventory(cli: Invocation, settings: Settings, *, must_know: bool = False) -
     Raises:
         StoreError: the store cannot be opened or does not answer, or the ledger cannot be read.
     """
+    must_exist(settings.store)
+    return kept(cli, settings, settings.store, must_know=must_know)
+
+
+def kept(
+    cli: Invocation,
+    settings: Settings,
+    location: str,
+    *,
+    must_know: bool = False,
+    with_ledger: bool = False,
+) -> Inventory:
+    """What a store holds, which is opened with its ledger.
+
+    Args:
+        cli: this run.
+        settings: with key and options of a server, and the ledger of their own store.
+        location: folder or URL.
+        must_know: see `inventory`.
+        with_ledger: a ledger is made where there is none.
+
+    Raises:
+        StoreError: see `inventory`.
+    """
     from rag_nodes.ledger import Ledger
     from rag_nodes.upkeep import Inventory
 
-    must_exist(settings.store)
-    store = opened(cli, settings)
-    path = ledger_of(settings, store.location)
+    store = opened(cli, settings, location)
+    path = ledger_of(settings, store.location, is_theirs=location == settings.store)
     ledger = None
-    if path and path.is_file():
+    if path and (with_ledger or path.is_file()):
         try:
             ledger = cli.cleanup.enter_context(Ledger(path))
         except LedgerDamagedError as error:

@@ -4,6 +4,7 @@ The store is the truth. A ledger, where there is one that agrees with it, answer
 what a store does not: paths, times, errors.
 """
 
+from rag_nodes.upkeep.copies import copied
 from rag_nodes.upkeep.doctor import examined
 from rag_nodes.upkeep.findings import Finding
 from rag_nodes.upkeep.inventory import (
@@ -22,6 +23,7 @@ __all__ = [
     "ListedDocument",
     "Removed",
     "cleared",
+    "copied",
     "documents_named",
     "examined",
     "removed",

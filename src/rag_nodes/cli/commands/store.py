@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
 
@@ -11,11 +11,12 @@ from rag_nodes.cli.options import STORE_SETTINGS
 from rag_nodes.cli.render.progress import copy_words, shown_progress
 from rag_nodes.cli.render.store import aliases_view, copies_view
 from rag_nodes.cli.render.text import counted, plain
-from rag_nodes.cli.stores import must_exist, opened
+from rag_nodes.cli.stores import kept, must_exist, opened
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store
+    from rag_nodes.upkeep import HeldCollection, Inventory
 
 Collections = Annotated[
     list[str] | None,
@@ -143,30 +144,47 @@ def _copy(cli: Invocation, source: str, target: str, names: list[str], *, everyt
     must_exist(source)
     settings = cli.settings()
     with cli.activity("Opening the stores"):
-        from rag_nodes.store import copy_collection
+        from rag_nodes.upkeep import copied
 
-        here, there = (opened(cli, settings, one) for one in (source, target))
-    corpus = None if everything else settings.corpus
-    chosen = names or _of_corpus(here, corpus)
-    with shown_progress(cli, chosen, copy_words) as progress:
-        copied = [copy_collection(name, here, there, progress) for name in chosen]
+        here = kept(cli, settings, source)
+        there = kept(cli, settings, target, with_ledger=here.ledger is not None)
+    chosen = _chosen(here, names, None if everything else settings.corpus)
+    bars = [one.info.name for one in chosen]
+    with shown_progress(cli, bars, copy_words) as progress:
+        done = list(copied(here, there, chosen, progress))
+    places = {"source": here.store.location, "target": there.store.location}
     if cli.as_json:
-        both = {"source": here.location, "target": there.location}
-        cli.emit({**both, "collections": [asdict(one) for one in copied]})
+        cli.emit({**places, "collections": [asdict(one) for one in done]})
     else:
-        cli.show(*copies_view(copied, here.location, there.location))
+        cli.show(*copies_view(done, **places))
 
 
-def _of_corpus(store: "Store", corpus: str | None) -> list[str]:
+def _chosen(held: "Inventory", names: list[str], corpus: str | None) -> "list[HeldCollection]":
+    """Collections by their names or aliases, or else those of a corpus; None for all."""
+    from rag_nodes.store import missing
+
+    if not names:
+        found = held.collections(corpus)
+        return found or _none_of(held.store, corpus)
+    known, aliases = {one.info.name: one for one in held.collections()}, held.store.aliases()
+    meant = [aliases.get(name, name) for name in names]
+    if unknown := [name for name in meant if name not in known]:
+        raise missing(held.store.location, unknown[0])
+    return [known[name] for name in dict.fromkeys(meant)]
+
+
+def _none_of(store: "Store", corpus: str | None) -> Never:
+    others = sorted({info.corpus for info in store.collections()})
+    known = f"there are: {', '.join(others)}" if others else "nothing is stored there"
+    raise CollectionMissingError(
+        f"{store.location}: no collection of corpus {corpus or 'any'!r}; {known}; name one with "
+        "--corpus"
+    )
+
+
+def _of_corpus(store: "Store", corpus: str) -> list[str]:
     from rag_nodes.store import is_of
 
     stored = store.collections()
-    found = [info.name for info in stored if corpus is None or is_of(info, corpus)]
-    if not found:
-        others = sorted({info.corpus for info in stored})
-        known = f"there are: {', '.join(others)}" if others else "nothing is stored there"
-        raise CollectionMissingError(
-            f"{store.location}: no collection of corpus {corpus or 'any'!r}; {known}; name one "
-            "with --corpus"
-        )
-    return found
+    found = [info.name for info in stored if is_of(info, corpus)]
+    return found or _none_of(store, corpus)

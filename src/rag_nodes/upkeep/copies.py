@@ -1,0 +1,54 @@
+"""Collections copied between stores, and what one ledger knows of them told to the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.store import copy_collection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rag_nodes.ledger import Ledger
+    from rag_nodes.store import CopyReport, CopyStep
+    from rag_nodes.upkeep.inventory import HeldCollection, Inventory
+
+
+def copied(
+    source: Inventory,
+    target: Inventory,
+    collections: Iterable[HeldCollection],
+    progress: Callable[[CopyStep], None] | None = None,
+) -> Iterator[CopyReport]:
+    """Copy collections one after another; see `rag_nodes.store.copy_collection`.
+
+    Where both stores have a ledger, an ingest into the target then knows the files as one into the
+    source does, and opens none that did not change.
+
+    Args:
+        source: where they are.
+        target: where they go.
+        collections: of the source.
+        progress: called after every page.
+
+    Raises:
+        StoreError: as `copy_collection`.
+    """
+    for held in collections:
+        name = held.info.name
+        books = source.ledger if source.ledger and held.row else None
+        is_true = books is not None and books.is_true(name, source.store.count(name))
+        yield copy_collection(name, source.store, target.store, progress)
+        if books and target.ledger and is_true:
+            _tell(books, target.ledger, held)
+
+
+def _tell(source: Ledger, target: Ledger, held: HeldCollection) -> None:
+    """Write down in one ledger what another knows of a collection and of its files."""
+    assert held.row is not None  # noqa: S101 -- for the type checker
+    corpus, name = held.row.corpus, held.row.name
+    target.use(held.row)
+    target.settle(source.deposits(name).values())
+    documents = source.documents(corpus)
+    for path, file in source.files(corpus).items():
+        target.record(file, documents.get(path, []))
