@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from folder_ingests import FolderIngests
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
+from rag_nodes.readers import files
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
@@ -94,3 +96,24 @@ def manual(tmp_path: Path) -> Path:
 def manual_text(*, colour: str = "red") -> str:
     sections = [f"# Part {n}\n\nPart {n} of the machine is made of steel." for n in range(4)]
     return "\n\n".join([*sections, f"# Colour\n\nThe machine is {colour}."]) + "\n"
+
+
+@pytest.fixture
+def corpus(
+    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FolderIngests]:
+    opened: list[str] = []
+    reading = files.readings
+
+    def noted(path: Path, **options: object) -> object:
+        opened.append(path.name)
+        return reading(path, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(files, "readings", noted)
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    with open_store(tmp_path / "store") as store:
+        made = FolderIngests(folder, store, models, opened)
+        for number in range(3):
+            made.write(f"{number}.md", f"# Tea {number}\n\nTea number {number} is green.\n" * 20)
+        yield made

@@ -7,76 +7,18 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from folder_ingests import LONG_AGO, FolderIngests, states
 
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest, ingest_documents
-from rag_nodes.readers import Limits, files, read
-from rag_nodes.store import open_store
+from rag_nodes.readers import Limits, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Store
-
-LONG_AGO = (1.6e9, 1.6e9)
 
 
-class Corpus:
-    """A folder of old files, a store and its ledger, ingested as often as asked."""
-
-    def __init__(self, folder: Path, store: Store, models: Models, opened: list[str]) -> None:
-        self.folder = folder
-        self.store = store
-        self.models = models
-        self.parsers: dict[str, object] = {
-            "fixed": get_parser("fixed", chunk_size=80, chunk_overlap=0)
-        }
-        self.opened = opened
-
-    def write(self, name: str, text: str, times: tuple[float, float] = LONG_AGO) -> Path:
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8")
-        os.utime(path, times)
-        return path
-
-    def ingest(self, limits: Limits | None = None) -> IngestReport:
-        self.opened.clear()
-        return ingest([self.folder], self.parsers, self.store, models=self.models, limits=limits)
-
-    @property
-    def ledger(self) -> Ledger:
-        return Ledger.of(self.store.location) or pytest.fail("there is no ledger")
-
-
-@pytest.fixture
-def corpus(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> Iterator[Corpus]:
-    opened: list[str] = []
-    reading = files.readings
-
-    def noted(path: Path, **options: object) -> object:
-        opened.append(path.name)
-        return reading(path, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(files, "readings", noted)
-    folder = tmp_path / "docs"
-    folder.mkdir()
-    with open_store(tmp_path / "store") as store:
-        made = Corpus(folder, store, models, opened)
-        for number in range(3):
-            made.write(f"{number}.md", f"# Tea {number}\n\nTea number {number} is green.\n" * 20)
-        yield made
-
-
-def states(report: IngestReport) -> list[str]:
-    return [file.status for file in report.files]
-
-
-def test_unchanged_files_are_not_opened_and_their_rows_say_the_same(corpus: Corpus) -> None:
+def test_unchanged_files_are_not_opened_and_their_rows_say_the_same(corpus: FolderIngests) -> None:
     first = corpus.ingest()
     assert corpus.opened == ["0.md", "1.md", "2.md"]
 
@@ -97,7 +39,7 @@ def test_unchanged_files_are_not_opened_and_their_rows_say_the_same(corpus: Corp
 
 
 def test_the_second_look_takes_no_query_of_the_store_per_file(
-    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+    corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus.ingest()
 
@@ -110,7 +52,7 @@ def test_the_second_look_takes_no_query_of_the_store_per_file(
     assert states(corpus.ingest()) == ["unchanged"] * 3
 
 
-def test_a_file_that_was_touched_is_hashed_and_not_opened(corpus: Corpus) -> None:
+def test_a_file_that_was_touched_is_hashed_and_not_opened(corpus: FolderIngests) -> None:
     corpus.ingest()
     os.utime(corpus.folder / "1.md", (1.65e9, 1.65e9))
 
@@ -120,7 +62,9 @@ def test_a_file_that_was_touched_is_hashed_and_not_opened(corpus: Corpus) -> Non
     assert known[str((corpus.folder / "1.md").resolve())].mtime_ns == int(1.65e9) * 10**9
 
 
-def test_a_file_that_was_changed_just_now_is_not_believed_by_its_time(corpus: Corpus) -> None:
+def test_a_file_that_was_changed_just_now_is_not_believed_by_its_time(
+    corpus: FolderIngests,
+) -> None:
     path = corpus.folder / "0.md"
     path.write_text("# Tea 0\n\nGreen as grass.\n")
     corpus.ingest()
@@ -133,7 +77,7 @@ def test_a_file_that_was_changed_just_now_is_not_believed_by_its_time(corpus: Co
     assert corpus.opened == ["0.md"]
 
 
-def test_a_changed_file_alone_is_opened_and_replaced(corpus: Corpus) -> None:
+def test_a_changed_file_alone_is_opened_and_replaced(corpus: FolderIngests) -> None:
     before = corpus.ingest().columns[0].chunks
     corpus.write("1.md", "# Tea\n\nOne short line.\n")
 
@@ -147,7 +91,7 @@ def test_a_changed_file_alone_is_opened_and_replaced(corpus: Corpus) -> None:
 
 
 def test_a_new_parser_makes_all_files_due_and_the_old_one_still_knows_them(
-    corpus: Corpus,
+    corpus: FolderIngests,
 ) -> None:
     corpus.ingest()
     old = corpus.parsers
@@ -166,21 +110,21 @@ def test_a_new_parser_makes_all_files_due_and_the_old_one_still_knows_them(
     assert corpus.opened == []
 
 
-def test_two_parsers_side_by_side_are_none_the_former_of_the_other(corpus: Corpus) -> None:
+def test_two_parsers_side_by_side_are_none_the_former_of_the_other(corpus: FolderIngests) -> None:
     corpus.parsers["small"] = get_parser("fixed", chunk_size=40, chunk_overlap=0)
 
     assert corpus.ingest().former == ()
 
 
-def test_other_limits_make_files_due_again(corpus: Corpus) -> None:
+def test_other_limits_make_files_due_again(corpus: FolderIngests) -> None:
     corpus.ingest()
 
-    report = corpus.ingest(Limits(characters=10))
+    report = corpus.ingest(limits=Limits(characters=10))
 
     assert states(report) == ["failed"] * 3
 
 
-def test_a_file_that_failed_is_tried_again_and_says_why_again(corpus: Corpus) -> None:
+def test_a_file_that_failed_is_tried_again_and_says_why_again(corpus: FolderIngests) -> None:
     corpus.write("0.md", " ")
     first = corpus.ingest()
 
@@ -191,7 +135,7 @@ def test_a_file_that_failed_is_tried_again_and_says_why_again(corpus: Corpus) ->
     assert second.files[0].error == first.files[0].error
 
 
-def test_a_partial_file_is_left_with_its_warning_repeated(corpus: Corpus) -> None:
+def test_a_partial_file_is_left_with_its_warning_repeated(corpus: FolderIngests) -> None:
     path = corpus.write("0.md", "")
     path.write_bytes("# Thé\n\nDu thé vert, très frais, bien sûr.\n".encode("latin-1"))
     os.utime(path, LONG_AGO)
@@ -213,7 +157,7 @@ def crawl_of(*urls: str) -> str:
     return json.dumps({"data": pages})
 
 
-def test_web_pages_are_due_again_after_a_day_though_unchanged(corpus: Corpus) -> None:
+def test_web_pages_are_due_again_after_a_day_though_unchanged(corpus: FolderIngests) -> None:
     path = corpus.write("crawl.json", crawl_of("https://tea.example/a", "https://tea.example/b"))
 
     def at(seconds: float, ttl: float = 24) -> list[str]:
@@ -234,7 +178,7 @@ def test_web_pages_are_due_again_after_a_day_though_unchanged(corpus: Corpus) ->
     assert at(1e9) == [], "for ever"
 
 
-def test_documents_that_others_store_are_taken_into_account(corpus: Corpus) -> None:
+def test_documents_that_others_store_are_taken_into_account(corpus: FolderIngests) -> None:
     [column] = corpus.ingest().columns
     other = read(corpus.write("other.txt", "Somebody else's words. " * 30))
     ingest_documents([other], corpus.parsers, corpus.store, models=corpus.models)
@@ -247,7 +191,7 @@ def test_documents_that_others_store_are_taken_into_account(corpus: Corpus) -> N
 
 
 def test_two_parsers_that_are_made_for_the_documents_still_skip(
-    corpus: Corpus, parsers: dict[str, SpanNodeParser]
+    corpus: FolderIngests, parsers: dict[str, SpanNodeParser]
 ) -> None:
     corpus.parsers = dict(parsers)
     corpus.ingest()

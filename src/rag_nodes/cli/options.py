@@ -52,6 +52,14 @@ SETTINGS: dict[str, Any] = {
             "replicas=2. The key is taken from RAG_NODES_STORE_API_KEY.",
         ),
     ],
+    "ledger": Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to remember what is stored and from which files; by default in the folder "
+            "of the store, for a server among this user's data.",
+        ),
+    ],
     "corpus": Annotated[
         str | None, typer.Option(help="Name that keeps one set of documents apart.")
     ],

@@ -57,7 +57,7 @@ def ledger_of(settings: Settings, location: str, *, is_theirs: bool = True) -> P
     """
     from rag_nodes.ledger import ledger_path
 
-    return ledger_path(location, getattr(settings, "ledger", None) if is_theirs else None)
+    return ledger_path(location, settings.ledger if is_theirs else None)
 
 
 def inventory(cli: Invocation, settings: Settings, *, must_know: bool = False) -> Inventory:
@@ -116,15 +116,15 @@ def of_parser(held: list[HeldCollection], parser: str) -> list[HeldCollection]:
 
     Args:
         held: to choose from.
-        parser: its class, or a preset with its options; "" for any.
+        parser: its class, a preset with its options, or the name of a collection; "" for any.
 
     Raises:
         ConfigurationError: there is no such preset.
     """
     from rag_nodes.store import collection_name
 
-    if not parser or parser in {one.parser for one in held}:
-        return [one for one in held if parser in {"", one.parser}]
+    if not parser or any(parser in {one.parser, one.info.name} for one in held):
+        return [one for one in held if parser in {"", one.parser, one.info.name}]
     (made,) = select([parser]).build(None).values()
 
     def is_it(one: HeldCollection) -> bool:

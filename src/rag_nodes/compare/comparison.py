@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from rag_nodes.compare.columns import ColumnEngines
 from rag_nodes.compare.streaming import AsyncComparisonStream, ComparisonStream
+from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.query.preparing import check_question
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.compare.report import ComparisonReport
+    from rag_nodes.ledger import Ledger
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
@@ -76,6 +78,9 @@ class Comparison(ColumnEngines):
         limits: Limits | None = None,
         progress: Callable[[Progress], None] | None = None,
         shard: FileShard | None = None,
+        ledger: Ledger | str | Path | None = None,
+        ttl: float = WEB_HOURS,
+        prune: bool = False,
     ) -> IngestReport:
         """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`."""
         return self._remember(
@@ -90,6 +95,9 @@ class Comparison(ColumnEngines):
                 progress=progress,
                 prices=self.options.prices,
                 shard=shard,
+                ledger=ledger,
+                ttl=ttl,
+                prune=prune,
             )
         )
 

@@ -8,6 +8,7 @@ from rag_nodes.ledger.database import FILE_NAME, ledger_path
 from rag_nodes.ledger.ledger import Ledger
 from rag_nodes.ledger.merging import merge
 from rag_nodes.ledger.rows import (
+    WEB_HOURS,
     CollectionRow,
     CollectionSums,
     DepositRow,
@@ -19,6 +20,7 @@ from rag_nodes.ledger.rows import (
 
 __all__ = [
     "FILE_NAME",
+    "WEB_HOURS",
     "CollectionRow",
     "CollectionSums",
     "DepositRow",

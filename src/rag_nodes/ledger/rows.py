@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+WEB_HOURS = 24.0
+"""Hours after which a web page is due again (S3-13)."""
+
 FileState = Literal["read", "partial", "failed", "empty"]
 """What became of a file when it was last opened: "partial" means read with warnings, "failed" that
 it, or a document in it, could not be read, and "empty" that there is no text in it any more."""

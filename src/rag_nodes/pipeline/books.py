@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import EmptyFileError
-from rag_nodes.ledger import DocumentRow, FileRow
+from rag_nodes.ledger import WEB_HOURS, DocumentRow, FileRow
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.record import CollectionRecord, LedgerRecord, ShardRecord
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rag_nodes.readers import Limits, ListedFile
     from rag_nodes.store import Store
 
-WEB_HOURS = 24.0
-"""Hours after which a web page is due again (S3-13)."""
 _BLOCK = 500
 """Files that are looked up at once."""
 _UNSETTLED_NS = 2 * 10**9
@@ -132,11 +130,11 @@ class LedgerBooks(Books):
         """
         listing = iter(files)
         while block := list(islice(listing, _BLOCK if self._records else 1)):
-            known = self._ledger.known(self._corpus, [path_key(one.place) for one in block])
+            known = self._ledger.known(self._corpus, [one.place for one in block if _is_text(one)])
             stored = self._stored(known.values())
             touched: list[FileRow] = []
             for file in block:
-                yield self._seen(file, known.get(path_key(file.place)), stored, touched)
+                yield self._seen(file, known.get(file.place), stored, touched)
             if touched:
                 self._ledger.refresh(touched)
 
@@ -179,7 +177,7 @@ class LedgerBooks(Books):
         stored: Sequence[dict[str, DepositRow]],
         touched: list[FileRow],
     ) -> Seen:
-        if file.size is None:
+        if file.size is None or not _is_text(file):
             return Seen(file)
         left = self._left(known, stored) if known and known.file.size == file.size else ()
         if known and left and file.mtime_ns == known.file.mtime_ns:
@@ -216,7 +214,7 @@ class LedgerBooks(Books):
         hashed = self._most is None or size <= self._most
         return FileRow(
             self._corpus,
-            path_key(file.place),
+            file.place,
             size,
             file.mtime_ns if settled else 0,
             _content_hash(file) if hashed else "",
@@ -255,9 +253,13 @@ def reading_key(limits: Limits, identities: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def path_key(place: str) -> str:
-    """A canonical path as text that any database takes: bytes that are none are spelled out."""
-    return place.encode("utf-8", "backslashreplace").decode()
+def _is_text(file: ListedFile) -> bool:
+    """Whether its name can be written down; some systems have names of any bytes."""
+    try:
+        file.place.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _concluded(

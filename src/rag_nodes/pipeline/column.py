@@ -109,7 +109,7 @@ class ColumnRun:
         self._under_way = UnderWay(0 if models.offline else models.embedding.num_workers or 1)
         self._emptied: list[Deposit] = []
         self._counts = Counts()
-        self._wanted = self._written = self._unchanged = self._deleted = 0
+        self._wanted = self._written = self._unchanged = self._deleted = self._spared = 0
         self._seconds: dict[str, float] = defaultdict(float)
         self._errors: list[str] = []
         self._stopped: str | None = None
@@ -183,15 +183,17 @@ class ColumnRun:
             error=summary(self._errors),
             unplaced=counts.unplaced,
             embedding_tokens=self._embedding.tokens,
-            embedding_cost=self._cost,
+            embedding_cost=self._cost(self._embedding.tokens),
+            spared_tokens=self._spared,
+            spared_cost=self._cost(self._spared),
         )
 
-    @property
-    def _cost(self) -> float | None:
-        return cost_of(self._embedding.tokens, 0, self._models.embedding_name, self._prices)
+    def _cost(self, tokens: int) -> float | None:
+        return cost_of(tokens, 0, self._models.embedding_name, self._prices)
 
     def _tell(self, stage: Stage, done: int, total: int | None = None) -> None:
-        self._report(Progress(stage, self.name, done, total, self._embedding.tokens, self._cost))
+        tokens = self._embedding.tokens
+        self._report(Progress(stage, self.name, done, total, tokens, self._cost(tokens)))
 
     def salvage(self) -> None:
         """Store what was paid for, of a run that is given up; then it is over."""
@@ -227,7 +229,9 @@ class ColumnRun:
         deposit.choice = next((node.metadata.get(DECISION) for node in nodes), None)
         ids = {node.node_id for node in nodes}
         kept = {node.node_id for node in nodes if is_kept(node, stored, source_hash)}
-        self._unchanged += sum(not stored[one].is_parent for one in kept)
+        chunks = [stored[one] for one in kept if not stored[one].is_parent]
+        self._unchanged += len(chunks)
+        self._spared += sum(chunk.tokens for chunk in chunks)
         due = [node for node in nodes if node.node_id not in kept]
         stale = stored.keys() - ids
         deposit.expect(
@@ -247,6 +251,7 @@ class ColumnRun:
         """Count a document that is stored whole already."""
         self._counts.join(deposit.counts)
         self._unchanged += deposit.counts.chunks
+        self._spared += deposit.counts.tokens
         deposit.expect(deposit.counts.chunks)
 
     def _parse(self, document: Document, deposit: Deposit) -> list[BaseNode]:
@@ -269,8 +274,8 @@ class ColumnRun:
             stored = self._store.vectors(self._collection, [node.node_id for node in nodes])
         for node in nodes:
             text, vector = stored.get(node.node_id, (None, None))
-            if text == node.get_content(MetadataMode.EMBED):
-                node.embedding = vector
+            if vector is not None and text == node.get_content(MetadataMode.EMBED):
+                self._spare(node, vector)
 
     def _take_vectors_of(self, twins: Sequence[str], nodes: list[BaseNode]) -> None:
         """Give nodes of a file that was moved or copied the vectors of what reads the same."""
@@ -278,7 +283,12 @@ class ColumnRun:
             stored = [one for twin in twins for one in self._record.stored(twin)]
             vectors = dict(self._store.vectors(self._collection, stored).values())
         for node in filter(lacks_vector, nodes):
-            node.embedding = vectors.get(node.get_content(MetadataMode.EMBED))
+            if vector := vectors.get(node.get_content(MetadataMode.EMBED)):
+                self._spare(node, vector)
+
+    def _spare(self, node: BaseNode, vector: list[float]) -> None:
+        node.embedding = vector
+        self._spared += tokens_of(node)
 
     def _enqueue(self, nodes: Sequence[BaseNode], deposit: Deposit) -> None:
         self._wanted += sum(map(is_leaf, nodes))

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import EmptyFileError
-from rag_nodes.ledger import Ledger
+from rag_nodes.errors import ConfigurationError, EmptyFileError
+from rag_nodes.ledger import WEB_HOURS, Ledger
 from rag_nodes.metadata import PAGE_STARTS, SOURCE
 from rag_nodes.models import settled
 from rag_nodes.pipeline.ahead import ahead
-from rag_nodes.pipeline.books import WEB_HOURS, Books, LedgerBooks, reading_key
+from rag_nodes.pipeline.books import Books, LedgerBooks, reading_key
+from rag_nodes.pipeline.pruning import check_folders, pruned
 from rag_nodes.pipeline.run import Arrival, IngestRun
 from rag_nodes.transforms import UserTransformations, identity_of
 
@@ -52,9 +54,10 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
     prices: Prices = MappingProxyType({}),
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | Path | None = None,
     ttl: float = WEB_HOURS,
     shard: FileShard | None = None,
+    prune: bool = False,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -80,11 +83,14 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
         prices: US dollars per million tokens by embedding model, over the built-in table.
-        ledger: of the store; None for that in its usual place, see `Ledger.of`. Files that did not
-            change since they were written down there are not opened.
+        ledger: of the store, or where it lies; None for that in its usual place, see `Ledger.of`.
+            Files that did not change since they were written down there are not opened.
         ttl: hours after which web pages are due again though their file did not change; 0 for
             never.
         shard: ingest only the files of this one; others take the rest, elsewhere or later.
+        prune: remove what is gone from `paths` from every collection of the corpus, once all else
+            is stored: documents of files that were deleted or emptied, and pages that a crawl has
+            no more. What was ingested from elsewhere stays.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -93,7 +99,10 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
     Raises:
         ConfigurationError: no parser, two parsers of equal configuration, both `models` and
-            `embed_model`, or a transformation that is none of LlamaIndex's.
+            `embed_model`, or a transformation that is none of LlamaIndex's. Or `prune` for a store
+            of which no ledger is kept.
+        FileMissingError: with `prune`, one of the paths is not there, or is a folder without a
+            document where there were some: nothing is done.
         LedgerError: the ledger cannot be opened or written.
     """
     from rag_nodes.readers import Limits
@@ -105,6 +114,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     steps = [identity_of(step) for step in UserTransformations(transformations).steps]
     with _open(ledger, store) as opened:
         books = Books()
+        if prune:
+            _check_prunable(wanted, store, opened, corpus)
         if opened:
             key = reading_key(bounds, steps)
             books = LedgerBooks(
@@ -127,7 +138,10 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         run = None if callable(parsers) else run_of(parsers)
         with ahead(arrivals_of(wanted, bounds, books, shard), _characters) as coming:
             made, arrivals = parsers_for(parsers, coming)
-            return (run or run_of(made)).take(arrivals, total)
+            report = (run or run_of(made)).take(arrivals, total)
+            if not opened or not prune or _lacks(report):
+                return report
+            return replace(report, pruned=pruned(store, opened, corpus, wanted))
 
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
@@ -142,7 +156,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     progress: Callable[[Progress], None] | None = None,
     parse: Parse | None = None,
     prices: Prices = MappingProxyType({}),
-    ledger: Ledger | None = None,
+    ledger: Ledger | str | Path | None = None,
 ) -> IngestReport:
     """Like `ingest`, for documents that are read already; their ids decide what replaces what.
 
@@ -185,10 +199,30 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
 
 
 @contextmanager
-def _open(ledger: Ledger | None, store: Store) -> Iterator[Ledger | None]:
+def _open(ledger: Ledger | str | Path | None, store: Store) -> Iterator[Ledger | None]:
     """The ledger of a store; what is opened here is closed, and what is the caller's is not."""
-    with nullcontext(ledger) if ledger else Ledger.of(store.location) or nullcontext() as opened:
+    if isinstance(ledger, Ledger):
+        yield ledger
+        return
+    with Ledger.of(store.location, ledger) or nullcontext() as opened:
         yield opened
+
+
+def _check_prunable(
+    paths: Sequence[Path], store: Store, ledger: Ledger | None, corpus: str
+) -> None:
+    if ledger is None:
+        raise ConfigurationError(
+            f"no ledger is kept of the store {store.location!r}, and without one nobody knows what "
+            "is gone; ingest into a folder or a server, or name a file for the ledger"
+        )
+    check_folders(paths, ledger, corpus)
+
+
+def _lacks(report: IngestReport) -> bool:
+    """Whether something was not stored whole: what it was made of may have a new place by now."""
+    incomplete = any(file.status == "incomplete" for file in report.files)
+    return incomplete or any(column.error for column in report.columns)
 
 
 def arrivals_of(

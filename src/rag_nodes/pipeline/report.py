@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 if TYPE_CHECKING:
     from rag_nodes.ledger import CollectionSums
+    from rag_nodes.pipeline.pruning import Pruned
 
 Stage = Literal["read", "size", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them; "size" only where parsers are given the
@@ -131,6 +132,10 @@ class ParserOutcome:
         embedding_cost: US dollars for them by the price table; None when the price is unknown.
         unplaced: chunks of a foreign splitter that do not stand in their document for certain: they
             are found and read, and cited without offsets, pages and headings.
+        spared_tokens: tokens of chunks that needed no embedding, as they or their vectors were
+            stored, in the parser's encoding.
+        spared_cost: US dollars that embedding them would have cost by the price table; None when
+            the price is unknown.
         size_remark: why the mean is not the one that was asked for; "" where it is, or where none
             was.
     """
@@ -150,6 +155,8 @@ class ParserOutcome:
     embedding_tokens: int = 0
     embedding_cost: float | None = 0.0
     unplaced: int = 0
+    spared_tokens: int = 0
+    spared_cost: float | None = 0.0
     size_remark: str = ""
 
     @property
@@ -196,6 +203,8 @@ class IngestReport:
         models: which models ran, as `Models.describe()` says it.
         corpus: the corpus the documents went to.
         former: collections whose place new ones took.
+        pruned: what was gone from the files and folders and was removed; None where that was not
+            asked for, or put off since something was not stored whole.
     """
 
     files: tuple[FileOutcome, ...]
@@ -204,6 +213,7 @@ class IngestReport:
     models: str
     corpus: str = "default"
     former: tuple[FormerCollection, ...] = ()
+    pruned: Pruned | None = None
 
     @property
     def failed(self) -> tuple[FileOutcome, ...]:
@@ -222,6 +232,23 @@ class IngestReport:
         return None if None in costs else sum(cost or 0.0 for cost in costs)
 
     @property
+    def hit_rate(self) -> float | None:
+        """Share of the tokens of all chunks that needed no embedding (S3-29); None without any."""
+        tokens = sum(outcome.tokens for outcome in self.columns)
+        return self.spared_tokens / tokens if tokens else None
+
+    @property
+    def spared_tokens(self) -> int:
+        """Tokens that needed no embedding, for all parsers together."""
+        return sum(outcome.spared_tokens for outcome in self.columns)
+
+    @property
+    def spared_cost(self) -> float | None:
+        """US dollars that they would have cost (S3-30); None when the price is unknown."""
+        costs = [outcome.spared_cost for outcome in self.columns]
+        return None if None in costs else sum(cost or 0.0 for cost in costs)
+
+    @property
     def pages(self) -> int:
         """Pages of all documents together; formats without pages count none."""
         return sum(outcome.pages or 0 for outcome in self.files)
@@ -234,7 +261,11 @@ class IngestReport:
             "files": [asdict(outcome) for outcome in self.files],
             "columns": [asdict(outcome) for outcome in self.columns],
             "former": [asdict(one) for one in self.former],
+            "pruned": self.pruned._asdict() if self.pruned else None,
             "seconds": self.seconds,
             "embedding_tokens": self.embedding_tokens,
             "embedding_cost": self.embedding_cost,
+            "hit_rate": self.hit_rate,
+            "spared_tokens": self.spared_tokens,
+            "spared_cost": self.spared_cost,
         }

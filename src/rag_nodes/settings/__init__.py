@@ -151,6 +151,8 @@ class Settings(BaseSettings):
     """`:memory:`, a folder, or the address of a Qdrant server (C6)."""
     store_api_key: _Key = None
     """Key of the Qdrant server."""
+    ledger: _Address = None
+    """File for the ledger of the store; None for its usual place, see `rag_nodes.ledger`."""
     store_options: dict[str, Any] = Field(default_factory=dict, repr=False)
     """How that server is reached and keeps collections, see `rag_nodes.store.ServerOptions`; in the
     environment a JSON object."""

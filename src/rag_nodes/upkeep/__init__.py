@@ -4,6 +4,7 @@ The store is the truth. A ledger, where there is one that agrees with it, answer
 what a store does not: paths, times, errors.
 """
 
+from rag_nodes.pipeline.pruning import Removed
 from rag_nodes.upkeep.copies import copied
 from rag_nodes.upkeep.doctor import examined
 from rag_nodes.upkeep.findings import Finding
@@ -13,7 +14,7 @@ from rag_nodes.upkeep.inventory import (
     Inventory,
     ListedDocument,
 )
-from rag_nodes.upkeep.removal import Removed, cleared, documents_named, removed
+from rag_nodes.upkeep.removal import cleared, documents_named, removed
 
 __all__ = [
     "CollectionStatus",

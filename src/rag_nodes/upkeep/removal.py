@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import AmbiguousDocumentError, DocumentMissingError
+from rag_nodes.pipeline.pruning import Removed, taken_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,20 +18,6 @@ _NEAR = 3
 """Names that are suggested where none fits."""
 _CANDIDATES = 10
 """Documents that are listed where several fit."""
-
-
-class Removed(NamedTuple):
-    """What was taken out of one collection.
-
-    Attributes:
-        collection: its name.
-        documents: of which something was stored in it.
-        nodes: chunks and parents.
-    """
-
-    collection: str
-    documents: int
-    nodes: int
 
 
 def documents_named(
@@ -59,31 +46,16 @@ def removed(
     documents: Iterable[ListedDocument],
     collections: Iterable[HeldCollection],
 ) -> list[Removed]:
-    """Delete documents from collections, then from the ledger.
-
-    Interrupted, it leaves documents of which a part is there: run again it deletes the rest.
+    """Delete documents from collections, then from the ledger, see `taken_out`.
 
     Raises:
         StoreError: the store or the ledger failed.
     """
-    store, ledger = inventory.store, inventory.ledger
-    chosen = list(documents)
+    ledger, chosen = inventory.ledger, list(documents)
     ids = [one.id for one in chosen if one.id]
-    gone: list[Removed] = []
-    for held in collections:
-        name = held.info.name
-        nodes = {one: list(store.stored(name, one)) for one in ids}
-        there = {one: found for one, found in nodes.items() if found}
-        if ledger and there:
-            ledger.unsettle(name, there)
-        every = [node for found in there.values() for node in found]
-        if every:
-            store.delete(name, every)
-        if ledger:
-            ledger.forget_deposits(name, ids)
-        gone.append(Removed(name, len(there), len(every)))
+    names = [held.info.name for held in collections]
+    gone = taken_out(inventory.store, ledger, corpus, ids, names)
     if ledger:
-        ledger.forget_documents(corpus, ids)
         ledger.forget_files(corpus, [one.path for one in chosen if not one.id and one.path])
     return gone
 

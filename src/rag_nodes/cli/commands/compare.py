@@ -31,7 +31,9 @@ _DEFAULTS = {"store": ":memory:"}
 
 
 @takes(
-    *STORE_SETTINGS, "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=SEARCH, defaults=_DEFAULTS
+    *(*STORE_SETTINGS, "ledger", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS),
+    search=SEARCH,
+    defaults=_DEFAULTS,
 )
 def compare(
     cli: Invocation,
@@ -66,7 +68,9 @@ def compare(
     with workspace, sized as comparison:
         _announce(cli, comparison, ask)
         with shown_progress(cli, [DOCUMENTS, *parsers], ingest_words) as progress:
-            ingested = comparison.ingest(paths, limits=workspace.limits(), progress=progress)
+            ingested = comparison.ingest(
+                paths, limits=workspace.limits(), progress=progress, ledger=settings.ledger
+            )
         if len(ingested.failed) == len(ingested.files):
             raise typer.Exit(_nothing_to_ask(cli, ingested))
         report = _asked(cli, comparison, ask, _documents_of(ingested, settings.store))

@@ -18,6 +18,7 @@ from rag_nodes.cli.render.ingest import ingest_view
 from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.selection import select
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
@@ -25,8 +26,25 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.readers import FileShard
 
+Prune = Annotated[
+    bool,
+    typer.Option(
+        "--prune",
+        help="Remove what is gone from PATH: documents of files that were deleted or emptied, and "
+        "pages that a crawl has no more. Refused where PATH is missing or has none left.",
+    ),
+]
+Hours = Annotated[
+    float,
+    typer.Option(
+        min=0,
+        metavar="HOURS",
+        help="When pages of a crawl are due again though its file did not change; 0 for never.",
+    ),
+]
 
-@takes(*STORE_SETTINGS, "corpus", *MODEL_SETTINGS)
+
+@takes(*STORE_SETTINGS, "ledger", "corpus", *MODEL_SETTINGS)
 def ingest(
     cli: Invocation,
     paths: Annotated[
@@ -43,10 +61,14 @@ def ingest(
             "that start N runs, of 1/N to N/N, against one server or into N folders.",
         ),
     ] = None,
+    *,
+    prune: Prune = False,
+    ttl: Hours = WEB_HOURS,
 ) -> None:
     """Read documents, cut them, and store the chunks.
 
-    Running it again adds nothing; a changed file replaces its chunks.
+    Running it again adds nothing, and opens no file that did not change; a changed file replaces
+    its chunks.
     """
     if alias and len(parser or ()) > 1:
         raise ConfigurationError(
@@ -69,13 +91,23 @@ def ingest(
         workspace.compared(parsers, models, options) as comparison,
         shown_progress(cli, [DOCUMENTS, *parsers], ingest_words) as progress,
     ):
-        report = comparison.ingest(paths, limits=workspace.limits(), progress=progress, shard=share)
+        report = comparison.ingest(
+            paths,
+            limits=workspace.limits(),
+            progress=progress,
+            shard=share,
+            ledger=settings.ledger,
+            ttl=ttl,
+            prune=prune,
+        )
         if alias:
             _switch(cli, comparison, report, alias)
     if cli.as_json:
         cli.emit(report.as_dict())
     else:
         cli.show(*ingest_view(report))
+    if prune and report.pruned is None:
+        cli.complain("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
     raise typer.Exit(conclude(cli, report.files, errors, some_done=stored))

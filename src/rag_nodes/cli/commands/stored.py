@@ -7,6 +7,7 @@ import typer
 
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.options import STORE_SETTINGS
 from rag_nodes.cli.render.stored import documents_view, removed_view, status_view
 from rag_nodes.cli.stores import inventory, of_parser
 from rag_nodes.errors import ConfigurationError
@@ -22,15 +23,15 @@ StoredParser = Annotated[
         "--parser",
         "-p",
         metavar="NAME[:OPTION=VALUE,...]",
-        help="Only what this parser cut: its class as `status` shows it, or a preset with the "
-        "options of the ingest.",
+        help="Only what this parser cut: its class as `status` shows it, a preset with the options "
+        "of the ingest, or the name of a collection.",
         show_default=False,
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go and delete nothing.")]
 
 
-@takes("store", "corpus")
+@takes(*STORE_SETTINGS, "ledger", "corpus")
 def status(cli: Invocation, parser: StoredParser = "") -> None:
     """Show what is stored: by which parser and model, how much, and from when.
 
@@ -47,7 +48,7 @@ def status(cli: Invocation, parser: StoredParser = "") -> None:
         cli.show(*status_view(held.store.location, found))
 
 
-@takes("store", "corpus")
+@takes(*STORE_SETTINGS, "ledger", "corpus")
 def list_(
     cli: Invocation,
     parser: StoredParser = "",
@@ -78,7 +79,7 @@ def list_(
         cli.show(*documents_view(settings.corpus, shown, of=len(listed)))
 
 
-@takes("store", "corpus")
+@takes(*STORE_SETTINGS, "ledger", "corpus")
 def remove(
     cli: Invocation,
     files: Annotated[
@@ -108,7 +109,7 @@ def remove(
     _show(cli, rows, f"Removed {_names(chosen)}")
 
 
-@takes("store", "corpus")
+@takes(*STORE_SETTINGS, "ledger", "corpus")
 def clear(
     cli: Invocation,
     parser: StoredParser = "",

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport
 
+MOST_NAMES = 10
+"""Documents that are named where they were removed."""
 MOST_FILES = 30
 """Rows of files; beyond it, only those with something to say."""
 
@@ -37,9 +39,32 @@ def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
             yield plain(f"{outcome.parser}: {outcome.error}", "red")
         if said := recovery_in_words(outcome.unplaced, outcome.chunks):
             yield plain(f"{outcome.parser}: {said}", "yellow")
+    yield from _memory_view(report)
     if spent := embedding_spent(report):
         yield plain(spent, "dim")
     yield plain(f"Done in {seconds(report.seconds)}.", "dim")
+
+
+def _memory_view(report: IngestReport) -> Iterator[RenderableType]:
+    """What was stored before: what it spared, what a new one took the place of, what is gone."""
+    if report.hit_rate:
+        cost = f" · {dollars(report.spared_cost)}" if report.spared_cost else ""
+        tokens = counted(report.spared_tokens, "token")
+        yield plain(f"Already embedded: {report.hit_rate:.0%} ({tokens}{cost} spared).", "dim")
+    for one in report.former:
+        chunks, documents = counted(one.chunks, "chunk"), counted(one.documents, "document")
+        yield plain(
+            f"The parser's options or the model are new, and so is the collection. The former one "
+            f"stays, with {chunks} of {documents}; delete it with: rag-nodes clear "
+            f"--parser {one.name} --yes",
+            "yellow",
+        )
+    if report.pruned and report.pruned.documents:
+        gone = report.pruned.documents
+        names = ", ".join(one_line(_last(path)) for path in gone[:MOST_NAMES])
+        more = f" and {len(gone) - MOST_NAMES} more" if len(gone) > MOST_NAMES else ""
+        nodes = counted(report.pruned.nodes, "chunk")
+        yield plain(f"Removed, as they are gone: {names}{more} ({nodes}).")
 
 
 def embedding_spent(report: IngestReport) -> str:
@@ -107,7 +132,12 @@ def _stored(column: FileColumn) -> str:
 
 
 def _name(file: FileOutcome) -> str:
-    return one_line(file.name or file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1])
+    return one_line(file.name or _last(file.path))
+
+
+def _last(path: str) -> str:
+    """File name of a path; a URL as it is."""
+    return path if "://" in path else path.replace("\\", "/").rsplit("/", maxsplit=1)[-1]
 
 
 def _parsers(report: IngestReport) -> Table:

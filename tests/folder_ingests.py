@@ -1,0 +1,52 @@
+"""A folder of old files that is ingested again and again, for tests of what is due."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rag_nodes.ledger import Ledger
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rag_nodes.models import Models
+    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.store import Store
+
+LONG_AGO = (1.6e9, 1.6e9)
+
+
+class FolderIngests:
+    """A folder of old files, a store and its ledger, ingested as often as asked."""
+
+    def __init__(self, folder: Path, store: Store, models: Models, opened: list[str]) -> None:
+        self.folder = folder
+        self.store = store
+        self.models = models
+        self.parsers: dict[str, object] = {
+            "fixed": get_parser("fixed", chunk_size=80, chunk_overlap=0)
+        }
+        self.opened = opened
+
+    def write(self, name: str, text: str, times: tuple[float, float] = LONG_AGO) -> Path:
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, times)
+        return path
+
+    def ingest(self, **options: Any) -> IngestReport:
+        self.opened.clear()
+        return ingest([self.folder], self.parsers, self.store, models=self.models, **options)
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger.of(self.store.location) or pytest.fail("there is no ledger")
+
+
+def states(report: IngestReport) -> list[str]:
+    return [file.status for file in report.files]

@@ -1,0 +1,229 @@
+"""What is gone from the folders goes from the store, and nothing that only looks as if it were."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from folder_ingests import FolderIngests, states
+
+from rag_nodes.errors import ConfigurationError, FileMissingError
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from conftest import CountingEmbedding
+
+    from rag_nodes.models import Models
+
+
+def stored(corpus: FolderIngests) -> set[str]:
+    """Names of the files of which chunks are stored, in any collection."""
+    return {
+        Path(str(node.metadata["source"])).name
+        for info in corpus.store.collections()
+        for nodes in corpus.store.documents(info.name).values()
+        for node in corpus.store.fetch(info.name, list(nodes)).values()
+    }
+
+
+def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    (corpus.folder / "1.md").unlink()
+
+    assert corpus.ingest().pruned is None
+    assert stored(corpus) == {"0.md", "1.md", "2.md"}
+
+    report = corpus.ingest(prune=True)
+
+    assert report.pruned
+    assert [Path(one).name for one in report.pruned.documents] == ["1.md"]
+    assert report.pruned.nodes > 1
+    assert stored(corpus) == {"0.md", "2.md"}
+    again = corpus.ingest(prune=True)
+    assert again.pruned == ((), 0)
+    assert states(again) == ["unchanged"] * 2
+    assert corpus.opened == []
+
+
+def test_it_goes_from_the_collections_of_other_parsers_as_well(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    corpus.parsers = {"small": get_parser("fixed", chunk_size=40, chunk_overlap=0)}
+    corpus.ingest()
+    (corpus.folder / "1.md").unlink()
+
+    corpus.ingest(prune=True)
+
+    assert stored(corpus) == {"0.md", "2.md"}
+
+
+def test_an_emptied_file_is_a_failed_row_and_is_pruned(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    corpus.write("1.md", "")
+
+    assert states(corpus.ingest()) == ["unchanged", "failed", "unchanged"]
+    assert "1.md" in stored(corpus)
+
+    report = corpus.ingest(prune=True)
+
+    assert states(report) == ["unchanged", "failed", "unchanged"]
+    assert stored(corpus) == {"0.md", "2.md"}
+    corpus.write("1.md", "# Tea\n\nFilled again.\n")
+    corpus.ingest(prune=True)
+    assert stored(corpus) == {"0.md", "1.md", "2.md"}
+
+
+def test_a_file_that_cannot_be_read_any_more_is_kept(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    corpus.write("1.md", "%PDF-1.7 this is no Markdown")
+
+    assert states(corpus.ingest(prune=True))[1] == "failed"
+    assert "1.md" in stored(corpus)
+
+
+def test_a_page_that_a_crawl_has_no_more_is_pruned(corpus: FolderIngests) -> None:
+    def crawl(*pages: str) -> Path:
+        found = [
+            {
+                "markdown": f"# {one}\n\nTea.\n",
+                "metadata": {"sourceURL": f"https://t.example/{one}"},
+            }
+            for one in pages
+        ]
+        return corpus.write("crawl.json", json.dumps({"data": found}))
+
+    def taken(path: Path) -> set[str]:
+        options = {"models": corpus.models, "prune": True}
+        ingest([path], corpus.parsers, corpus.store, **options)  # type: ignore[arg-type]
+        return stored(corpus)
+
+    assert taken(crawl("a", "b")) == {"a", "b"}
+    assert taken(crawl("b", "cc")) == {"b", "cc"}
+
+
+def test_what_is_elsewhere_is_not_touched(corpus: FolderIngests, tmp_path: Path) -> None:
+    other = tmp_path / "docs-2"
+    other.mkdir()
+    (other / "other.md").write_text("# Coffee\n\nBlack.\n")
+    ingest([corpus.folder, other], corpus.parsers, corpus.store, models=corpus.models)
+    (other / "other.md").unlink()
+
+    corpus.ingest(prune=True)
+
+    assert "other.md" in stored(corpus)
+
+
+def test_another_corpus_of_the_same_files_is_not_touched(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    corpus.ingest(corpus="second")
+    (corpus.folder / "1.md").unlink()
+
+    corpus.ingest(prune=True, corpus="second")
+
+    assert corpus.ingest().columns[0].chunks
+    assert "1.md" in stored(corpus)
+
+
+@pytest.mark.parametrize("how", ["missing", "empty"])
+def test_a_folder_that_may_not_be_mounted_empties_no_store(
+    corpus: FolderIngests, tmp_path: Path, how: str
+) -> None:
+    corpus.ingest()
+    before = stored(corpus)
+    shutil.move(corpus.folder, tmp_path / "elsewhere")
+    if how == "empty":
+        corpus.folder.mkdir()
+
+    with pytest.raises(FileMissingError, match=r"docs: .*nothing was removed.*rag-nodes remove"):
+        corpus.ingest(prune=True)
+
+    assert stored(corpus) == before
+
+
+def test_a_file_that_cannot_be_asked_for_is_not_taken_for_gone(
+    corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.ingest()
+    hidden = corpus.folder / "1.md"
+    hidden.rename(corpus.folder / ".hidden")
+    stat = Path.stat
+
+    def refuse(path: Path, **options: bool) -> os.stat_result:
+        if path.name == "1.md":
+            raise PermissionError(13, "Permission denied")
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+
+    corpus.ingest(prune=True)
+
+    assert "1.md" in stored(corpus)
+
+
+def test_nothing_is_pruned_while_something_is_not_stored(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    corpus.ingest()
+    (corpus.folder / "1.md").rename(corpus.folder / "moved.md")
+    corpus.write("new.md", "# New\n\nNever seen.\n")
+
+    def fail(_: list[str]) -> None:
+        raise ConnectionError
+
+    embedding.fail(fail)
+
+    assert corpus.ingest(prune=True).pruned is None
+    assert "1.md" in stored(corpus)
+
+
+def test_a_store_without_a_ledger_cannot_be_pruned(corpus: FolderIngests, models: Models) -> None:
+    with open_store() as memory, pytest.raises(ConfigurationError, match="no ledger"):
+        ingest([corpus.folder], corpus.parsers, memory, models=models, prune=True)
+
+
+def test_a_renamed_file_keeps_its_vectors(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    corpus.ingest()
+    embedding.texts.clear()
+    (corpus.folder / "1.md").rename(corpus.folder / "moved.md")
+
+    report = corpus.ingest(prune=True)
+
+    assert embedding.texts == []
+    assert states(report) == ["unchanged", "unchanged", "read"]
+    assert report.columns[0].written > 1
+    assert stored(corpus) == {"0.md", "2.md", "moved.md"}
+
+
+def test_a_copy_is_not_embedded_either_and_both_stay(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    corpus.ingest()
+    embedding.texts.clear()
+    shutil.copy(corpus.folder / "1.md", corpus.folder / "copy.md")
+
+    corpus.ingest(prune=True)
+
+    assert embedding.texts == []
+    assert stored(corpus) == {"0.md", "1.md", "2.md", "copy.md"}
+
+
+def test_a_retitled_file_is_stored_anew_under_its_title(corpus: FolderIngests) -> None:
+    corpus.write("0.md", "---\ntitle: Old\n---\n\nGreen tea.\n")
+    corpus.ingest()
+    corpus.write("0.md", "---\ntitle: Newer\n---\n\nGreen tea.\n")
+
+    report = corpus.ingest()
+
+    [collection] = [column.collection for column in report.columns]
+    document = report.files[0].document_id or ""
+    [node] = corpus.store.fetch(
+        collection, list(corpus.store.stored(collection, document))
+    ).values()
+    assert node.metadata["title"] == "Newer"
