@@ -25,13 +25,16 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from corpora import CORPUS, text_of
-from llama_index.core.schema import Document
+from llama_index.core.schema import BaseNode, Document
 from measuring import MEGABYTE, markdown_table, save
+
+if TYPE_CHECKING:
+    from rag_nodes.store import Store
 
 SIZE, OVERLAP = 512, 64
 _KINDS = ("plain", "markdown")
@@ -149,13 +152,35 @@ def _pages(path: Path) -> Iterator[Document]:
 SIDES: dict[str, Callable[[Path, Path], int]] = {"stock": stock, "ours": ours}
 
 
+def forgotten(store: Path, chunks: int) -> int:
+    """Like `streamed`, but all that would be stored is made and dropped: what is ours alone."""
+    from rag_nodes.store.edge import open_edge
+    from rag_nodes.store.points import points_of
+    from rag_nodes.store.qdrant import QdrantStore
+
+    class Forgetful(QdrantStore):
+        def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
+            del collection
+            points_of(nodes)
+
+    store.mkdir()
+    with Forgetful(open_edge(":memory:")) as opened:
+        return _streamed(opened, chunks)
+
+
 def streamed(store: Path, chunks: int) -> int:
     """Store chunks of documents that are made as they are taken; gives their number."""
-    from rag_nodes.parsers import get_parser
-    from rag_nodes.pipeline import ingest_documents
     from rag_nodes.store import open_store
 
-    parser = get_parser("fixed", chunk_size=SIZE)
+    with open_store(store) as opened:
+        return _streamed(opened, chunks)
+
+
+def _streamed(store: Store, chunks: int) -> int:
+    from rag_nodes.parsers import get_parser
+    from rag_nodes.pipeline import ingest_documents
+
+    parser = get_parser("fixed", chunk_size=SIZE, chunk_overlap=0)
     text = _endless("plain", None, random.Random(1))  # noqa: S311 -- no secret
     size = 10 * SIZE
 
@@ -163,9 +188,11 @@ def streamed(store: Path, chunks: int) -> int:
         for number in range(chunks * SIZE // size):
             yield Document(text=_taken(text, size), id_=str(number))
 
-    with open_store(store) as opened:
-        report = ingest_documents(documents(), {"chunks": parser}, opened, embed_model="lexical")
+    report = ingest_documents(documents(), {"chunks": parser}, store, embed_model="lexical")
     return report.columns[0].chunks
+
+
+STREAMS: dict[str, Callable[[Path, int], int]] = {"streamed": streamed, "forgotten": forgotten}
 
 
 class Watch:
@@ -222,9 +249,9 @@ def child(work: str, folder: Path, corpus: Path, chunks: int) -> None:
     if work in SIDES:
         SIDES[work](first, folder / "warm")
     else:
-        streamed(folder / "warm", 10)
+        STREAMS[work](folder / "warm", 10)
     with Watch() as watch:
-        stored = SIDES[work](corpus, store) if work in SIDES else streamed(store, chunks)
+        stored = SIDES[work](corpus, store) if work in SIDES else STREAMS[work](store, chunks)
     disk = sum(path.stat().st_blocks * 512 for path in store.rglob("*") if path.is_file())
     print(json.dumps({"chunks": stored, "disk": disk / MEGABYTE, **watch.found}))
 
@@ -279,14 +306,18 @@ def sides(names: list[str], chosen: argparse.Namespace, corpus: Path) -> dict[st
     return found
 
 
-def streams(chosen: argparse.Namespace) -> dict[int, Any]:
-    """Measure streamed runs, and print their memory."""
-    found = {n: measured("streamed", chosen.folder, Path(), n) for n in chosen.chunks}
+def streams(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Measure streamed runs, and print their memory, with the engine's and without."""
+    found = {
+        f"{number:,} {name}": measured(name, chosen.folder, Path(), number)
+        for name in STREAMS
+        for number in chosen.chunks
+    }
     rows = [
-        [f"{n:,}", *(f"{one[key]:,.0f}" for key in ("cpu", "anonymous", "peak", "disk"))]
-        for n, one in found.items()
+        [name, *(f"{one[key]:,.0f}" for key in ("cpu", "anonymous", "peak", "disk"))]
+        for name, one in found.items()
     ]
-    header = ["streamed chunks", "CPU seconds", "not mapped, MB", "peak, MB", "on disk, MB"]
+    header = ["chunks", "CPU seconds", "not mapped, MB", "peak, MB", "on disk, MB"]
     print("\n" + markdown_table(header, rows), flush=True)
     return found
 
