@@ -74,12 +74,9 @@ class Engine(ABC):
 
     Attributes:
         location: ":memory:", the resolved folder, or the URL without credentials.
-        scans: a filter makes it look at every chunk, so that one look at all of them is cheaper
-            than one per document.
     """
 
     location: str
-    scans: bool
 
     @abstractmethod
     def step(self, collection: str = "") -> AbstractContextManager[None]:
@@ -160,6 +157,14 @@ class Engine(ABC):
 
         Raises:
             CollectionMissingError: the collection does not exist.
+        """
+
+    @abstractmethod
+    def scans(self, collection: str) -> bool:
+        """Whether a filter looks at every chunk: one look at all is cheaper than many of them.
+
+        Args:
+            collection: need not exist yet.
         """
 
     @abstractmethod

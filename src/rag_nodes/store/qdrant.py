@@ -6,7 +6,7 @@ import logging
 import re
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import (
     ConfigurationError,
@@ -22,7 +22,7 @@ from rag_nodes.store.fusion import Hit, best_hits
 from rag_nodes.store.protocol import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
@@ -181,13 +181,13 @@ class QdrantStore(Store):
     def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
         """The stored nodes of a document by id."""
         scope = Filter(document_ids=[document_id])
-        return {
-            one: StoredNode.of(payload) for one, payload in self._scan(collection, scope).items()
-        }
+        return {node_id: node for _, node_id, node in self._scan(collection, scope)}
 
     def catalogue(self, collection: str) -> Catalogue:
         """What the collection holds of each document."""
-        if not self.engine.scans:
+        with self.engine.step(collection):
+            scans = self.engine.scans(collection)
+        if not scans:
             return super().catalogue(collection)
         known = self.documents(collection)
         return lambda document_id: known.get(document_id, {})
@@ -195,9 +195,8 @@ class QdrantStore(Store):
     def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
         """All stored nodes of a collection, by document and by id."""
         known: dict[str, dict[str, StoredNode]] = {}
-        for node_id, payload in self._scan(collection, Filter()).items():
-            document = known.setdefault(str(payload.get(DOCUMENT_ID)), {})
-            document[node_id] = StoredNode.of(payload)
+        for document_id, node_id, node in self._scan(collection, Filter()):
+            known.setdefault(document_id, {})[node_id] = node
         return known
 
     def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
@@ -279,18 +278,17 @@ class QdrantStore(Store):
 
         return node_in(point.payload, point.node_id, self._place(collection))
 
-    def _scan(self, collection: str, scope: Filter) -> dict[str, Mapping[str, Any]]:
-        """The bookkeeping of the nodes that pass, by id."""
+    def _scan(self, collection: str, scope: Filter) -> Iterator[tuple[str, str, StoredNode]]:
+        """Document, id and bookkeeping of the nodes that pass; to be taken at once."""
         from rag_nodes.store.payload import VERSION, check_version
 
+        keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
         with self.engine.step(collection):
             if self.engine.layout(collection) is None:
-                return {}
-            keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
-            found = dict(self.engine.scan(collection, scope, keys))
-        for payload in found.values():
-            check_version(payload, self._place(collection))
-        return found
+                return
+            for node_id, payload in self.engine.scan(collection, scope, keys):
+                check_version(payload, self._place(collection))
+                yield str(payload.get(DOCUMENT_ID)), node_id, StoredNode.of(payload)
 
     def _place(self, collection: str) -> str:
         return f"{self.location}: collection {collection!r}"

@@ -14,6 +14,7 @@ from collections import namedtuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
@@ -25,7 +26,7 @@ from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards, shared
 from rag_nodes.store.edge.conversion import KEPT
-from rag_nodes.store.engine import DENSE, SPARSE
+from rag_nodes.store.engine import DENSE, SPARSE, Point
 from rag_nodes.store.payload import payload_of
 
 if TYPE_CHECKING:
@@ -282,6 +283,41 @@ def test_filters_find_the_same_before_and_after_there_are_indexes(
     monkeypatch.setattr(collections_, "INDEXED", 1)
     assert found("with") == without
     assert [len(one) for one in without] == [10, 6, 20, 0, 20, 26]
+
+
+def test_only_a_small_collection_is_read_whole_to_know_what_it_holds_of_documents(
+    tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = [make_node(f"node {n}", X, document=f"d{n % 3}") for n in range(40)]
+    with open_store(tmp_path) as store:
+        store.add("c", nodes)
+        small = store.catalogue("c")
+    monkeypatch.setattr(collections_, "INDEXED", 1)
+    with open_store(tmp_path) as store:
+        large = store.catalogue("c")
+        asked: list[Filter] = []
+        scan = collections_.Collection.scan
+
+        def noted(self: Any, chosen: Filter, *keys: Any, **options: Any) -> Any:
+            asked.append(chosen)
+            return scan(self, chosen, *keys, **options)
+
+        monkeypatch.setattr(collections_.Collection, "scan", noted)
+        for document in ("d0", "d1", "d2", "unknown"):
+            assert large(document) == small(document)
+            assert asked.pop() == Filter(document_ids=[document])
+            assert not asked
+
+
+def test_numbers_of_any_kind_are_a_vector(
+    tmp_path: Path, make_node: Callable[..., TextNode]
+) -> None:
+    kinds = [[1, 2, 2], [np.float32(1), 2.0, 2.0], np.array([1, 2, 2], np.float32)]
+    points = [Point(make_node(f"n {n}", X).node_id, {}, vector) for n, vector in enumerate(kinds)]
+    with open_store(tmp_path) as store:
+        store.put("c", points)
+        read = store.engine.read("c", [one.node_id for one in points], store.engine.layout("c"))
+    assert [one.vector for one in read] == [pytest.approx([1 / 3, 2 / 3, 2 / 3])] * 3
 
 
 def test_space_of_what_was_deleted_is_given_back(

@@ -78,8 +78,15 @@ class Collection:
             tenant=self.tenant,
         )
         self._wrote(len(points))
-        if not self._indexed.issuperset(INDEXES) and self.total() >= INDEXED:
+        if not self._indexed.issuperset(INDEXES):
+            self.finds_by_key()
+
+    def finds_by_key(self) -> bool:
+        """Whether filters have indexes, which are made where they are worth it."""
+        is_large = self.total() >= INDEXED
+        if is_large:
             self._index(INDEXES)
+        return is_large
 
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points; ids that are not there are fine."""

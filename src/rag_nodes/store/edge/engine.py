@@ -64,7 +64,6 @@ class Edge(Engine):
         guard: held around every step: the engine is called by one thread at a time.
     """
 
-    scans = True
     guard: threading.RLock
 
     def __init__(self, location: str) -> None:
@@ -127,6 +126,11 @@ class Edge(Engine):
     ) -> list[Point]:
         """Points by id."""
         return self.collection(collection).read(node_ids, vectors=vectors is not None)
+
+    def scans(self, collection: str) -> bool:
+        """Few chunks are looked at one after the other."""
+        known = self._vectors(collection) is not None
+        return not (known and self.collection(collection).finds_by_key())
 
     def scan(
         self, collection: str, chosen: Filter, keys: Sequence[str]

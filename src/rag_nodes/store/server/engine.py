@@ -63,8 +63,6 @@ class Served(Engine):
         client: sync, and `aclient` its async face.
     """
 
-    scans = False
-
     def __init__(self, connection: Connection, options: ServerOptions) -> None:
         self.location, self.client, self.aclient = connection
         self._options = options
@@ -183,6 +181,10 @@ class Served(Engine):
         )
         points = [whole(record, layout) for record in records]
         return points, None if following is None else str(following)
+
+    def scans(self, collection: str) -> bool:  # noqa: ARG002
+        """Documents are indexed."""
+        return False
 
     def scan(
         self, collection: str, chosen: Filter, keys: Sequence[str]
