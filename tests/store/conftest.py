@@ -7,12 +7,12 @@ import os
 import uuid
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from rag_nodes.store import collection_name, open_store
+from rag_nodes.store import ServerOptions, collection_name, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,18 +22,22 @@ if TYPE_CHECKING:
 
     from rag_nodes.store import Store
 
+
+def _module_beside(name: str) -> Any:
+    """A module beside this file: tests are no package, so it is loaded by its path."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 # Taken away because our own settings would take it for a mistyped one of theirs.
 REAL_SERVER = os.environ.pop("RAG_NODES_QDRANT_URL", "")
 """URL of a Qdrant server, put in place of the double where what a server does is tested."""
 
-# Tests are no package: the server beside this file is loaded by path.
-_spec = importlib.util.spec_from_file_location(
-    "qdrant_server", Path(__file__).with_name("qdrant_server.py")
-)
-assert _spec is not None
-assert _spec.loader is not None
-_server = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_server)
+_server, _grpc = map(_module_beside, ("qdrant_server", "qdrant_grpc"))
 
 
 @pytest.fixture
@@ -93,6 +97,22 @@ def double() -> Iterator[QdrantDouble]:
 def serve() -> Callable[..., AbstractContextManager[QdrantDouble]]:
     """Runs such a server, with a key or certificate."""
     return _server.serve
+
+
+@pytest.fixture
+def grpc_port(server_url: str) -> Iterator[int]:
+    """Where that server speaks gRPC: Qdrant's own port where it is a real one."""
+    if REAL_SERVER:
+        yield ServerOptions().grpc_port
+        return
+    with _grpc.in_front_of(server_url) as port:
+        yield port
+
+
+@pytest.fixture
+def serve_grpc() -> Callable[[str], AbstractContextManager[int]]:
+    """Runs a server that speaks gRPC in front of a double's URL, and gives its port."""
+    return _grpc.in_front_of
 
 
 @pytest.fixture

@@ -184,7 +184,8 @@ def _change_aliases(double: QdrantDouble, _name: str, body: Any) -> Any:
 
 def _query(double: QdrantDouble, name: str, body: Any) -> Any:
     wanted = rest.QueryRequest.model_validate(body)
-    prefetch = wanted.prefetch if isinstance(wanted.prefetch, rest.Prefetch) else None
+    given = wanted.prefetch
+    prefetch = next(iter(given), None) if isinstance(given, list) else given
     for scope in (wanted.filter, prefetch.filter if prefetch else None):
         double.check_indexes(name, scope)
     return double.client.query_points(

@@ -59,6 +59,20 @@ def test_a_question_takes_one_request_for_scores_and_one_for_nodes(
     assert requests == ["POST /query/batch", "POST "]
 
 
+def test_the_first_question_of_a_connection_takes_one_request_more(
+    served: QdrantStore,  # noqa: ARG001 -- what is asked
+    server_url: str,
+    collection: str,
+    requests: list[str],
+) -> None:
+    with open_store(server_url) as other:
+        requests.clear()
+        wanted = Filter(document_ids=["doc-1"])
+        assert other.search(collection, vector=X, text="red zebra", limit=2, filter=wanted)
+    assert len(requests) == 3
+    assert requests[1:] == ["POST /query/batch", "POST "]
+
+
 def test_a_question_that_finds_nothing_reads_nothing(
     served: QdrantStore, collection: str, requests: list[str]
 ) -> None:

@@ -276,13 +276,12 @@ def asked_preset(store: Store, corpus: str, embedding_name: str) -> str:
     Raises:
         StoreError: the store does not answer.
     """
-
-    def cut_by(name: str) -> bool:
-        return store.count(parser_collection(corpus, get_parser(name), embedding_name)) > 0
-
-    if cut_by(DEFAULT_PARSER):
-        return DEFAULT_PARSER
-    stored = [name for name in PRESETS if cut_by(name)]
+    present = {info.name for info in store.collections() if info.points}
+    stored = [
+        name
+        for name in PRESETS
+        if parser_collection(corpus, get_parser(name), embedding_name) in present
+    ]
     return stored[0] if len(stored) == 1 else DEFAULT_PARSER
 
 

@@ -69,6 +69,7 @@ class Served(Engine):
         self._layouts: dict[str, Layout] = {}
         self._sizes: dict[str, int] = {}
         self._filterable: set[str] = set()
+        self._prepared: set[str] = set()
 
     @contextmanager
     def step(self, collection: str = "") -> Iterator[None]:
@@ -99,9 +100,11 @@ class Served(Engine):
             return None
         found = layout_of(info.config.params, f"{self.location}: collection {collection!r}")
         self._layouts[collection] = found
-        if not INDEXES.keys() <= info.payload_schema.keys():
-            # Others made it anew, or had its alias mean another one.
+        if INDEXES.keys() <= info.payload_schema.keys():
+            self._filterable.add(collection)
+        else:  # others made it anew, or had its alias mean another one
             self._filterable.discard(collection)
+            self._prepared.discard(collection)
         return found
 
     def create(
@@ -116,6 +119,7 @@ class Served(Engine):
             if "already exists" not in str(error):
                 raise
         self._filterable.discard(collection)
+        self._prepared.discard(collection)
 
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""
@@ -136,6 +140,7 @@ class Served(Engine):
         self.client.update_collection_aliases([change])
         self._layouts.pop(alias, None)
         self._filterable.discard(alias)
+        self._prepared.discard(alias)
 
     def write(self, collection: str, points: Sequence[Point]) -> None:
         """Store points, some hundred in a request."""
@@ -251,7 +256,7 @@ class Served(Engine):
 
     def _prepare(self, collection: str) -> None:
         """Have a collection kept as the options say, and filterable; asked once, as above."""
-        if collection in self._filterable:
+        if collection in self._prepared:
             return
         info = self.client.get_collection(collection)
         arguments = changed(self._options, info.config)
@@ -265,6 +270,7 @@ class Served(Engine):
         if arguments:
             self.client.update_collection(collection, **arguments)
         self._index(collection, info.payload_schema)
+        self._prepared.add(collection)
 
     def _index(self, collection: str, present: Mapping[str, Any]) -> None:
         try:

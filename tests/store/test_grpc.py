@@ -1,0 +1,116 @@
+"""The same store by gRPC: what is sent is understood, and what fails is told alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from llama_index.core.vector_stores.types import VectorStoreQuery
+
+from rag_nodes.errors import CollectionMissingError, StoreError, StoreUnreachableError
+from rag_nodes.store import Filter, QdrantStore, ServerOptions, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from llama_index.core.schema import TextNode
+    from qdrant_server import Fault, QdrantDouble
+
+X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
+
+
+@pytest.fixture
+def store(server_url: str, grpc_port: int) -> Iterator[QdrantStore]:
+    with open_store(server_url, options=ServerOptions(grpc=True, grpc_port=grpc_port)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def filled(
+    store: QdrantStore, collection: str, make_node: Callable[..., TextNode]
+) -> Iterator[QdrantStore]:
+    about = {"file_name": "a.pdf", "page_start": 1, "page_end": 2, "heading_path": ["Animals"]}
+    store.add(collection, [make_node("red zebra", X, **about), make_node("blue lion", Y)])
+    yield store
+    store.drop(collection)
+
+
+def test_a_store_reads_what_it_wrote(
+    filled: QdrantStore, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    node = make_node("red zebra", X).node_id
+    scope = Filter(file_name="a.pdf", pages=(2, 2), heading_path=("Animals",))
+    hits = filled.search(collection, vector=X, text="zebra", limit=5, filter=scope)
+    assert [(hit.node.text, hit.similarity) for hit in hits] == [("red zebra", 1.0)]
+    assert len(filled.search(collection, vector=X, text="zebra lion", limit=5)) == 2
+    assert filled.count(collection) == len(filled.stored(collection, "doc-1")) == 2
+    assert filled.fetch(collection, [node])[node].text == "red zebra"
+    assert filled.vectors(collection, [node])[node][1] == X
+    filled.delete(collection, [node])
+    assert filled.count(collection) == 1
+    assert collection in {info.name for info in filled.collections()}
+
+
+async def test_llama_index_and_aliases_work(filled: QdrantStore, collection: str) -> None:
+    filled.point_alias("docs-by-grpc", collection)
+    assert filled.aliases()["docs-by-grpc"] == collection
+    vectors = filled.vector_store("docs-by-grpc")
+    asked = VectorStoreQuery(query_embedding=X, similarity_top_k=1)
+    assert (await vectors.aquery(asked)).ids == vectors.query(asked).ids
+    filled.drop_alias("docs-by-grpc")
+    assert "docs-by-grpc" not in filled.aliases()
+
+
+def test_collections_are_kept_and_changed_as_the_options_say(
+    double: QdrantDouble,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    serve_grpc: Callable[[str], AbstractContextManager[int]],
+) -> None:
+    with serve_grpc(double.url) as port:
+        common = {"grpc": True, "grpc_port": port}
+        for kept in ({"quantization": "scalar", "hnsw_m": 0}, {"hnsw_m": 16, "replicas": 2}):
+            with open_store(double.url, options=ServerOptions.of({**common, **kept})) as store:
+                store.add(collection, [make_node("red zebra", X)])
+    made = double.wanted[collection]
+    assert made["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
+    assert made["hnsw_config"]["m"] == 16
+    assert made["replication_factor"] == 2
+
+
+@pytest.mark.parametrize("fault", ["500", "503", "429"])
+def test_a_fault_that_passes_is_repeated_by_grpc_itself(
+    double: QdrantDouble,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    serve_grpc: Callable[[str], AbstractContextManager[int]],
+    fault: Fault,
+) -> None:
+    with serve_grpc(double.url) as port:
+        options = ServerOptions(grpc=True, grpc_port=port)
+        with open_store(double.url, options=options) as store:
+            store.add(collection, [make_node("red zebra", X)])
+            double.faults = [("/points", fault)]
+            store.add(collection, [make_node(f"zebra {'x' * 500} {n}", X) for n in range(256)])
+            assert double.faults == []
+            assert store.count(collection) == 257
+
+
+def test_what_fails_is_told_as_by_http(
+    filled: QdrantStore,
+    serve: Callable[..., AbstractContextManager[QdrantDouble]],
+    serve_grpc: Callable[[str], AbstractContextManager[int]],
+) -> None:
+    with pytest.raises(CollectionMissingError, match="not-there"):
+        filled.search("not-there", vector=X, text="zebra", limit=1)
+    with serve(api_key="right") as double, serve_grpc(double.url) as port:
+        options = ServerOptions(grpc=True, grpc_port=port, retries=0)
+        with pytest.raises(StoreError, match="refused the key"):
+            open_store(double.url, "wrong", options)
+        with open_store(double.url, "right", options) as store:
+            double.faults = [("", "503")]
+            with pytest.raises(StoreUnreachableError, match="HTTP 503"):
+                store.collections()
+    with pytest.raises(StoreUnreachableError, match="could not do it"):
+        open_store(double.url, "right", options)
