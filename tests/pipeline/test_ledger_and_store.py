@@ -1,0 +1,210 @@
+"""The store is the truth: whatever becomes of the ledger, the next ingest agrees with the store."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from folder_ingests import FolderIngests, states
+
+from rag_nodes.errors import LedgerDamagedError
+from rag_nodes.ledger import DepositRow, Ledger, ledger_path
+from rag_nodes.store import QdrantStore, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from conftest import CountingEmbedding
+
+    from rag_nodes.models import Models
+
+STEPS = ("unsettle", "add", "delete", "settle", "record")
+"""What an ingest does to store and ledger, of which any may be the last."""
+
+
+class KilledError(BaseException):
+    """Stands for SIGKILL: nothing catches it."""
+
+
+def agrees(corpus: FolderIngests) -> bool:
+    with corpus.ledger as ledger:
+        return all(
+            ledger.is_true(info.name, corpus.store.count(info.name))
+            for info in corpus.store.collections()
+        )
+
+
+def points(store: QdrantStore) -> dict[str, tuple[Any, Any]]:
+    """Payload and vector of every point, by id."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for info in store.collections():
+        layout = store.engine.layout(info.name)
+        ids = [one for nodes in store.documents(info.name).values() for one in nodes]
+        with store.engine.step(info.name):
+            for point in store.engine.read(info.name, ids, layout):
+                found[f"{info.name} {point.node_id}"] = (
+                    dict(point.payload),
+                    list(point.vector or ()),
+                )
+    return found
+
+
+def test_a_torn_ledger_ends_the_ingest_in_a_sentence_and_harms_nothing(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    corpus.ingest()
+    before = points(corpus.store)
+    place = ledger_path(corpus.store.location) or pytest.fail("no ledger")
+    for beside in place.parent.glob("ledger.sqlite*"):
+        beside.write_bytes(b"torn" * 2000)
+
+    with pytest.raises(LedgerDamagedError, match=r"ledger\.sqlite.*move it away.*the store"):
+        corpus.ingest()
+
+    assert points(corpus.store) == before
+    for beside in place.parent.glob("ledger.sqlite*"):
+        beside.rename(beside.with_name(f"torn-{beside.name}"))
+    embedding.texts.clear()
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+    assert embedding.texts == []
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+    assert corpus.opened == []
+
+
+def lose_a_row(ledger: Ledger, collection: str) -> None:
+    ledger.forget_deposits(collection, list(ledger.deposits(collection))[:1])
+
+
+def add_a_row(ledger: Ledger, collection: str) -> None:
+    ledger.settle([DepositRow(collection, "no such document", "hash", 5)])
+
+
+def lose_all(ledger: Ledger, collection: str) -> None:
+    ledger.forget_collection(collection)
+
+
+def leave_one_open(ledger: Ledger, collection: str) -> None:
+    ledger.unsettle(collection, list(ledger.deposits(collection))[1:2])
+
+
+@pytest.mark.parametrize("change", [lose_a_row, add_a_row, lose_all, leave_one_open])
+def test_a_ledger_that_is_wrong_is_made_anew_from_the_store(
+    corpus: FolderIngests, embedding: CountingEmbedding, change: Callable[[Ledger, str], None]
+) -> None:
+    [column] = corpus.ingest().columns
+    before = points(corpus.store)
+    embedding.texts.clear()
+    with corpus.ledger as ledger:
+        change(ledger, column.collection)
+    assert not agrees(corpus)
+
+    report = corpus.ingest()
+
+    assert states(report) == ["unchanged"] * 3
+    assert report.columns[0].chunks == column.chunks
+    assert embedding.texts == []
+    assert points(corpus.store) == before
+    assert agrees(corpus)
+
+
+def test_chunks_that_somebody_deleted_from_the_store_come_back(corpus: FolderIngests) -> None:
+    [column] = corpus.ingest().columns
+    before = points(corpus.store)
+    documents = corpus.store.documents(column.collection)
+    corpus.store.delete(column.collection, list(next(iter(documents.values())))[:2])
+
+    report = corpus.ingest()
+
+    assert sorted(states(report)) == ["read", "unchanged", "unchanged"]
+    assert points(corpus.store) == before
+    assert agrees(corpus)
+
+
+def test_a_collection_that_somebody_dropped_is_made_again(corpus: FolderIngests) -> None:
+    [column] = corpus.ingest().columns
+    before = points(corpus.store)
+    corpus.store.drop(column.collection)
+
+    assert states(corpus.ingest()) == ["read"] * 3
+
+    assert points(corpus.store) == before
+    assert agrees(corpus)
+
+
+@contextmanager
+def killed(step: str, nth: int, *, after: bool) -> Iterator[None]:
+    """Has an ingest end at the n-th call of something, before or after it was done."""
+    owner = QdrantStore if step in {"add", "delete"} else Ledger
+    real, calls = getattr(owner, step), [0]
+
+    def call(self: Any, *arguments: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == nth and not after:
+            raise KilledError
+        given = real(self, *arguments)
+        if calls[0] == nth:
+            raise KilledError
+        return given
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KilledError):  # noqa: PT012
+        patch.setattr(owner, step, call)
+        yield
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("nth", [1, 2, 3])
+@pytest.mark.parametrize("step", STEPS)
+def test_an_ingest_that_was_killed_anywhere_is_completed_by_the_next(
+    corpus: FolderIngests,
+    tmp_path: Path,
+    models: Models,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    nth: int,
+    after: bool,
+) -> None:
+    monkeypatch.setattr("rag_nodes.pipeline.column.BATCH", 4)
+    corpus.ingest()
+    for number in range(3):
+        corpus.write(f"{number}.md", f"# Coffee {number}\n\nNumber {number} is black.\n" * 9)
+    corpus.write("new.md", "# New\n\nNever seen.\n")
+    with killed(step, nth, after=after):
+        corpus.ingest()
+
+    corpus.ingest()
+
+    with open_store(tmp_path / "clean") as clean:
+        other = FolderIngests(corpus.folder, clean, models, [])
+        other.ingest()
+        assert points(corpus.store) == points(clean)
+    assert agrees(corpus)
+    assert states(corpus.ingest()) == ["unchanged"] * 4
+
+
+def test_a_file_that_is_put_back_after_a_kill_is_stored_as_it_is(corpus: FolderIngests) -> None:
+    """As many chunks as before, and a file of known size and time: only the ledger can tell."""
+    old = (corpus.folder / "2.md").read_text(encoding="utf-8")
+    corpus.ingest()
+    before = points(corpus.store)
+    corpus.write("2.md", old.replace("green", "black"), (1.65e9, 1.65e9))
+    with killed("delete", 1, after=True):
+        corpus.ingest()
+    assert len(points(corpus.store)) == len(before)
+    corpus.write("2.md", old)
+
+    corpus.ingest()
+
+    assert points(corpus.store) == before
+
+
+def test_two_ingests_at_the_same_time_leave_one_truth(corpus: FolderIngests) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        reports = list(pool.map(lambda _: corpus.ingest(), range(2)))
+
+    assert {len(report.files) for report in reports} == {3}
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+    assert agrees(corpus)
+    assert len(points(corpus.store)) == reports[0].columns[0].chunks
