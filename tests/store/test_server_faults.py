@@ -32,7 +32,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         waited.append(seconds)
 
     monkeypatch.setattr(retries, "sleep", waited.append)
-    monkeypatch.setattr(retries.asyncio, "sleep", waiting)
+    monkeypatch.setattr(retries, "async_sleep", waiting)
     return waited
 
 

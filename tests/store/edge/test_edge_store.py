@@ -183,7 +183,9 @@ def test_the_same_nodes_in_many_stores_in_memory_never_meet(
         store.close()
 
 
-def test_memory_leaves_no_file_behind(make_node: Callable[..., TextNode], tmp_path: Path) -> None:
+def test_memory_leaves_no_file_behind(
+    make_node: Callable[..., TextNode], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = (
         "from llama_index.core.schema import TextNode; from rag_nodes.store import open_store;"
         "s = open_store(); s.add('c', [TextNode(text='x', embedding=[1.0, 0.0])]);"
@@ -195,11 +197,11 @@ def test_memory_leaves_no_file_behind(make_node: Callable[..., TextNode], tmp_pa
     )
     assert int(done.stdout) >= 1
     assert not [one for one in tmp_path.iterdir() if one.name.startswith("rag-nodes-")]
-    before = len(list(Path(tempfile.gettempdir()).glob("rag-nodes-*")))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with open_store() as store:
         store.add("c", [make_node("x", [1.0] * 17)])
-        assert len(list(Path(tempfile.gettempdir()).glob("rag-nodes-*"))) == before + 1
-    assert len(list(Path(tempfile.gettempdir()).glob("rag-nodes-*"))) == before
+        assert len(list(tmp_path.glob("rag-nodes-*"))) == 1
+    assert not list(tmp_path.glob("rag-nodes-*"))
     assert 17 not in shared._shards
 
 

@@ -6,9 +6,9 @@ index or alias that is there already is fine.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
+from asyncio import sleep as async_sleep
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,7 @@ class Retries:
                 wait = _after_answer(answer, turn)
                 if wait is None:
                     return answer
-            await asyncio.sleep(wait)
+            await async_sleep(wait)
         return await send(request)
 
     def of_grpc(self) -> dict[str, Any]:
