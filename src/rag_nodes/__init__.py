@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         ask,
     )
     from rag_nodes.readers import read, read_all
-    from rag_nodes.store import Filter, Store, open_store
+    from rag_nodes.store import Filter, ServerOptions, Store, open_store
     from rag_nodes.transforms import ChunkContext, EmbeddingGuard, NeighbourText, SectionSummary
 
     __version__: str
@@ -93,6 +93,7 @@ __all__ = [
     "SemanticNodeParser",
     "SentenceNodeParser",
     "SentencePostprocessor",
+    "ServerOptions",
     "SpanNodeParser",
     "Store",
     "TokenOverlapNodeParser",
@@ -141,7 +142,7 @@ _HOMES = {
         "ask",
     ),
     "readers": ("read", "read_all"),
-    "store": ("Filter", "Store", "open_store"),
+    "store": ("Filter", "ServerOptions", "Store", "open_store"),
     "transforms": ("ChunkContext", "EmbeddingGuard", "NeighbourText", "SectionSummary"),
 }
 """Where a name is defined; all others are those of `parsers`."""

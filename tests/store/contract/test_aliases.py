@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 from llama_index.core.vector_stores.types import VectorStoreQuery
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from qdrant_client import QdrantClient
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreDamagedError
 from rag_nodes.store import Filter, QdrantStore, open_store
+from rag_nodes.store.engine import DENSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +74,21 @@ def test_a_switch_is_seen_at_once_by_whoever_asks_by_the_alias(
     assert found(filled) == ["new zebra", "new lion"]
     assert [node.get_content() for node in vectors.query(asked).nodes or ()] == ["new zebra"]
     assert filled.aliases()[ALIAS] == newer
+
+
+def test_a_stock_vector_store_of_llama_index_reads_what_an_alias_means(
+    server_url: str, collection: str, newer: str, make_node: MakeNode
+) -> None:
+    asked = VectorStoreQuery(query_embedding=X, similarity_top_k=1)
+    stock_client = closing(QdrantClient(server_url, check_compatibility=False))
+    with open_store(server_url) as store, stock_client as client:
+        store.add(collection, [make_node("old zebra", X)])
+        store.add(newer, [make_node("new zebra", X)])
+        store.point_alias(ALIAS, collection)
+        stock = QdrantVectorStore(ALIAS, client=client, dense_vector_name=DENSE)
+        assert [one.get_content() for one in stock.query(asked).nodes or ()] == ["old zebra"]
+        store.point_alias(ALIAS, newer)
+        assert [one.get_content() for one in stock.query(asked).nodes or ()] == ["new zebra"]
 
 
 def test_an_alias_may_come_to_mean_embeddings_of_another_length(

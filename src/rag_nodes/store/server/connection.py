@@ -21,8 +21,8 @@ PROBE_SECONDS = 5
 """How long opening a server waits for a sign of life."""
 
 
-class Connection(NamedTuple):
-    """A server that answers.
+class Clients(NamedTuple):
+    """A server that answers, and what asks it.
 
     Attributes:
         location: its URL without credentials.
@@ -35,7 +35,7 @@ class Connection(NamedTuple):
     aclient: AsyncQdrantClient
 
 
-def connected(url: str, api_key: str | None, options: ServerOptions) -> Connection:
+def connected(url: str, api_key: str | None, options: ServerOptions) -> Clients:
     """Connect to a server.
 
     Raises:
@@ -67,7 +67,7 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> Connecti
         client.http.client.add_middleware(retries.middleware)
         aclient = AsyncQdrantClient(**given, grpc_options=retries.of_grpc())
         aclient.http.client.add_middleware(retries.async_middleware)
-    return Connection(shown(url), client, aclient)
+    return Clients(shown(url), client, aclient)
 
 
 def _probe(given: dict[str, Any], times: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core.vector_stores.types import VectorStoreQueryResult
+from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryResult
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from pydantic import PrivateAttr
 
@@ -80,6 +80,46 @@ class HybridVectorStore(QdrantVectorStore):
     ) -> list[str]:
         """Like `add`, on a thread: building points takes longer than sending them."""
         return await asyncio.to_thread(self.add, nodes, **kwargs)
+
+    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """Nodes for a question; what the server fails at is told in our errors, here and below."""
+        with self._engine.step(self.collection_name):
+            return super().query(query, **kwargs)
+
+    async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """Like `query`."""
+        with self._engine.step(self.collection_name):
+            return await super().aquery(query, **kwargs)
+
+    def get_nodes(self, *args: Any, **kwargs: Any) -> list[BaseNode]:
+        """Nodes by id or filter."""
+        with self._engine.step(self.collection_name):
+            return super().get_nodes(*args, **kwargs)
+
+    async def aget_nodes(self, *args: Any, **kwargs: Any) -> list[BaseNode]:
+        """Like `get_nodes`."""
+        with self._engine.step(self.collection_name):
+            return await super().aget_nodes(*args, **kwargs)
+
+    def delete(self, *args: Any, **kwargs: Any) -> None:
+        """Delete the nodes of a document."""
+        with self._engine.step(self.collection_name):
+            super().delete(*args, **kwargs)
+
+    async def adelete(self, *args: Any, **kwargs: Any) -> None:
+        """Like `delete`."""
+        with self._engine.step(self.collection_name):
+            await super().adelete(*args, **kwargs)
+
+    def delete_nodes(self, *args: Any, **kwargs: Any) -> None:
+        """Delete nodes by id or filter."""
+        with self._engine.step(self.collection_name):
+            super().delete_nodes(*args, **kwargs)
+
+    async def adelete_nodes(self, *args: Any, **kwargs: Any) -> None:
+        """Like `delete_nodes`."""
+        with self._engine.step(self.collection_name):
+            await super().adelete_nodes(*args, **kwargs)
 
     def parse_to_query_result(self, response: list[Any]) -> VectorStoreQueryResult:
         """What points hold, where this release reads it.
