@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from rag_nodes.ledger import DepositRow
@@ -34,6 +33,12 @@ class Deposit:
         choice: what its parser chose for it and why, if that is one that decides.
     """
 
+    # A run keeps one of each document and parser until its end.
+    __slots__ = (
+        *("label", "document_id", "source_hash", "counts", "stale", "choice"),
+        *("_chunks", "_former", "_due", "_touched", "_error"),
+    )
+
     def __init__(self, label: str, document_id: str = "", source_hash: str = "") -> None:
         self.label = label
         self.document_id = document_id
@@ -43,7 +48,7 @@ class Deposit:
         self.choice: str | None = None
         self._chunks: int | None = None
         self._former = 0
-        self._due: Counter[bool] = Counter()
+        self._due = [0, 0]  # parents, chunks
         self._touched = True
         self._error: str | None = None
 
@@ -67,9 +72,10 @@ class Deposit:
             stale: ids of the nodes that the new ones replace.
             former: how many of these are chunks and no parents.
         """
-        self._chunks, self._due = chunks, Counter(due)
+        coming = list(due)
+        self._chunks, self._due = chunks, [coming.count(False), coming.count(True)]
         self.stale, self._former = list(stale), former
-        self._touched = not chunks or bool(self._due) or bool(self.stale)
+        self._touched = not chunks or bool(coming) or bool(self.stale)
 
     def count_stored(self, *, is_chunk: bool) -> None:
         """One more node is stored."""
@@ -82,7 +88,7 @@ class Deposit:
     @property
     def is_stored(self) -> bool:
         """Whether every node is in the store."""
-        return self._chunks is not None and not self._due.total()
+        return self._chunks is not None and not any(self._due)
 
     @property
     def is_whole(self) -> bool:
@@ -129,6 +135,8 @@ def is_kept(node: BaseNode, stored: Mapping[str, StoredNode], source_hash: str) 
 
 class Counts:
     """Running totals of chunks and tokens; parents hold the same text again and count apart."""
+
+    __slots__ = ("chunks", "largest", "parents", "tokens", "unplaced")
 
     def __init__(self) -> None:
         self.chunks = self.tokens = self.largest = self.parents = self.unplaced = 0
