@@ -34,6 +34,18 @@ def handbook(command: Callable[..., Ended]) -> Callable[..., Ended]:
     return lambda question, *options: command("ask", question, *STORED, *options)
 
 
+def test_the_context_is_compared_with_the_documents_it_is_from(
+    handbook: Callable[..., Ended], tmp_path: Path
+) -> None:
+    told = handbook(SAND, "--json").json
+    assert 0 < told["context_tokens"] < told["document_tokens"]
+    assert told["context_reduction"] == 1 - told["context_tokens"] / told["document_tokens"]
+    assert f"{told['context_reduction']:.0%} less" in handbook(SAND).stderr
+
+    unknown = handbook(SAND, "--json", "--ledger", tmp_path / "no such ledger").json
+    assert unknown["document_tokens"] is unknown["context_reduction"] is None
+
+
 # --- what is searched ---------------------------------------------------------------------------
 
 

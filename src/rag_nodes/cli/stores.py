@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_nodes.cli.selection import select
-from rag_nodes.errors import CollectionMissingError, LedgerDamagedError
+from rag_nodes.errors import CollectionMissingError, LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.settings import Settings
     from rag_nodes.store import QdrantStore
@@ -109,6 +111,39 @@ def kept(
                 raise
             cli.complain(f"{error}; until then paths and times are not known")
     return Inventory(store, ledger)
+
+
+def tokens_of(
+    cli: Invocation,
+    settings: Settings,
+    location: str,
+    collection: str,
+    document_ids: Sequence[str],
+) -> int:
+    """Tokens of documents of which something is read, by the ledger of the store.
+
+    Args:
+        cli: this run.
+        settings: may name another ledger.
+        location: of the open store.
+        collection: that was asked.
+        document_ids: of the documents.
+
+    Returns:
+        0 where no ledger knows it.
+    """
+    from rag_nodes.ledger import Ledger
+
+    path = ledger_of(settings, location)
+    if path is None or not path.is_file():
+        return 0
+    try:
+        with Ledger(path) as ledger:
+            rows = ledger.deposits(collection, document_ids)
+    except LedgerError as error:
+        cli.complain(str(error))
+        return 0
+    return sum(row.tokens for row in rows.values())
 
 
 def of_parser(held: list[HeldCollection], parser: str) -> list[HeldCollection]:

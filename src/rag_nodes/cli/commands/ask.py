@@ -20,19 +20,19 @@ from rag_nodes.cli.options import (
 from rag_nodes.cli.render.answer import answer_view, evidence_view, header_of
 from rag_nodes.cli.render.text import counted
 from rag_nodes.cli.selection import Selection, query_options, select
-from rag_nodes.cli.stores import must_exist
+from rag_nodes.cli.stores import must_exist, tokens_of
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
-    from rag_nodes.query import RagNodesQueryEngine
+    from rag_nodes.query import Answer, RagNodesQueryEngine
     from rag_nodes.store import Store
 
 _IN_MEMORY = ":memory:"
 
 
-@takes(*STORE_SETTINGS, "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=SEARCH)
+@takes(*STORE_SETTINGS, "ledger", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS, search=SEARCH)
 def ask(
     cli: Invocation,
     question: Annotated[str, typer.Argument(help="In your own words.")],
@@ -78,14 +78,29 @@ def ask(
             options=options,
         )
         if cli.output.is_terminal and not cli.as_json:
-            _show_growing(cli, engine, question, chunks)
-            return
-        answer = engine.answer(question)
+            answer = _show_growing(cli, engine, question, chunks)
+        else:
+            answer = engine.answer(question)
+            if not cli.as_json:
+                cli.show(*answer_view(answer, models.describe(), cli.output.width, shown=chunks))
+    read_from = tokens_of(cli, settings, workspace.store.location, collection, _documents(answer))
+    reduction = 1 - answer.context_tokens / read_from if read_from else None
     if cli.as_json:
         about = {"parser": label, "collection": collection, "models": models.describe()}
-        cli.emit({**about, **answer.as_dict()})
-    else:
-        cli.show(*answer_view(answer, models.describe(), cli.output.width, shown=chunks))
+        saved = {"document_tokens": read_from or None, "context_reduction": reduction}
+        cli.emit({**about, **answer.as_dict(), **saved})
+    elif reduction is not None and reduction > 0:
+        cli.note(
+            f"Read {answer.context_tokens:,} of the {counted(read_from, 'token')} of these "
+            f"documents, {reduction:.0%} less.",
+            "dim",
+        )
+
+
+def _documents(answer: "Answer") -> list[str]:
+    """Ids of the documents of which something is read."""
+    read = (hit.node.ref_doc_id for source in answer.sources for hit in source.hits)
+    return list(dict.fromkeys(one for one in read if one))
 
 
 def _meant(store: "Store", alias: str, models: "Models") -> str:
@@ -110,13 +125,14 @@ def _of_parser(
 
 def _show_growing(
     cli: Invocation, engine: "RagNodesQueryEngine", question: str, chunks: int
-) -> None:
+) -> "Answer":
     """The answer word by word as it arrives, then what is behind it."""
     from rag_nodes.cli.render.streaming import streamed_answer
 
     cli.show(header_of(question, engine.models.describe()))
     answer = streamed_answer(engine.stream(question), cli.output)
     cli.show(*evidence_view(answer, cli.output.width, shown=chunks))
+    return answer
 
 
 @contextmanager
