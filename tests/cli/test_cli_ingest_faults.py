@@ -123,3 +123,26 @@ def test_ingesting_asks_no_chat_model_whether_it_is_there(
     assert ingest().code == 0
     assert openai_server.asked("embeddings")
     assert not openai_server.asked("completions")
+
+
+def test_a_dry_run_prices_what_is_due_and_asks_and_leaves_nothing(
+    ingest: Callable[..., Ended], folder: Path, openai_server: OpenAIServer
+) -> None:
+    said = ingest("--dry-run", "--json").json
+    assert not openai_server.requests
+    assert not (folder.parent / "kept").exists(), "opening a store would make it"
+    assert said["dry_run"] is True
+    done = ingest("--json").json
+    assert done["dry_run"] is False
+    assert said["embedding_tokens"] == done["embedding_tokens"] > 0
+    assert said["columns"][0]["written"] == done["columns"][0]["written"]
+    (folder / "0.md").write_text("# File 0\n\nNothing is left of it.\n")
+    openai_server.requests.clear()
+    ended = ingest("--dry-run")
+    assert not openai_server.requests
+    assert ended.code == 0
+    shown = " ".join(ended.stdout.split())
+    assert "no model was asked and nothing stored" in shown
+    chunks = said["columns"][0]["chunks"]
+    numbers = f"1 {chunks * 5 // 6 + 1} 1 {chunks * 5 // 6} {chunks // 6}"
+    assert f"heading:chunk_size=30, {numbers}" in shown

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from llama_index.core import Document
+from llama_index.core import Document, MockEmbedding
+from llama_index.core import Settings as LlamaIndexSettings
+from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import MetadataMode
 from openai_server import OpenAIServer
 
 from rag_nodes.compare import Comparison
 from rag_nodes.models import Models, choose_models
+from rag_nodes.models.embedded_tokens import EmbeddedTokens, metered
+from rag_nodes.models.handlers import QuietHandler
 from rag_nodes.models.prices import PRICES, cost_of, dollars, price_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import Progress, ingest, ingest_documents
@@ -130,6 +134,19 @@ def test_nothing_of_the_counting_stays_on_the_model(kept: Store, models: Models)
         [Document(text=TEXT, id_="t")], {"fixed": get_parser("fixed")}, kept, models=models
     )
     assert models.embedding.callback_manager.handlers == before
+
+
+def test_models_that_share_the_handlers_of_llama_index_are_counted_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(LlamaIndexSettings, "_callback_manager", CallbackManager([QuietHandler()]))
+    shared = MockEmbedding(embed_dim=3), MockEmbedding(embed_dim=3)
+    assert shared[0].callback_manager.handlers is shared[1].callback_manager.handlers
+    counts = EmbeddedTokens()
+    with metered(shared[0]), metered(shared[1]), metered(shared[0]), counts.counting():
+        shared[0].get_text_embedding_batch(["one two three"])
+    assert counts.tokens == count_tokens("one two three")
+    assert len(shared[0].callback_manager.handlers) == 1, "nothing stays"
 
 
 def test_one_table_holds_the_prices_and_ones_own_win() -> None:

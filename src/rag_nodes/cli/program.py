@@ -54,6 +54,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "rag-nodes ingest docs/ -p semantic -p fixed --store http://localhost:6333",
         "rag-nodes ingest docs/ -p recursive --alias handbook",
         "rag-nodes ingest docs/ --store http://localhost:6333 --shard 3/8",
+        "rag-nodes ingest docs/ --embedding openai --dry-run",
     ),
     ask: (
         'rag-nodes ask "Who approves a change?" --parser heading',

@@ -17,13 +17,22 @@ if TYPE_CHECKING:
     from rag_nodes.upkeep import HeldCollection, Inventory
 
 
+MEMORY = ":memory:"
+"""The store that is gone at the end."""
+
+
+def exists(location: str) -> bool:
+    """Whether there may be a store: a folder that is there, or an address."""
+    return "://" in location or Path(location).expanduser().is_dir()
+
+
 def must_exist(location: str) -> None:
     """Refuse a place where nothing can be: opening a folder would make it.
 
     Raises:
         CollectionMissingError: there is no such folder, or it is memory.
     """
-    if "://" not in location and not Path(location).expanduser().is_dir():
+    if not exists(location):
         raise CollectionMissingError(
             f"{location}: there is no store here; check --store, or ingest documents first"
         )

@@ -81,6 +81,7 @@ class Comparison(ColumnEngines):
         ledger: Ledger | str | Path | None = None,
         ttl: float = WEB_HOURS,
         prune: bool = False,
+        dry_run: bool = False,
     ) -> IngestReport:
         """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`."""
         return self._remember(
@@ -98,6 +99,7 @@ class Comparison(ColumnEngines):
                 ledger=ledger,
                 ttl=ttl,
                 prune=prune,
+                dry_run=dry_run,
             )
         )
 

@@ -90,6 +90,19 @@ class Ledger:
         path = ledger_path(location, given)
         return cls(path) if path else None
 
+    @classmethod
+    def scratch(cls, path: Path) -> Ledger:
+        """A copy in memory, so that nothing is written down; blank where there is no such file.
+
+        Raises:
+            LedgerError: as the constructor.
+        """
+        copy = cls(":memory:")
+        if path.exists():
+            with cls(path) as ledger, translated(path):
+                ledger._connection.backup(copy._connection)
+        return copy
+
     def close(self) -> None:
         """Close the file; twice is fine."""
         with self._lock:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core.callbacks import CBEventType
+from llama_index.core.callbacks import CallbackManager, CBEventType
 from llama_index.core.callbacks.schema import EventPayload
 
 from rag_nodes.models.handlers import QuietHandler
@@ -54,12 +55,20 @@ def metered(embedding: BaseEmbedding) -> Iterator[None]:
     if getattr(embedding, "place", None) == "offline":
         yield
         return
-    meter, manager = _Meter(), embedding.callback_manager
-    manager.add_handler(meter)
+    manager = embedding.callback_manager
+    with _LOCK:
+        _USES[manager] += 1
+        if _USES[manager] == 1:
+            # A list of its own: those of models without handlers may be LlamaIndex's global one.
+            manager.handlers = [*manager.handlers, _METER]
     try:
         yield
     finally:
-        manager.remove_handler(meter)
+        with _LOCK:
+            _USES[manager] -= 1
+            if not _USES[manager]:
+                del _USES[manager]
+                manager.handlers = [one for one in manager.handlers if one is not _METER]
 
 
 class _Meter(QuietHandler):
@@ -78,3 +87,9 @@ class _Meter(QuietHandler):
         if counted is not None and event_type is CBEventType.EMBEDDING:
             texts = (payload or {}).get(EventPayload.CHUNKS) or ()
             counted.add(sum(count_tokens(str(text)) for text in texts))
+
+
+_LOCK = Lock()
+_METER = _Meter()
+_USES: Counter[CallbackManager] = Counter()
+"""By how many at once the requests of a model are counted: one meter does for all of them."""

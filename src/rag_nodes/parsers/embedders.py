@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
 from llama_index.core.base.embeddings.base import BaseEmbedding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LEXICAL = "lexical"
+"""How the names of models begin that only compare words, here."""
+_IN_PLACE: ContextVar[BaseEmbedding | None] = ContextVar("in_place", default=None)
+
+
+@contextmanager
+def cutting_with(model: BaseEmbedding) -> Iterator[None]:
+    """Meanwhile let parsers compare sentences by this model, but those that only compare words."""
+    token = _IN_PLACE.set(model)
+    try:
+        yield
+    finally:
+        _IN_PLACE.reset(token)
 
 
 def model_named(name: str, model: BaseEmbedding | None) -> BaseEmbedding:
@@ -11,6 +32,9 @@ def model_named(name: str, model: BaseEmbedding | None) -> BaseEmbedding:
     Raises:
         ConfigurationError: there is none of that name, or a package for it is missing.
     """
+    in_place = _IN_PLACE.get()
+    if in_place is not None and not name.startswith(_LEXICAL):
+        return in_place
     if model is not None:
         return model
     from rag_nodes.models import get_embedding

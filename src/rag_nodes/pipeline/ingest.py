@@ -8,7 +8,7 @@ makes a killed run complete itself when it is run again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -16,11 +16,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError, EmptyFileError
-from rag_nodes.ledger import WEB_HOURS, Ledger
+from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
 from rag_nodes.metadata import PAGE_STARTS, SOURCE
 from rag_nodes.models import settled
 from rag_nodes.pipeline.ahead import ahead
 from rag_nodes.pipeline.books import Books, LedgerBooks, reading_key
+from rag_nodes.pipeline.dry_run import UnchangedStore, rehearsed
 from rag_nodes.pipeline.pruning import check_folders, pruned
 from rag_nodes.pipeline.run import Arrival, IngestRun
 from rag_nodes.transforms import UserTransformations, identity_of
@@ -58,6 +59,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     ttl: float = WEB_HOURS,
     shard: FileShard | None = None,
     prune: bool = False,
+    dry_run: bool = False,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -91,6 +93,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         prune: remove what is gone from `paths` from every collection of the corpus, once all else
             is stored: documents of files that were deleted or emptied, and pages that a crawl has
             no more. What was ingested from elsewhere stays.
+        dry_run: do nothing but count what would be done, and price it: no model is asked, nothing
+            is stored, no ledger is written, and transformations are left out.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -109,10 +113,12 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
     chosen = settled(models, embed_model)
     wanted, bounds = [Path(path) for path in paths], limits or Limits()
-    known = shard is None and not any(path.is_dir() for path in wanted)
-    total = len(wanted) if known else None
+    total = _count(wanted, shard) if progress else None
     steps = [identity_of(step) for step in UserTransformations(transformations).steps]
-    with _open(ledger, store) as opened:
+    with ExitStack() as stack:
+        opened = stack.enter_context(_open(ledger, store, dry_run=dry_run))
+        if dry_run:
+            chosen, store = stack.enter_context(rehearsed(chosen)), UnchangedStore(store)
         books = Books()
         if prune:
             _check_prunable(wanted, store, opened, corpus)
@@ -132,6 +138,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
                 progress=progress,
                 prices=prices,
                 books=books,
+                dry_run=dry_run,
             )
 
         # Before the first file is looked at, as the books say for which parsers it is due.
@@ -199,13 +206,30 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
 
 
 @contextmanager
-def _open(ledger: Ledger | str | Path | None, store: Store) -> Iterator[Ledger | None]:
+def _open(
+    ledger: Ledger | str | Path | None, store: Store, *, dry_run: bool = False
+) -> Iterator[Ledger | None]:
     """The ledger of a store; what is opened here is closed, and what is the caller's is not."""
-    if isinstance(ledger, Ledger):
+    if dry_run:
+        given = ledger.path if isinstance(ledger, Ledger) else ledger
+        path = ledger_path(store.location, given)
+        opened = Ledger.scratch(path) if path else None
+    elif isinstance(ledger, Ledger):
         yield ledger
         return
-    with Ledger.of(store.location, ledger) or nullcontext() as opened:
+    else:
+        opened = Ledger.of(store.location, ledger)
+    with opened or nullcontext():
         yield opened
+
+
+def _count(paths: Sequence[Path], shard: FileShard | None) -> int | None:
+    """How many documents files and folders hold; None where only reading them tells."""
+    from rag_nodes.readers import COLLECTIONS, listed
+
+    if any(path.suffix.lower() in COLLECTIONS for path in paths):
+        return None
+    return sum(1 for _ in listed(paths, shard))
 
 
 def _check_prunable(

@@ -205,6 +205,9 @@ class IngestReport:
         former: collections whose place new ones took.
         pruned: what was gone from the files and folders and was removed; None where that was not
             asked for, or put off since something was not stored whole.
+        dry_run: nothing of it was done: it says what an ingest would do, and what it would cost.
+        estimated: parsers of a dry run whose numbers are estimates: their embedding model would
+            decide where to cut, and words were compared in its place.
     """
 
     files: tuple[FileOutcome, ...]
@@ -214,6 +217,8 @@ class IngestReport:
     corpus: str = "default"
     former: tuple[FormerCollection, ...] = ()
     pruned: Pruned | None = None
+    dry_run: bool = False
+    estimated: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[FileOutcome, ...]:
@@ -268,4 +273,6 @@ class IngestReport:
             "hit_rate": self.hit_rate,
             "spared_tokens": self.spared_tokens,
             "spared_cost": self.spared_cost,
+            "dry_run": self.dry_run,
+            "estimated": list(self.estimated),
         }

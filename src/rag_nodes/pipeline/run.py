@@ -22,6 +22,7 @@ from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.books import Books
 from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.pipeline.column import ColumnRun
+from rag_nodes.pipeline.dry_run import cut_unasked, is_estimated
 from rag_nodes.pipeline.report import (
     FileColumn,
     FileOutcome,
@@ -130,6 +131,7 @@ class IngestRun:
         parse: makes the nodes of a document; None to have the parser do it.
         prices: of embedding models.
         books: who is asked what is stored, and told what is written.
+        dry_run: run no transformation, and cut with nothing that asks a model.
 
     Raises:
         ConfigurationError: as `ingest`.
@@ -147,12 +149,17 @@ class IngestRun:
         parse: Parse | None = None,
         prices: Prices = MappingProxyType({}),
         books: Books | None = None,
+        dry_run: bool = False,
     ) -> None:
         if not parsers:
             raise ConfigurationError("nothing to ingest with: name at least one parser")
         made = {name: as_parser(parser) for name, parser in parsers.items()}
         steps = UserTransformations(transformations).steps
         self._identities = [identity_of(step) for step in steps]
+        if dry_run:
+            steps, parse = [], cut_unasked
+        self._dry_run = dry_run
+        self._estimated = tuple(n for n, one in made.items() if dry_run and is_estimated(one))
         self._books = books or Books()
         self._models = models
         self._corpus = corpus
@@ -208,6 +215,8 @@ class IngestRun:
             models=self._models.describe(),
             corpus=self._corpus,
             former=tuple(map(FormerCollection.of, self._books.former())),
+            dry_run=self._dry_run,
+            estimated=self._estimated,
         )
 
     @contextmanager

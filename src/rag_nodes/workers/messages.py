@@ -174,7 +174,8 @@ def _report(data: Mapping[str, Any]) -> IngestReport:
     )
     columns = tuple(ParserOutcome(**one) for one in data["columns"])
     former = tuple(FormerCollection(**one) for one in data["former"])
-    return IngestReport(**{**data, "files": files, "columns": columns, "former": former})
+    made = {"files": files, "columns": columns, "former": former}
+    return IngestReport(**{**data, **made, "estimated": tuple(data["estimated"])})
 
 
 def pack_batch(batch: Batch) -> bytes:

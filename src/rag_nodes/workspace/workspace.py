@@ -131,12 +131,15 @@ class Workspace:
             self._store = self._opened()
         return self._store
 
-    def models(self, choice: Choice | None = None, *, answers: bool = True) -> Models:
+    def models(
+        self, choice: Choice | None = None, *, answers: bool = True, check: bool = True
+    ) -> Models:
         """The models that will run, known to answer; what was tried out is not tried again.
 
         Args:
             choice: what the user typed in; None for the models of the settings.
             answers: whether the LLM will be asked anything.
+            check: try them out with a tiny request; False where nothing is to be asked at all.
 
         Raises:
             ConfigurationError: an address that was typed in is not public, or is none.
@@ -149,7 +152,7 @@ class Workspace:
             settings = effective_settings(settings, choice, local_models=self._local_models)
         public_only = must_be_public(settings.api_base, configured=given, local=self._local_models)
         models = choose_models(settings, public_only=public_only)
-        if settings != self._checked:
+        if check and settings != self._checked:
             check_models(models, answers=answers)
             self._checked = settings
         return models

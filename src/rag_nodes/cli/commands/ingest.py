@@ -14,9 +14,10 @@ from rag_nodes.cli.options import (
     IngestedParsers,
     SwitchedAlias,
 )
-from rag_nodes.cli.render.ingest import ingest_view
+from rag_nodes.cli.render.ingest import dry_run_view, ingest_view
 from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.selection import select
+from rag_nodes.cli.stores import MEMORY, exists
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.parsers.presets import DEFAULT_PARSER
@@ -43,9 +44,14 @@ Hours = Annotated[
     ),
 ]
 
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Count and price what is due; ask no model and store nothing."),
+]
+
 
 @takes(*STORE_SETTINGS, "ledger", "corpus", *MODEL_SETTINGS)
-def ingest(
+def ingest(  # noqa: PLR0913 - the options of the command
     cli: Invocation,
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
@@ -64,6 +70,7 @@ def ingest(
     *,
     prune: Prune = False,
     ttl: Hours = WEB_HOURS,
+    dry_run: DryRun = False,
 ) -> None:
     """Read documents, cut them, and store the chunks.
 
@@ -78,11 +85,13 @@ def ingest(
     share = _shard(shard)
     selection = select(parser or [DEFAULT_PARSER], changes or ())
     settings = cli.settings()
+    if dry_run and not exists(settings.store):
+        settings = settings.model_copy(update={"store": MEMORY})  # opening a folder makes it
     with cli.activity("Loading parsers and models"):
         from rag_nodes.query import QueryOptions
 
         workspace = cli.workspace(settings)
-        models = workspace.models(answers=False)
+        models = workspace.models(answers=False, check=not dry_run)
         parsers = selection.build(models)
     cli.note(models.describe())
     options = QueryOptions(**settings.answering())
@@ -99,13 +108,14 @@ def ingest(
             ledger=settings.ledger,
             ttl=ttl,
             prune=prune,
+            dry_run=dry_run,
         )
-        if alias:
+        if alias and not dry_run:
             _switch(cli, comparison, report, alias)
     if cli.as_json:
         cli.emit(report.as_dict())
     else:
-        cli.show(*ingest_view(report))
+        cli.show(*(dry_run_view(report) if dry_run else ingest_view(report)))
     if prune and report.pruned is None:
         cli.complain("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}

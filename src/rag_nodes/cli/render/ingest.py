@@ -21,6 +21,8 @@ MOST_NAMES = 10
 MOST_FILES = 30
 """Rows of files; beyond it, only those with something to say."""
 
+_ESTIMATED = "an estimate, as its model would decide where to cut; words were compared in its place"
+
 _STYLES = {
     "failed": "red",
     "incomplete": "red",
@@ -59,12 +61,53 @@ def _memory_view(report: IngestReport) -> Iterator[RenderableType]:
             f"--parser {one.name} --yes",
             "yellow",
         )
+    yield from _gone(report, "Removed, as they are gone")
+
+
+def _gone(report: IngestReport, removed: str) -> Iterator[RenderableType]:
     if report.pruned and report.pruned.documents:
         gone = report.pruned.documents
         names = ", ".join(one_line(_last(path)) for path in gone[:MOST_NAMES])
         more = f" and {len(gone) - MOST_NAMES} more" if len(gone) > MOST_NAMES else ""
         nodes = counted(report.pruned.nodes, "chunk")
-        yield plain(f"Removed, as they are gone: {names}{more} ({nodes}).")
+        yield plain(f"{removed}: {names}{more} ({nodes}).")
+
+
+def dry_run_view(report: IngestReport) -> Iterator[RenderableType]:
+    """What an ingest would do, and what it would cost."""
+    bad = [file for file in report.files if file.status in _STYLES and _said(file)]
+    for file in bad:
+        for said in _said(file):
+            yield plain(f"{_name(file)}: {one_line(said)}", _STYLES.get(file.status, ""))
+    numbers = ("Due", "Chunks", "New", "Unchanged", "Replaced", "Tokens", "To embed", "Price")
+    made = table("Parser", *numbers, right=numbers)
+    for outcome in report.columns:
+        due = sum(_is_due(file.columns.get(outcome.parser)) for file in report.files)
+        made.add_row(
+            plain(outcome.parser.replace(",", ", "), "red" if outcome.error else ""),
+            f"{due:,}",
+            f"{outcome.chunks:,}",
+            f"{outcome.written:,}",
+            f"{outcome.unchanged:,}",
+            f"{outcome.deleted:,}",
+            f"{outcome.tokens:,}",
+            f"{outcome.embedding_tokens:,}",
+            dollars(outcome.embedding_cost),
+        )
+    yield made
+    yield from _gone(report, "Would be removed, as they are gone")
+    for name in report.estimated:
+        yield plain(f"{name}: {_ESTIMATED}", "yellow")
+    tokens = counted(report.embedding_tokens, "token")
+    total = f"{tokens} to embed: {dollars(report.embedding_cost)}."
+    yield plain(
+        f"Dry run over {counted(len(report.files), 'document')}: no model was asked and nothing "
+        f"stored. {total}"
+    )
+
+
+def _is_due(column: FileColumn | None) -> bool:
+    return column is not None and column.status != "unchanged"
 
 
 def embedding_spent(report: IngestReport) -> str:

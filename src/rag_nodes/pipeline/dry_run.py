@@ -1,0 +1,159 @@
+"""A dry run: an ingest as it would be, without a request to a model and without a stored chunk.
+
+It is the same run, with a store that keeps nothing and an embedding that asks nobody; so what is
+due is what would be due, and texts are counted where they would have been sent.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from pydantic import PrivateAttr
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.models.names import place_of
+from rag_nodes.parsers import ForeignNodeParser
+from rag_nodes.parsers.embedders import cutting_with
+from rag_nodes.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llama_index.core.schema import BaseNode, Document, TextNode
+
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.store import Catalogue, CollectionInfo, Hit, Query, StoredNode
+
+
+@contextmanager
+def rehearsed(models: Models) -> Iterator[Models]:
+    """Models whose embedding asks nobody; meanwhile parsers that compare sentences ask nobody."""
+    stand_in = _StandIn(models.embedding)
+    with cutting_with(stand_in):
+        yield replace(models, embedding=stand_in, offline=True)
+
+
+def cut_unasked(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
+    """The nodes of a document.
+
+    Raises:
+        ConfigurationError: the parser is a splitter that asks a model of its own.
+    """
+    if isinstance(parser, ForeignNodeParser):
+        for name in ("embed_model", "embedding_model", "llm"):
+            if getattr(parser.splitter, name, None) is not None:
+                raise ConfigurationError(
+                    f"{parser.splitter_class} asks a model of its own to cut, so a dry run cannot "
+                    "tell what it makes; leave it out, or ingest a few documents with it"
+                )
+    nodes: list[BaseNode] = parser([document])
+    return nodes
+
+
+def is_estimated(parser: SpanNodeParser) -> bool:
+    """Whether it would cut otherwise with the vectors of its model."""
+    return _names_model(parser.to_dict())
+
+
+def _names_model(options: object) -> bool:
+    if isinstance(options, dict):
+        name = options.get("embedding")
+        named = isinstance(name, str) and not name.startswith("lexical")
+        return named or any(map(_names_model, options.values()))
+    return isinstance(options, list | tuple) and any(map(_names_model, options))
+
+
+class _StandIn(BaseEmbedding):
+    """Gives vectors of words in place of those of a model, where they would have been made."""
+
+    _place: str = PrivateAttr()
+    _words: LexicalEmbedding = PrivateAttr(default_factory=LexicalEmbedding)
+
+    def __init__(self, model: BaseEmbedding) -> None:
+        super().__init__(model_name=model.model_name, embed_batch_size=model.embed_batch_size)
+        self._place = place_of(model)
+
+    @property
+    def place(self) -> str:
+        """Where texts would be sent, which decides whether they are counted."""
+        return self._place
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return self._words.get_text_embedding_batch(texts)
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._words.get_text_embedding(text)
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._words.get_query_embedding(query)
+
+    async def _aget_query_embedding(self, query: str) -> list[float]:
+        return self._get_query_embedding(query)
+
+
+class UnchangedStore(Store):
+    """A store as it is, in which nothing is written.
+
+    Args:
+        store: what is read; it stays the caller's.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def location(self) -> str:
+        """As the store's."""
+        return self._store.location
+
+    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
+        """Nothing."""
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        """Nothing."""
+
+    def drop(self, collection: str) -> None:
+        """Nothing."""
+
+    def collections(self) -> list[CollectionInfo]:
+        """As the store's."""
+        return self._store.collections()
+
+    def count(self, collection: str) -> int:
+        """As the store's."""
+        return self._store.count(collection)
+
+    def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
+        """As the store's."""
+        return self._store.stored(collection, document_id)
+
+    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        """As the store's."""
+        return self._store.fetch(collection, node_ids)
+
+    def find(self, collection: str, query: Query) -> list[Hit]:
+        """As the store's."""
+        return self._store.find(collection, query)
+
+    def catalogue(self, collection: str) -> Catalogue:
+        """As the store's."""
+        return self._store.catalogue(collection)
+
+    def vectors(
+        self, collection: str, node_ids: Sequence[str]
+    ) -> dict[str, tuple[str, list[float]]]:
+        """As the store's."""
+        return self._store.vectors(collection, node_ids)
+
+    def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
+        """As the store's."""
+        return self._store.documents(collection)
+
+    def close(self) -> None:
+        """Nothing: the store stays the caller's."""
+        return
