@@ -150,6 +150,18 @@ def test_former_chunks_of_a_document_go_and_documents_of_others_stay(
     assert target.stored(collection, "doc-1").keys() == folder.stored(collection, "doc-1").keys()
 
 
+def test_pruned_it_has_nothing_but_what_the_source_has(
+    folder: QdrantStore,
+    target: QdrantStore,
+    collection: str,
+    make_node: Callable[..., TextNode],
+) -> None:
+    target.add(collection, [make_node("of others", [0.0, 1.0, 0.0], document="doc-9")])
+    report = copy_collection(collection, folder, target, prune=True)
+    assert numbers(report) == (600, 600, 0, 1, 0)
+    assert is_copy(folder, target, collection)
+
+
 def test_what_is_otherwise_in_the_target_is_sent_again(
     folder: QdrantStore, target: QdrantStore, collection: str
 ) -> None:

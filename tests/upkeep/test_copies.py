@@ -9,7 +9,7 @@ from kept_store import FIXED, HEADING, nodes_of
 
 from rag_nodes.ledger import Ledger
 from rag_nodes.store import open_store
-from rag_nodes.upkeep import Inventory, copied
+from rag_nodes.upkeep import Inventory, copied, removed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,8 @@ def target(tmp_path: Path) -> Iterator[Inventory]:
         yield Inventory(store, ledger)
 
 
-def copy_all(source: Inventory, target: Inventory) -> None:
-    list(copied(source, target, source.collections("tests")))
+def copy_all(source: Inventory, target: Inventory, *, prune: bool = False) -> None:
+    list(copied(source, target, source.collections("tests"), prune=prune))
 
 
 def test_both_ledgers_say_the_same_afterwards(known: Inventory, target: Inventory) -> None:
@@ -66,3 +66,13 @@ def test_without_a_ledger_the_collections_are_copied_all_the_same(
     assert target.store.count(FIXED) == 5
     assert target.ledger is not None
     assert target.ledger.corpora() == []
+
+
+def test_what_was_pruned_is_not_known_any_more(known: Inventory, target: Inventory) -> None:
+    copy_all(known, target)
+    chosen = [one for one in known.documents("tests", known.collections()) if one.name == "a.md"]
+    removed(known, "tests", chosen, known.collections())
+    copy_all(known, target, prune=True)
+    assert target.ledger is not None
+    assert target.ledger.deposits(HEADING).keys() == {"b.md"}
+    assert target.ledger.is_true(HEADING, target.store.count(HEADING))

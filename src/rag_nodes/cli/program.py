@@ -102,7 +102,7 @@ _QUESTIONS: dict[Callable[..., None], tuple[str, ...]] = {
 """The commands about questions, each with its examples."""
 _STORES: dict[Callable[..., None], tuple[str, ...]] = {
     push: (
-        "rag-nodes store push https://qdrant.example.com:6333 --store .rag_nodes",
+        "rag-nodes store push https://qdrant.example.com:6333 --store rag_nodes_data",
         "rag-nodes store push http://localhost:6333 --corpus contracts --json",
     ),
     pull: ("rag-nodes store pull https://qdrant.example.com:6333 --store copy",),

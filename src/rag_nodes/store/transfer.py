@@ -61,8 +61,8 @@ class CopyReport:
         points: of the source, parents too.
         sent: how many of them were written.
         unchanged: how many were there already.
-        deleted: points of the target that the source has replaced by others.
-        extra: points of documents that only the target has; they are left alone.
+        deleted: points of the target that the source has replaced by others, or has no more.
+        extra: points of documents that only the target has, and that were left alone.
         checksum: of ids, payloads and vectors of the source, in no order; of the target too where
             the copy is exact.
         exact: every number of every embedding is the same; else some differ by less than
@@ -86,17 +86,20 @@ def copy_collection(
     source: QdrantStore,
     target: QdrantStore,
     progress: Callable[[CopyStep], None] | None = None,
+    *,
+    prune: bool = False,
 ) -> CopyReport:
     """Make a collection of one store the same in another; nothing is embedded or computed anew.
 
     Run again after any interruption it sends what lacks. Nothing else may write to either
-    meanwhile. Documents that only the target has stay there.
+    meanwhile.
 
     Args:
         collection: its name, one of ours, or an alias of it.
         source: read from.
         target: written to; the collection is made where it is missing.
         progress: called after every page.
+        prune: delete the documents that only the target has.
 
     Raises:
         CollectionMissingError: the source has no such collection.
@@ -108,7 +111,7 @@ def copy_collection(
     meant = source.aliases().get(collection, collection)
     run = _Copy(meant, source, target, progress or _silent)
     run.send()
-    run.delete_replaced()
+    run.delete_stale(prune=prune)
     return run.verified(started)
 
 
@@ -132,7 +135,7 @@ class _Copy:
         self._sent = self._unchanged = self._points = 0
         self._documents: set[str] = set()
         self._only_there: list[tuple[str, str]] = []
-        self._replaced: list[str] = []
+        self._stale: list[str] = []
         with self._source.step(collection):
             self._total = self._source.count(collection, None)
 
@@ -154,12 +157,14 @@ class _Copy:
                 due = []
         self._write(due)
 
-    def delete_replaced(self) -> None:
-        """Delete what the target has of other versions of the documents."""
-        self._replaced = [one for one, document in self._only_there if document in self._documents]
-        for first in range(0, len(self._replaced), PAGE):
+    def delete_stale(self, *, prune: bool) -> None:
+        """Delete what the target has of other versions of the documents, or of other documents."""
+        self._stale = [
+            one for one, document in self._only_there if prune or document in self._documents
+        ]
+        for first in range(0, len(self._stale), PAGE):
             with self._target.step(self._name):
-                self._target.delete(self._name, self._replaced[first : first + PAGE])
+                self._target.delete(self._name, self._stale[first : first + PAGE])
 
     def verified(self, started: float) -> CopyReport:
         """Read both again.
@@ -167,7 +172,7 @@ class _Copy:
         Raises:
             StoreError: they differ.
         """
-        extra = {one for one, _ in self._only_there}.difference(self._replaced)
+        extra = {one for one, _ in self._only_there}.difference(self._stale)
         sums, different, points = [0, 0], [], 0
         for ours, theirs in self._pairs("verify"):
             if ours is None:
@@ -192,7 +197,7 @@ class _Copy:
             points=points,
             sent=self._sent,
             unchanged=self._unchanged,
-            deleted=len(self._replaced),
+            deleted=len(self._stale),
             extra=len(extra),
             checksum=f"{sums[0] % _SUM:032x}",
             exact=sums[0] == sums[1],

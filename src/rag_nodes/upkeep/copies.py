@@ -19,6 +19,8 @@ def copied(
     target: Inventory,
     collections: Iterable[HeldCollection],
     progress: Callable[[CopyStep], None] | None = None,
+    *,
+    prune: bool = False,
 ) -> Iterator[CopyReport]:
     """Copy collections one after another; see `rag_nodes.store.copy_collection`.
 
@@ -30,6 +32,7 @@ def copied(
         target: where they go.
         collections: of the source.
         progress: called after every page.
+        prune: delete the documents that only the target has.
 
     Raises:
         StoreError: as `copy_collection`.
@@ -38,17 +41,20 @@ def copied(
         name = held.info.name
         books = source.ledger if source.ledger and held.row else None
         is_true = books is not None and books.is_true(name, source.store.count(name))
-        yield copy_collection(name, source.store, target.store, progress)
+        yield copy_collection(name, source.store, target.store, progress, prune=prune)
         if books and target.ledger and is_true:
-            _tell(books, target.ledger, held)
+            _tell(books, target.ledger, held, prune=prune)
 
 
-def _tell(source: Ledger, target: Ledger, held: HeldCollection) -> None:
+def _tell(source: Ledger, target: Ledger, held: HeldCollection, *, prune: bool) -> None:
     """Write down in one ledger what another knows of a collection and of its files."""
     assert held.row is not None  # noqa: S101 -- for the type checker
     corpus, name = held.row.corpus, held.row.name
     target.use(held.row)
-    target.settle(source.deposits(name).values())
+    known = source.deposits(name)
+    if prune:
+        target.forget_deposits(name, target.deposits(name).keys() - known.keys())
+    target.settle(known.values())
     documents = source.documents(corpus)
     for path, file in source.files(corpus).items():
         target.record(file, documents.get(path, []))

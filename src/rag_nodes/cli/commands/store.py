@@ -27,6 +27,9 @@ Collections = Annotated[
         show_default=False,
     ),
 ]
+Pruned = Annotated[
+    bool, typer.Option("--prune", help="Delete the documents that only the other side has.")
+]
 Everything = Annotated[bool, typer.Option("--all", help="The collections of every corpus.")]
 
 
@@ -39,16 +42,18 @@ def push(
     collections: Collections = None,
     *,
     everything: Everything = False,
+    prune: Pruned = False,
 ) -> None:
     """Copy what is stored to a server, as it is: nothing is cut or embedded again.
 
     Points that are there already are not sent again, so that a run which was interrupted goes on
     when it is repeated. Of documents that changed, the former chunks are deleted there when the new
-    ones are in; documents that only the target has stay. At the end both sides are read and
-    compared. The server's key is taken from RAG_NODES_STORE_API_KEY.
+    ones are in; documents that only the target has stay without --prune. At the end both sides are
+    read and compared. The server's key is taken from RAG_NODES_STORE_API_KEY.
     """
     settings = cli.settings()
-    _copy(cli, settings.store, target, collections or [], everything=everything)
+    ends = settings.store, target
+    _copy(cli, ends, collections or [], everything=everything, prune=prune)
 
 
 @takes(*STORE_SETTINGS, "corpus")
@@ -60,10 +65,12 @@ def pull(
     collections: Collections = None,
     *,
     everything: Everything = False,
+    prune: Pruned = False,
 ) -> None:
     """Copy what a server has into the store, as `push` does the other way."""
     settings = cli.settings()
-    _copy(cli, source, settings.store, collections or [], everything=everything)
+    ends = source, settings.store
+    _copy(cli, ends, collections or [], everything=everything, prune=prune)
 
 
 @takes()
@@ -140,7 +147,11 @@ def _only_one(store: "Store", corpus: str) -> str:
     return found[0]
 
 
-def _copy(cli: Invocation, source: str, target: str, names: list[str], *, everything: bool) -> None:
+def _copy(
+    cli: Invocation, ends: tuple[str, str], names: list[str], *, everything: bool, prune: bool
+) -> None:
+    """Copy from the first of two stores to the second."""
+    source, target = ends
     must_exist(source)
     settings = cli.settings()
     with cli.activity("Opening the stores"):
@@ -151,7 +162,7 @@ def _copy(cli: Invocation, source: str, target: str, names: list[str], *, everyt
     chosen = _chosen(here, names, None if everything else settings.corpus)
     bars = [one.info.name for one in chosen]
     with shown_progress(cli, bars, copy_words) as progress:
-        done = list(copied(here, there, chosen, progress))
+        done = list(copied(here, there, chosen, progress, prune=prune))
     places = {"source": here.store.location, "target": there.store.location}
     if cli.as_json:
         cli.emit({**places, "collections": [asdict(one) for one in done]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rag_nodes.cli.render.stored import near
 from rag_nodes.cli.render.text import counted, plain, seconds, table
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Itera
         if one.extra:
             kept = counted(one.extra, "point")
             yield plain(f"{one.collection}: {kept} of other documents stay in the target", "yellow")
-    yield plain(f"From {source} to {target}.", "dim")
+    yield plain(f"From {near(source)} to {near(target)}.", "dim")
 
 
 def aliases_view(aliases: Mapping[str, str], location: str) -> Iterator[RenderableType]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.cli.render.text import counted, facts, one_line, plain, shortened, table
@@ -30,7 +32,8 @@ def status_view(location: str, found: Sequence[CollectionStatus]) -> Iterator[Re
     sizes = [one.size for one in found if one.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
     what = f"{counted(len(found), 'collection')}, {counted(chunks, 'chunk')}{size}"
-    yield plain(f"{location}: {what}" if found else f"{location}: nothing is stored", "dim")
+    said = what if found else "nothing is stored"
+    yield plain(f"{near(location)}: {said}", "dim")
 
 
 def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
@@ -70,7 +73,7 @@ def _table(shown: Sequence[ListedDocument]) -> RenderableType:
     numbers = ("Pages", "Chunks")
     made = table("Document", "From", *numbers, "Stored", "State", right=numbers)
     for one in shown:
-        source = one.source or one.path or "-"
+        source = near(one.source or one.path or "-")
         chunks = " · ".join(f"{number:,}" for number in one.chunks.values())
         made.add_row(
             plain(shortened(one.name, _NAME_WIDTH)),
@@ -110,7 +113,14 @@ def verdict_view(location: str, found: Sequence[Finding]) -> Iterator[Renderable
     said = [f"{wrong} wrong" if wrong else "nothing is wrong"]
     said += [f"{mended} mended"] if mended else []
     said += [f"{by_repair} of them can be mended by --repair"] if by_repair else []
-    yield plain(f"{location}: {', '.join(said)}", "dim")
+    yield plain(f"{near(location)}: {', '.join(said)}", "dim")
+
+
+def near(place: str) -> str:
+    """A path below the folder where one is, as one would type it; everything else as it is."""
+    with suppress(ValueError, OSError):
+        return str(Path(place).relative_to(Path.cwd()))
+    return place
 
 
 def moment(seconds: float | None) -> str:
