@@ -7,6 +7,7 @@ run to run, such as times and sizes on disk, stays as it is where nothing else c
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -17,6 +18,7 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, Self
 
 ROOT = Path(__file__).parents[1]
 PAGES = {ROOT / "docs" / "cli.md": 80, ROOT / "docs" / "operating.md": 100}
@@ -33,36 +35,72 @@ _PASSING = re.compile(
     r"|\b[0-9a-f]{32}\b"  # a checksum
     r"|[\s─]+"  # columns are as wide as what stands in them
 )
-_RUN = "import sys; from rag_nodes.cli.program import run; sys.exit(run(sys.argv[1:]))"
+_RUN = """
+import io, json, os, sys
+from contextlib import redirect_stderr, redirect_stdout
+
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+from rag_nodes.cli.program import run
+
+for line in sys.stdin:
+    said, complained = io.StringIO(), io.StringIO()
+    with redirect_stdout(said), redirect_stderr(complained):
+        run(json.loads(line))
+    print(json.dumps(said.getvalue() or complained.getvalue()), file=answers, flush=True)
+"""
 
 
-def printed(command: str, folder: Path, width: int = 80) -> str:
-    """What a command prints on a terminal, without colour and configuration.
+class Terminal:
+    """One that commands of ours and of a shell are typed into, without colour and configuration.
+
+    Ours are all run by one child process: each would take seconds to begin by itself.
 
     Args:
-        command: of ours, or any other of a shell.
-        folder: where it is run.
-        width: of the terminal, in characters.
+        folder: where they are run.
+        width: in characters.
     """
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    ours = command.removeprefix("rag-nodes ")
-    ended = subprocess.run(  # noqa: S603 - our own commands, from our own pages
-        ["/bin/sh", "-ec", command]
-        if ours == command
-        else [sys.executable, "-c", _RUN, *shlex.split(ours)],
-        cwd=folder,
-        env={
-            **kept,
-            "COLUMNS": str(width),
-            "NO_COLOR": "1",
-            "PYTHONIOENCODING": "utf-8",
-            "XDG_STATE_HOME": str(folder.parent / "state"),
-        },
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    return ended.stdout.strip("\n") or ended.stderr.strip("\n")
+
+    def __init__(self, folder: Path, width: int) -> None:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        self._place: dict[str, Any] = {
+            "cwd": folder,
+            "env": {
+                **kept,
+                "COLUMNS": str(width),
+                "NO_COLOR": "1",
+                "PYTHONIOENCODING": "utf-8",
+                "XDG_STATE_HOME": str(folder.parent / "state"),
+            },
+            "encoding": "utf-8",
+        }
+
+    def __enter__(self) -> Self:
+        """Start the child."""
+        self._child = subprocess.Popen(  # noqa: S603 - this very Python
+            [sys.executable, "-c", _RUN],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            **self._place,
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        self._child.communicate()
+
+    def printed(self, command: str) -> str:
+        """What a command prints; where that is nothing, what it complains of."""
+        ours = command.removeprefix("rag-nodes ")
+        if ours == command:
+            shell = ["/bin/sh", "-ec", command]
+            ended = subprocess.run(shell, capture_output=True, check=False, **self._place)  # noqa: S603 - of our pages
+            return (ended.stdout or ended.stderr).strip("\n")
+        self._child.stdin.write(json.dumps(shlex.split(ours)) + "\n")
+        self._child.stdin.flush()
+        said: str = json.loads(self._child.stdout.readline())
+        return said.strip("\n")
 
 
 def with_outputs(page: str, folder: Path, server: str = SERVER, width: int = 80) -> str:
@@ -72,17 +110,18 @@ def with_outputs(page: str, folder: Path, server: str = SERVER, width: int = 80)
         page: its text.
         folder: where they are run.
         server: what stands in for `SERVER`.
-        width: see `printed`.
+        width: of the terminal, in characters.
     """
+    with Terminal(folder, width) as terminal:
 
-    def again(found: re.Match[str]) -> str:
-        command = found["command"]
-        said = printed(command.replace(SERVER, server), folder, width).replace(server, SERVER)
-        shown = found["shown"].strip("\n")
-        said = shown if _lasting(said) == _lasting(shown) else said
-        return f"$ {command}\n{said}\n" if said else f"$ {command}\n"
+        def again(found: re.Match[str]) -> str:
+            command = found["command"]
+            said = terminal.printed(command.replace(SERVER, server)).replace(server, SERVER)
+            shown = found["shown"].strip("\n")
+            said = shown if _lasting(said) == _lasting(shown) else said
+            return f"$ {command}\n{said}\n" if said else f"$ {command}\n"
 
-    return _BLOCK.sub(lambda block: _COMMAND.sub(again, block[0]), page)
+        return _BLOCK.sub(lambda block: _COMMAND.sub(again, block[0]), page)
 
 
 def _lasting(said: str) -> str:

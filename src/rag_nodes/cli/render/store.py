@@ -17,20 +17,18 @@ if TYPE_CHECKING:
 
 def copies_view(copied: Sequence[CopyReport], source: str, target: str) -> Iterator[RenderableType]:
     """What became of each collection that was copied."""
-    numbers = ("Points", "Sent", "Unchanged", "Replaced", "Time")
-    made = table("Collection", *numbers, right=numbers)
     for one in copied:
-        counts = (one.points, one.sent, one.unchanged, one.deleted)
-        made.add_row(
-            plain(one.collection), *(f"{number:,}" for number in counts), seconds(one.seconds)
+        gone = f", {one.deleted:,} former ones deleted" if one.deleted else ""
+        yield plain(one.collection, "bold")
+        yield plain(
+            f"  {counted(one.points, 'point')}: {one.sent:,} sent, {one.unchanged:,} there already"
+            f"{gone}, in {seconds(one.seconds)}"
         )
-    yield made
-    for one in copied:
-        same = "are equal" if one.exact else "are equal but for rounding of vectors"
-        yield plain(f"{one.collection}: both sides {same}, checksum {one.checksum}", "dim")
+        same = "equal" if one.exact else "equal but for rounding of vectors"
+        yield plain(f"  both sides are {same}, checksum {one.checksum}", "dim")
         if one.extra:
             kept = counted(one.extra, "point")
-            yield plain(f"{one.collection}: {kept} of other documents stay in the target", "yellow")
+            yield plain(f"  {kept} of other documents stay there; --prune deletes them", "yellow")
     yield plain(f"From {near(source)} to {near(target)}.", "dim")
 
 

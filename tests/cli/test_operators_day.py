@@ -1,0 +1,155 @@
+"""A day of an operator: ingest, change, prune, look, remove, push, switch, examine, back up."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conftest import Ended
+
+_spec = importlib.util.spec_from_file_location(
+    "qdrant_server", Path(__file__).parents[1] / "store" / "qdrant_server.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+_server = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_server)
+
+TEXTS = {
+    "manual.md": "# Tea machine\n\nThe tank holds nine litres of water.\n",
+    "kettle.md": "# Kettle\n\nThe kettle boils in two minutes.\n",
+    "cups.md": "# Cups\n\nThere are forty cups on the second shelf.\n",
+}
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with _server.serve() as double:
+        yield double.url
+
+
+@pytest.fixture
+def rag(command: Callable[..., Ended]) -> Callable[..., dict[str, Any]]:
+    """Runs a command that has to do well, and gives what it says to programs."""
+
+    def run(*arguments: object) -> dict[str, Any]:
+        ended = command(*arguments, "--json")
+        assert ended.code == 0, ended.stderr
+        return ended.json
+
+    return run
+
+
+def statuses(report: dict[str, Any]) -> dict[str, str]:
+    return {Path(file["path"]).name: file["status"] for file in report["files"]}
+
+
+def names(listed: dict[str, Any]) -> list[str]:
+    return [one["name"] for one in listed["documents"]]
+
+
+def contents(location: str | Path) -> dict[str, set[str]]:
+    """Ids of all stored nodes by collection."""
+    with open_store(location) as store:
+        return {
+            one.name: {node for nodes in store.documents(one.name).values() for node in nodes}
+            for one in store.collections()
+        }
+
+
+def test_a_whole_day(
+    rag: Callable[..., dict[str, Any]],
+    command: Callable[..., Ended],
+    tmp_path: Path,
+    url: str,
+) -> None:
+    docs, store, backup = tmp_path / "docs", tmp_path / "store", tmp_path / "backup"
+    docs.mkdir()
+    for name, text in TEXTS.items():
+        (docs / name).write_text(text, encoding="utf-8")
+    here, there = ("--store", store), ("--store", url)
+    ingest = ("ingest", docs, "-p", "heading", "-p", "fixed", *here)
+
+    # Morning: all is new, then nothing is.
+    assert set(statuses(rag(*ingest)).values()) == {"read"}
+    assert set(statuses(rag(*ingest)).values()) == {"unchanged"}
+    (one, other) = rag("status", *here)["collections"]
+    assert one["documents"] == other["documents"] == 3
+    assert one["last_used"] >= one["first_used"] > 0
+
+    # One file changes, one goes.
+    with (docs / "manual.md").open("a", encoding="utf-8") as file:
+        file.write("\n## Descaling\n\nDescale the pump twice a year.\n")
+    assert statuses(rag(*ingest)) == {
+        "manual.md": "read",
+        "kettle.md": "unchanged",
+        "cups.md": "unchanged",
+    }
+    (docs / "cups.md").unlink()
+    assert "cups.md" in names(rag("list", *here))
+    rag(*ingest, "--prune")
+    assert names(rag("list", *here)) == ["kettle.md", "manual.md"]
+
+    # Noon: to the server, and what is asked there by a name of its own.
+    pushed = rag("store", "push", url, *here)["collections"]
+    assert all(copy["sent"] == copy["points"] for copy in pushed)
+    assert contents(url) == contents(store)
+    collection = next(c["collection"] for c in pushed if "Heading" in c["collection"])
+    rag("store", "alias", "live", collection, *there)
+    asked = rag("ask", "How often is the pump descaled?", "--alias", "live", *there)
+    assert "twice a year" in asked["text"]
+
+    # An ingest into the server knows the files by what the push told its ledger.
+    assert set(statuses(rag("ingest", docs, "-p", "heading", *there)).values()) == {"unchanged"}
+
+    # Afternoon: one document goes here, and with the next push there.
+    rag("remove", docs / "kettle.md", *here)
+    kept = rag("store", "push", url, *here)["collections"]
+    assert all(copy["sent"] == 0 and copy["extra"] > 0 for copy in kept)
+    rag("store", "push", url, *here, "--prune")
+    assert contents(url) == contents(store)
+
+    # Evening: all is well, until chunks are lost; the doctor says so, and mends it.
+    assert rag("doctor", *here)["sound"]
+    assert rag("doctor", *there)["sound"]
+    with open_store(store) as opened:
+        opened.delete(collection, list(contents_of(opened, collection))[:1])
+    ended = command("doctor", *here, "--json")
+    assert ended.code == 4
+    assert {one["kind"] for one in ended.json["findings"] if one["is_wrong"]} == {"ledger"}
+    assert rag("doctor", *here, "--repair")["sound"]
+    rag("ingest", docs / "manual.md", "-p", "heading", "-p", "fixed", *here)
+    assert contents(store) == contents(url)
+
+    # Night: a back-up, a lost disk, and everything is there again.
+    rag("store", "push", backup, *here)
+    whole = contents(store)
+    shutil.rmtree(store)
+    rag("store", "pull", backup, *here)
+    assert contents(store) == whole
+    assert set(statuses(rag("ingest", docs / "manual.md", "-p", "heading", *here)).values()) == {
+        "unchanged"
+    }
+    assert rag("doctor", *here)["sound"]
+
+
+def contents_of(store: Any, collection: str) -> set[str]:
+    return {node for nodes in store.documents(collection).values() for node in nodes}
+
+
+def test_a_collection_that_an_alias_means_shows_it(
+    rag: Callable[..., dict[str, Any]], tmp_path: Path, manual: Path
+) -> None:
+    store = ("--store", tmp_path / "store")
+    rag("ingest", manual, "-p", "heading", "--alias", "live", *store)
+    (held,) = rag("status", *store)["collections"]
+    assert held["aliases"] == ["live"]
