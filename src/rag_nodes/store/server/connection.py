@@ -21,7 +21,7 @@ PROBE_SECONDS = 5
 """How long opening a server waits for a sign of life."""
 
 
-class Clients(NamedTuple):
+class Reached(NamedTuple):
     """A server that answers, and what asks it.
 
     Attributes:
@@ -35,7 +35,7 @@ class Clients(NamedTuple):
     aclient: AsyncQdrantClient
 
 
-def connected(url: str, api_key: str | None, options: ServerOptions) -> Clients:
+def connected(url: str, api_key: str | None, options: ServerOptions) -> Reached:
     """Connect to a server.
 
     Raises:
@@ -67,7 +67,7 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> Clients:
         client.http.client.add_middleware(retries.middleware)
         aclient = AsyncQdrantClient(**given, grpc_options=retries.of_grpc())
         aclient.http.client.add_middleware(retries.async_middleware)
-    return Clients(shown(url), client, aclient)
+    return Reached(shown(url), client, aclient)
 
 
 def _probe(given: dict[str, Any], times: int) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rag_nodes.store.fusion import Scores
     from rag_nodes.store.qdrant import QdrantStore
     from rag_nodes.store.queries import Query
-    from rag_nodes.store.server.connection import Clients
+    from rag_nodes.store.server.connection import Reached
     from rag_nodes.store.server.vector_store import HybridVectorStore
 
 logger = logging.getLogger(__name__)
@@ -63,8 +63,8 @@ class Served(Engine):
         client: sync, and `aclient` its async face.
     """
 
-    def __init__(self, clients: Clients, options: ServerOptions) -> None:
-        self.location, self.client, self.aclient = clients
+    def __init__(self, reached: Reached, options: ServerOptions) -> None:
+        self.location, self.client, self.aclient = reached
         self._options = options
         self._layouts: dict[str, Layout] = {}
         self._sizes: dict[str, int] = {}
