@@ -119,14 +119,13 @@ def serve_grpc() -> Callable[[str], AbstractContextManager[int]]:
 def server_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A Qdrant server: a double of its own, or the real one of `RAG_NODES_QDRANT_URL`.
 
-    Of a real one, whatever collections of ours a test makes are dropped after it.
+    Of a real one, the collections that came to be during a test are dropped after it.
     """
     if not REAL_SERVER:
         yield request.getfixturevalue("double").url
         return
     with open_store(REAL_SERVER) as store:
-        before = {info.name for info in store.collections()}
+        before = set(store.engine.names())
         yield REAL_SERVER
-        for info in store.collections():
-            if info.name not in before:
-                store.drop(info.name)
+        for name in set(store.engine.names()) - before:
+            store.drop(name)

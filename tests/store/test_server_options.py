@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import ipaddress
 import logging
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
     from qdrant_server import QdrantDouble
 
+CLIENT = "qdrant-client"
 KEY = "canary-of-the-store"
 X = [1.0, 0.0, 0.0]
 KEPT: dict[str, Any] = {
@@ -198,3 +201,19 @@ def test_every_option_is_documented_with_its_default() -> None:
         shown = {"None": "not set", "False": "`false`", "60.0": "60"}
         default = shown.get(str(field.default), field.default)
         assert f"| `{name}` | {default} |" in page
+
+
+def test_the_server_of_the_compose_file_is_one_that_our_client_speaks_to() -> None:
+    root = Path(__file__).parents[2]
+    server = yaml.safe_load((root / "docker-compose.yml").read_text())["services"]["qdrant"]
+    image, _, version = server["image"].partition(":v")
+    assert image == "qdrant/qdrant"
+    ours, theirs = (
+        [int(part) for part in one.split(".")[:2]] for one in (metadata.version(CLIENT), version)
+    )
+    assert ours[0] == theirs[0]
+    assert abs(ours[1] - theirs[1]) <= 1
+    assert all(port.startswith("127.0.0.1:") for port in server["ports"])
+    assert server["environment"]["QDRANT__SERVICE__API_KEY"].startswith(
+        "${RAG_NODES_STORE_API_KEY:?"
+    )

@@ -163,7 +163,8 @@ def test_collections_are_listed_and_dropped(
     fill(store, collection, make_node("one", X))
     store.add("foreign", [make_node("one", X)])
     [info] = store.collections()
-    assert (info.name, info.corpus, info.points) == (collection, "tests", 1)
+    assert (info.name, info.points) == (collection, 1)
+    assert info.corpus.startswith("tests")
     store.drop(collection)
     assert store.collections() == []
     assert store.count(collection) == 0
