@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -163,11 +162,15 @@ def test_an_alias_is_given_shown_and_removed(command: Callable[..., Ended], stor
     several = command("store", "alias", "handbook", *there)
     assert several.code == ExitCode.USAGE
     assert "has 2 collections" in several.stderr
-    with open_store(store) as opened:
-        opened.drop(next(one.name for one in opened.collections() if "Fixed" in one.parser))
-    for arguments in (["handbook"], []):
-        shown = command("store", "alias", *arguments, *there)
+    for arguments, parser in ((["-p", "fixed"], "Fixed"), (HEADING, "Heading")):
+        shown = command("store", "alias", "handbook", *arguments, *there)
         assert "handbook" in shown.stdout
+        assert parser in alias_of(command, store)["handbook"]
+    none = command("store", "alias", "handbook", "-p", "page", *there)
+    assert none.code == ExitCode.USAGE
+    assert "has no collections of that parser" in none.stderr
+    command("clear", *HEADING, "--yes", *there)
+    assert "Fixed" in command("store", "alias", "handbook", *there).stdout
     assert command("store", "alias", "handbook", "--remove", *there).code == ExitCode.DONE
     assert alias_of(command, store) == {}
     again = command("store", "alias", "handbook", "--remove", *there)

@@ -230,6 +230,17 @@ AskedParser = Annotated[
         show_default=False,
     ),
 ]
+StoredParser = Annotated[
+    str,
+    typer.Option(
+        "--parser",
+        "-p",
+        metavar="NAME[:OPTION=VALUE,...]",
+        help="Only what this parser cut: its class as `status` shows it, a preset with the options "
+        "of the ingest, or the name of a collection.",
+        show_default=False,
+    ),
+]
 AskedAlias = Annotated[
     str | None,
     typer.Option(

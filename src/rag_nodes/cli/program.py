@@ -109,7 +109,7 @@ _STORES: dict[Callable[..., None], tuple[str, ...]] = {
     merge_ledgers: ("rag-nodes store merge-ledgers all.sqlite part-*.sqlite",),
     alias: (
         "rag-nodes store alias",
-        "rag-nodes store alias handbook contracts.HeadingHierarchyNodeParser.lexical.0123456789ab",
+        "rag-nodes store alias handbook --corpus contracts --parser heading",
         "rag-nodes store alias handbook --remove",
     ),
 }

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Never
 import typer
 
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import STORE_SETTINGS
+from rag_nodes.cli.options import STORE_SETTINGS, StoredParser
 from rag_nodes.cli.render.progress import copy_words, shown_progress
 from rag_nodes.cli.render.store import aliases_view, copies_view
 from rag_nodes.cli.render.text import counted, plain
-from rag_nodes.cli.stores import kept, must_exist, opened
+from rag_nodes.cli.stores import inventory, kept, must_exist, of_parser
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def merge_ledgers(
         cli.show(plain(f"{target}: {ledgers}, {known}."))
 
 
-@takes(*STORE_SETTINGS, "corpus")
+@takes(*STORE_SETTINGS, "ledger", "corpus")
 def alias(
     cli: Invocation,
     name: Annotated[
@@ -106,9 +106,11 @@ def alias(
         str | None,
         typer.Argument(
             metavar="COLLECTION",
-            help="What it is to mean, as `status` names it; by default the one of the corpus.",
+            help="What it is to mean, as `status` names it; by default the one of corpus and "
+            "parser.",
         ),
     ] = None,
+    parser: StoredParser = "",
     *,
     remove: Annotated[
         bool, typer.Option("--remove", help="Remove the alias; what it means stays.")
@@ -121,15 +123,17 @@ def alias(
     the new parser or model, look at it, then have the alias mean it.
     """
     settings = cli.settings()
-    must_exist(settings.store)
     if remove and (name is None or collection is not None):
         raise ConfigurationError("--remove takes the name of one alias and nothing else")
     with cli.activity("Opening the store"):
-        store = opened(cli, settings)
+        held = inventory(cli, settings)
+        store = held.store
     if name and remove:
         store.drop_alias(name)
     elif name:
-        store.point_alias(name, collection or _only_one(store, settings.corpus))
+        found = of_parser(held.collections(settings.corpus), parser)
+        named = collection or _only_one([one.info.name for one in found], settings.corpus)
+        store.point_alias(name, named)
     known = store.aliases()
     if cli.as_json:
         cli.emit({"store": store.location, "aliases": known})
@@ -137,12 +141,11 @@ def alias(
         cli.show(*aliases_view(known, store.location))
 
 
-def _only_one(store: "Store", corpus: str) -> str:
-    found = _of_corpus(store, corpus)
-    if len(found) > 1:
+def _only_one(found: list[str], corpus: str) -> str:
+    if len(found) != 1:
         raise ConfigurationError(
-            f"{store.location}: corpus {corpus!r} has {len(found)} collections, name one of them: "
-            + ", ".join(found)
+            f"corpus {corpus!r} has {len(found) or 'no'} collections of that parser, and an alias "
+            f"means one; name it, or its --parser: {', '.join(found) or 'see rag-nodes status'}"
         )
     return found[0]
 

@@ -7,7 +7,7 @@ import typer
 
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import STORE_SETTINGS
+from rag_nodes.cli.options import STORE_SETTINGS, StoredParser
 from rag_nodes.cli.render.stored import documents_view, removed_view, status_view
 from rag_nodes.cli.stores import inventory, of_parser
 from rag_nodes.errors import ConfigurationError
@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 
 _STATES = ("stored", "incomplete", "expired", "failed")
 
-StoredParser = Annotated[
-    str,
-    typer.Option(
-        "--parser",
-        "-p",
-        metavar="NAME[:OPTION=VALUE,...]",
-        help="Only what this parser cut: its class as `status` shows it, a preset with the options "
-        "of the ingest, or the name of a collection.",
-        show_default=False,
-    ),
-]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go and delete nothing.")]
 
 
