@@ -38,7 +38,7 @@ class Fault:
     "cut" breaks a stream off, "unfinished" ends it without a finish reason, "empty" sends
     nothing in it, "error-event" an error; "dimension", "nan", "huge", "no-numbers" and "count"
     spoil vectors, "html" and "no-choices" and "garbage" answer in another
-    shape, "slow" waits until `release` or `reset`.
+    shape, "slow" waits until `release` or `reset`, "reset" ends the connection within the answer.
     """
 
     status: int | None = None
@@ -69,6 +69,8 @@ class Recorded:
 class OpenAIServer:
     """The server; use as a context manager, `faults` are used up in order, one per request.
 
+    `embedded` are the texts whose vectors were sent as they should be.
+
     Chats are answered with `answer`, which may be a function of the prompt.
     """
 
@@ -88,6 +90,7 @@ class OpenAIServer:
     def reset(self) -> None:
         """Forget everything and let held requests go; for the next test."""
         self.requests.clear()
+        self.embedded: list[str] = []
         self.faults = deque()
         self.dimension = DIMENSION
         self.answer: str | Callable[[str], str] = ANSWER
@@ -195,32 +198,46 @@ async def _failed(server: OpenAIServer, fault: Fault, released: threading.Event)
     return JSONResponse({"error": error}, status_code=fault.status, headers=fault.headers)
 
 
-def _embeddings(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSONResponse:
+def _embeddings(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> Response:
     texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
     if any(not text for text in texts):
         error = {"message": "input cannot be empty", "code": None, "param": "input", "type": "x"}
         return JSONResponse({"error": error}, status_code=400)
     length = body.get("dimensions") or server.dimension
     vectors = [_vector(text, length) for text in texts]
-    if fault.body == "dimension":
-        vectors[-1] = vectors[-1][:-1]
-    if fault.body == "nan":
-        vectors[-1][0] = np.nan
-    if fault.body == "huge":
-        vectors[-1][0] = 1e30
-    if fault.body == "no-numbers":
-        vectors = [[] for _ in vectors]
-    if fault.body == "count":
-        vectors.pop()
+    vectors = _spoiled(vectors, fault.body)
     coded = body.get("encoding_format") == "base64"
     rows = [
         {"object": "embedding", "index": index, "embedding": _coded(vector) if coded else vector}
         for index, vector in enumerate(vectors)
     ]
     rows.reverse()  # the order is in `index`, not in the list
+    if fault.body == "reset":
+        return StreamingResponse(_broken_off(), media_type="application/json")
+    if not fault.body:
+        server.embedded.extend(texts)
     usage = {"prompt_tokens": 1, "total_tokens": 1}
     answer = {"object": "list", "data": rows, "model": body["model"], "usage": usage}
     return JSONResponse(answer)
+
+
+def _spoiled(vectors: list[list[float]], effect: str) -> list[list[float]]:
+    if effect == "dimension":
+        vectors[-1] = vectors[-1][:-1]
+    if effect == "nan":
+        vectors[-1][0] = np.nan
+    if effect == "huge":
+        vectors[-1][0] = 1e30
+    if effect == "no-numbers":
+        vectors = [[] for _ in vectors]
+    if effect == "count":
+        vectors.pop()
+    return vectors
+
+
+async def _broken_off() -> AsyncIterator[str]:
+    yield '{"object": "list", "data": ['
+    raise ConnectionAbortedError("made to break off")
 
 
 def _coded(vector: list[float]) -> str:
