@@ -213,3 +213,16 @@ def test_doctor_ends_with_4_and_the_next_ingest_completes_what_it_mended(
     assert command("ingest", manual, other, *parsers, "--store", store).code == 0
     assert chunks(command, store) == whole
     assert command("doctor", "--store", store).code == 0
+
+
+def test_a_ledger_elsewhere_is_looked_at_where_it_is_named(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path
+) -> None:
+    where = ("--store", tmp_path / "store", "--ledger", tmp_path / "mine.sqlite")
+    assert command("ingest", manual, *where).code == 0
+    assert command("doctor", *where, "--json").json["findings"] == []
+    (note,) = command("doctor", *where[:2], "--json").json["findings"]
+    assert (note["kind"], note["is_wrong"]) == ("ledger", False)
+    command("store", "push", tmp_path / "copy", *where)
+    (copy,) = command("status", "--store", tmp_path / "copy", "--json").json["collections"]
+    assert copy["last_used"]

@@ -146,10 +146,14 @@ def contents_of(store: Any, collection: str) -> set[str]:
     return {node for nodes in store.documents(collection).values() for node in nodes}
 
 
-def test_a_collection_that_an_alias_means_shows_it(
-    rag: Callable[..., dict[str, Any]], tmp_path: Path, manual: Path
+def test_a_collection_that_an_alias_means_shows_it_and_says_it_before_it_goes(
+    rag: Callable[..., dict[str, Any]],
+    command: Callable[..., Ended],
+    tmp_path: Path,
+    manual: Path,
 ) -> None:
     store = ("--store", tmp_path / "store")
     rag("ingest", manual, "-p", "heading", "--alias", "live", *store)
     (held,) = rag("status", *store)["collections"]
     assert held["aliases"] == ["live"]
+    assert "which live means" in command("clear", *store).stdout

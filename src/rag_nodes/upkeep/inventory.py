@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.record import stored_row
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from rag_nodes.ledger import CollectionRow, DepositRow, DocumentRow, FileRow, Ledger
     from rag_nodes.store import CollectionInfo, QdrantStore
+
+_PORTION = 500
+"""Nodes that are fetched at once."""
 
 DocumentState = Literal["stored", "incomplete", "expired", "failed"]
 """Of a document: whole in every collection of its corpus that has it; not whole in one; whole, but
@@ -137,6 +140,7 @@ class Inventory:
         self.store = store
         self.ledger = ledger
         self.clock = clock
+        self._facts_told: dict[str, dict[str, dict[str, Any]]] = {}
 
     def collections(self, corpus: str | None = None) -> list[HeldCollection]:
         """The collections of a corpus, or of all of them, by name."""
@@ -253,13 +257,21 @@ class Inventory:
         """Name, source and pages; asked of one of its nodes where no ledger knows them."""
         if row:
             return row.name, row.source, row.pages
-        for collection in found:
-            ids = list(self.store.stored(collection, document_id))[:1]
-            for node in self.store.fetch(collection, ids).values():
-                facts = node.metadata
-                named = display_name(facts) or document_id
-                return named, facts.get(SOURCE), facts.get(TOTAL_PAGES)
-        return document_id, None, None
+        facts = next((known for one in found if (known := self._told(one).get(document_id))), {})
+        return display_name(facts) or document_id, facts.get(SOURCE), facts.get(TOTAL_PAGES)
+
+    def _told(self, collection: str) -> dict[str, dict[str, Any]]:
+        """What one node of each document of a collection says of it, by the document's id."""
+        if collection not in self._facts_told:
+            found = self.store.documents(collection)
+            first = {next(iter(nodes)): one for one, nodes in found.items()}
+            ids = list(first)
+            told: dict[str, dict[str, Any]] = {}
+            for start in range(0, len(ids), _PORTION):
+                nodes = self.store.fetch(collection, ids[start : start + _PORTION])
+                told |= {first[one]: node.metadata for one, node in nodes.items()}
+            self._facts_told[collection] = told
+        return self._facts_told[collection]
 
 
 def _failed(file: FileRow) -> ListedDocument:

@@ -33,7 +33,7 @@ Pruned = Annotated[
 Everything = Annotated[bool, typer.Option("--all", help="The collections of every corpus.")]
 
 
-@takes(*STORE_SETTINGS, "corpus")
+@takes(*STORE_SETTINGS, "ledger", "corpus")
 def push(
     cli: Invocation,
     target: Annotated[
@@ -56,7 +56,7 @@ def push(
     _copy(cli, ends, collections or [], everything=everything, prune=prune)
 
 
-@takes(*STORE_SETTINGS, "corpus")
+@takes(*STORE_SETTINGS, "ledger", "corpus")
 def pull(
     cli: Invocation,
     source: Annotated[

@@ -9,12 +9,15 @@ from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import STORE_SETTINGS, StoredParser
 from rag_nodes.cli.render.stored import documents_view, removed_view, status_view
+from rag_nodes.cli.render.text import counted
 from rag_nodes.cli.stores import inventory, of_parser
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from rag_nodes.upkeep import HeldCollection, Inventory, ListedDocument
 
+_NAMED = 5
+"""Documents up to which all are named."""
 _STATES = ("stored", "incomplete", "expired", "failed")
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would go and delete nothing.")]
@@ -131,6 +134,8 @@ def _show(cli: Invocation, rows: list[dict[str, Any]], title: str) -> None:
 
 
 def _names(documents: "list[ListedDocument]") -> str:
+    if len(documents) > _NAMED:
+        return counted(len(documents), "document")
     return ", ".join(one.name for one in documents)
 
 
@@ -148,6 +153,11 @@ def _planned(documents: "list[ListedDocument]") -> list[dict[str, Any]]:
 def _would_go(held: "Inventory", collections: "list[HeldCollection]") -> list[dict[str, Any]]:
     found = map(held.status, collections)
     return [
-        {"collection": one.name, "documents": one.documents, "nodes": one.chunks + one.parents}
+        {
+            "collection": one.name,
+            "documents": one.documents,
+            "nodes": one.chunks + one.parents,
+            "aliases": list(one.aliases),
+        }
         for one in found
     ]

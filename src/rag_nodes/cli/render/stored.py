@@ -62,7 +62,8 @@ def documents_view(
         yield _table(shown)
     for one in shown:
         if one.error:
-            yield plain(f"{one_line(one.name)}: {one_line(one.error)}", _STYLES[one.state])
+            said = one_line(one.error.removeprefix(f"{one.path}: "))
+            yield plain(f"{one_line(one.name)}: {said}", _STYLES[one.state])
     states = Counter(one.state for one in shown)
     said = ", ".join(f"{number:,} {state}" for state, number in states.items())
     total = f"{len(shown):,} of {counted(of, 'document')}"
@@ -73,11 +74,10 @@ def _table(shown: Sequence[ListedDocument]) -> RenderableType:
     numbers = ("Pages", "Chunks")
     made = table("Document", "From", *numbers, "Stored", "State", right=numbers)
     for one in shown:
-        source = near(one.source or one.path or "-")
         chunks = " · ".join(f"{number:,}" for number in one.chunks.values())
         made.add_row(
-            plain(shortened(one.name, _NAME_WIDTH)),
-            plain(one_line(source)),
+            plain(shortened(_title(one), _NAME_WIDTH)),
+            plain(one_line(_origin(one))),
             "-" if one.pages is None else f"{one.pages:,}",
             chunks or "-",
             moment(one.stored_at),
@@ -86,12 +86,25 @@ def _table(shown: Sequence[ListedDocument]) -> RenderableType:
     return made
 
 
+def _title(one: ListedDocument) -> str:
+    """Its name, without the address that stands beside it."""
+    return one.name.removesuffix(f" ({one.source})")
+
+
+def _origin(one: ListedDocument) -> str:
+    """Where it is from: the folder, where the name is that of the file."""
+    place = near(one.source or one.path or "-")
+    folder, _, last = place.rpartition("/")
+    return folder if folder and last == one.name else place
+
+
 def removed_view(title: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
     """What went, or would go, by collection."""
     yield plain(f"{one_line(title)}:" if rows else f"{one_line(title)}: nothing is stored of it")
     for row in rows:
         nodes, documents = counted(row["nodes"], "node"), counted(row["documents"], "document")
-        yield plain(f"  {nodes} of {documents} in {row['collection']}")
+        aliases = f", which {', '.join(row['aliases'])} means" if row.get("aliases") else ""
+        yield plain(f"  {nodes} of {documents} in {row['collection']}{aliases}")
 
 
 def finding_view(finding: Finding) -> Iterator[RenderableType]:
