@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.parsers import SpanNodeParser
+from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +24,7 @@ class HangingNodeParser(SpanNodeParser):
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         if self.note:
-            Path(f"{self.note}.new").write_text(str(os.getpid()), encoding="ascii")
-            Path(f"{self.note}.new").rename(self.note)
+            noted(self.note)
         total = sum(range(10**15))
         raise AssertionError(f"{total} takes years; {source}")
 
@@ -35,6 +35,27 @@ class DyingNodeParser(SpanNodeParser):
     def spans(self, source: SourceText) -> Iterator[Cut]:
         del source
         os._exit(7)
+
+
+class PoisonedNodeParser(FixedSizeNodeParser):
+    """Kills its process where a document says so, as a bug of a C library would.
+
+    "poison" kills every time; "hang" hangs once, while there is no file `note`, which then has the
+    process id; "kill" kills once, likewise.
+    """
+
+    note: str = ""
+
+    def spans(self, source: SourceText) -> Iterator[Cut]:
+        if "poison" in source.text:
+            os.kill(os.getpid(), signal.SIGKILL)
+        once = self.note and not Path(self.note).exists()
+        if once and ("hang" in source.text or "kill" in source.text):
+            noted(self.note)
+            if "kill" in source.text:
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise AssertionError(sum(range(10**15)))  # in C, with the interpreter locked
+        return super().spans(source)
 
 
 class RefusingNodeParser(SpanNodeParser):
@@ -49,6 +70,12 @@ class FailingNodeParser(SpanNodeParser):
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
         raise LookupError(f"nothing in {len(source.text)} characters")
+
+
+def noted(note: str) -> None:
+    """Write the process id into a file, at once as a whole."""
+    Path(f"{note}.new").write_text(str(os.getpid()), encoding="ascii")
+    Path(f"{note}.new").rename(note)
 
 
 def wait_for(note: Path, seconds: float = 60) -> int:

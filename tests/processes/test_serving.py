@@ -26,7 +26,7 @@ class Child:
         self.memory: list[int | None] = []
         self.size = 100 * MEGABYTE
         self._patch = patch
-        patch.setattr(serving, "_ends_with_parent", nullcontext)
+        patch.setattr(serving, "ends_with_parent", nullcontext)
         patch.setattr(serving, "_limit_seconds", self.seconds.append)
         patch.setattr(serving, "_limit_memory", self.memory.append)
         patch.setattr(serving, "_address_space", lambda: self.size)
@@ -36,7 +36,7 @@ class Child:
         for request in requests:
             send(asked, request)
         asked.seek(0)
-        self._patch.setattr(serving, "_own_pipes", lambda: (asked, answered))
+        self._patch.setattr(serving, "own_pipes", lambda: (asked, answered))
         serve(self.work, **options)
         end = answered.tell()
         answered.seek(0)

@@ -3,18 +3,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rag_nodes.errors import ConfigurationError, CredentialsError
+from rag_nodes.errors import ConfigurationError, CredentialsError, EmptyFileError
+from rag_nodes.ledger import DepositRow
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
+from rag_nodes.pipeline.books import FoundDocument
 from rag_nodes.store import StoredNode
 from rag_nodes.store.engine import Point
 from rag_nodes.workers.messages import (
     Batch,
+    BatchFailed,
+    BatchFinished,
     Began,
     Deleted,
-    Failed,
-    Finished,
+    FileNote,
     Message,
     Progressed,
+    Settled,
+    Unsettled,
     pack,
     pack_batch,
     unpack,
@@ -46,7 +51,11 @@ REPORT = IngestReport(
         Began(3),
         Progressed(Progress("embed", "x", 200, 400)),
         Deleted("c", ("1", "2")),
-        Finished(REPORT, (0, 1), {"x": ("one", "two")}, {"x": "two"}),
+        FileNote(1, FoundDocument("id", "hash", "a.md", "/a.md", None, 9, None), None),
+        FileNote(1, None, None),
+        Unsettled("c", ("a", "b"), 1024),
+        Settled("c", (DepositRow("c", "a", "hash", chunks=3, tokens=40),)),
+        BatchFinished(REPORT, (0, 1), {"x": ("one", "two")}, {"x": "two"}),
     ],
 )
 def test_a_message_comes_out_as_it_went_in(message: Message) -> None:
@@ -54,10 +63,16 @@ def test_a_message_comes_out_as_it_went_in(message: Message) -> None:
 
 
 def test_an_error_keeps_its_type_and_words() -> None:
-    found = unpack(pack(Failed(CredentialsError("the key was refused"))))
-    assert isinstance(found, Failed)
+    found = unpack(pack(BatchFailed(CredentialsError("the key was refused"))))
+    assert isinstance(found, BatchFailed)
     assert isinstance(found.error, CredentialsError)
     assert str(found.error) == "the key was refused"
+
+
+def test_a_note_keeps_the_kind_of_its_error() -> None:
+    found = unpack(pack(FileNote(2, None, EmptyFileError("a.md"))))
+    assert isinstance(found, FileNote)
+    assert isinstance(found.error, EmptyFileError)
 
 
 def test_points_come_out_with_vectors_and_weights_of_32_bits() -> None:
@@ -99,5 +114,6 @@ def test_a_batch_comes_out_as_it_went_in() -> None:
         {"c": {"d": {"n": StoredNode("hash", 2, 30, parent="p")}}},
         {"c": {"n": ("text", [0.5, 0.25])}},
         {"c": "the disk is full"},
+        (("t",), ()),
     )
     assert unpack_batch(pack_batch(batch)) == batch

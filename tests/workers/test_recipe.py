@@ -8,13 +8,13 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import TransformComponent
 from own_models import LettersEmbedding, ParrotLLM
-from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.parsers import PRESETS, ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.readers import Limits
+from rag_nodes.store.options import ServerAddress
 from rag_nodes.transforms import ChunkContext, NeighbourText
 from rag_nodes.workers import Recipe
 
@@ -68,8 +68,7 @@ def test_keys_travel_beside_the_recipe_and_are_never_shown() -> None:
     recipe = Recipe.of(
         {"x": get_parser("fixed")},
         Models.of(embed_model=model),
-        store="http://127.0.0.1:9",
-        store_key=SecretStr(CANARY),
+        address=ServerAddress.of("http://127.0.0.1:9", CANARY, None),
     )
     assert CANARY not in f"{recipe!r}{recipe}{json.dumps(recipe.plain())}"
     made = made_again(recipe).make().models.embedding

@@ -1,16 +1,17 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from stored_points import points_of, without_seconds
 
 from rag_nodes.errors import StoreError
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
-from rag_nodes.store import Filter, QdrantStore, open_store
+from rag_nodes.store import QdrantStore, open_store
 from rag_nodes.workers import Batch, BatchWorker, Recipe
-from rag_nodes.workers.messages import Began, Deleted, Finished, Message, pack, unpack
+from rag_nodes.workers.messages import BatchFinished, Began, Deleted, Message, pack, unpack
 from rag_nodes.workers.outbox import Outbox
 from rag_nodes.workers.packing import PackedPoints
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
 
 
-def applied(messages: list[Message], store: QdrantStore) -> Finished:
+def applied(messages: list[Message], store: QdrantStore) -> BatchFinished:
     """What is left to do by whoever writes."""
     for message in messages:
         sent = unpack(pack(message))
@@ -28,23 +29,8 @@ def applied(messages: list[Message], store: QdrantStore) -> Finished:
             store.put(sent.collection, sent.points())
         if isinstance(sent, Deleted):
             store.delete(sent.collection, sent.node_ids)
-    assert isinstance(sent, Finished)
+    assert isinstance(sent, BatchFinished)
     return sent
-
-
-def contents(store: QdrantStore, collection: str) -> dict[str, Any]:
-    """Every point: payload, vector and words."""
-    engine: Any = store.engine
-    with engine.step(collection):
-        found = engine.collection(collection).scan(Filter(), None, vectors=True)
-        return {one.node_id: (one.payload, one.vector, one.words) for one in found}
-
-
-def without_seconds(report: Any) -> dict[str, Any]:
-    plain = report.as_dict()
-    for row in (plain, *plain["files"], *plain["columns"]):
-        row.pop("seconds")
-    return plain
 
 
 def test_a_batch_gives_what_an_ingest_of_its_files_gives(
@@ -57,7 +43,7 @@ def test_a_batch_gives_what_an_ingest_of_its_files_gives(
         assert without_seconds(finished.report) == without_seconds(expected)
         assert finished.rows == tuple(range(6))
         for column in expected.columns:
-            assert contents(store, column.collection) == contents(alone, column.collection)
+            assert points_of(store, column.collection) == points_of(alone, column.collection)
 
 
 def test_a_file_is_named_before_it_is_opened(
@@ -68,7 +54,7 @@ def test_a_file_is_named_before_it_is_opened(
     assert next(messages) == Began(0)
     corpus[0].write_text("# Written\n\nafter it was named.", encoding="utf-8")
     finished = [*messages][-1]
-    assert isinstance(finished, Finished)
+    assert isinstance(finished, BatchFinished)
     assert finished.report.files[0].characters == len("# Written\n\nafter it was named.")
 
 
@@ -94,10 +80,10 @@ def test_what_the_store_refused_is_refused_for_every_file(
     parsers = {"x": get_parser("fixed")}
     worker = BatchWorker(Recipe.of(parsers, models))
     [*_, first] = worker.work(Batch(0, (str(corpus[0]),)))
-    assert isinstance(first, Finished)
+    assert isinstance(first, BatchFinished)
     collection = first.report.columns[0].collection
     [*_, last] = worker.work(Batch(1, (str(corpus[0]),), refused={collection: "the disk is full"}))
-    assert isinstance(last, Finished)
+    assert isinstance(last, BatchFinished)
     assert last.stopped == {"x": "the disk is full"}
     assert last.report.files[0].status == "incomplete"
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.ingest import Parsers
+    from rag_nodes.pipeline.ingest import IngestEngine, Parsers
     from rag_nodes.query import QueryOptions
     from rag_nodes.readers import FileShard, Limits
     from rag_nodes.store import Store
@@ -71,7 +71,7 @@ class Comparison(ColumnEngines):
         self.statistics = {}
         self.files = ()
 
-    def ingest(
+    def ingest(  # noqa: PLR0913 - those of `rag_nodes.pipeline.ingest`
         self,
         paths: Iterable[str | Path],
         *,
@@ -82,6 +82,7 @@ class Comparison(ColumnEngines):
         ttl: float = WEB_HOURS,
         prune: bool = False,
         dry_run: bool = False,
+        engine: IngestEngine | None = None,
     ) -> IngestReport:
         """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`."""
         return self._remember(
@@ -100,6 +101,7 @@ class Comparison(ColumnEngines):
                 ttl=ttl,
                 prune=prune,
                 dry_run=dry_run,
+                engine=engine,
             )
         )
 

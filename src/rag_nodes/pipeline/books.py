@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from rag_nodes.errors import EmptyFileError
 from rag_nodes.ledger import WEB_HOURS, DocumentRow, FileRow
@@ -31,6 +31,42 @@ _UNSETTLED_NS = 2 * 10**9
 """Nanoseconds for which a file that was changed may change again within one tick of its clock."""
 _PIECE = 1 << 20
 """Bytes of a file that are hashed at once."""
+
+
+class FoundDocument(NamedTuple):
+    """What a file was found to hold: a document, without its text.
+
+    Attributes:
+        id: of the document.
+        source_hash: of all its nodes are made of.
+        name: what to call it.
+        source: where its text came from, path or URL.
+        pages: None for formats without pages.
+        characters: of its text.
+        warnings: what the reader could not take over; None where nothing.
+    """
+
+    id: str
+    source_hash: str
+    name: str
+    source: str | None
+    pages: int | None
+    characters: int
+    warnings: str | None
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """What is to be known of a document that has a hash of all its nodes are made of."""
+        facts = document.metadata
+        return cls(
+            document.id_,
+            str(facts[SOURCE_HASH]),
+            display_name(facts),
+            facts.get(SOURCE),
+            facts.get(TOTAL_PAGES),
+            len(document.text),
+            "; ".join(facts.get(READ_WARNINGS) or ()) or None,
+        )
 
 
 class Left(NamedTuple):
@@ -72,7 +108,7 @@ class Books:
         """What is to be done about files."""
         return map(Seen, files)
 
-    def note(self, file: FileRow, document: Document | None, error: Exception | None) -> None:
+    def note(self, file: FileRow, found: FoundDocument | None, error: Exception | None) -> None:
         """Take down what a file became: all its documents and errors, one after another."""
 
     def close(self) -> None:
@@ -138,15 +174,15 @@ class LedgerBooks(Books):
             if touched:
                 self._ledger.refresh(touched)
 
-    def note(self, file: FileRow, document: Document | None, error: Exception | None) -> None:
+    def note(self, file: FileRow, found: FoundDocument | None, error: Exception | None) -> None:
         """Take down what a file became; it is written when the next one begins."""
         if file is not self._file:
             self.close()
             self._file = file
         if error:
             self._errors.append(error)
-        elif document:
-            self._documents.append(self._row(file, document))
+        elif found:
+            self._documents.append(self._row(file, found))
 
     def close(self) -> None:
         """Write down the last file."""
@@ -223,22 +259,10 @@ class LedgerBooks(Books):
             0,
         )
 
-    def _row(self, file: FileRow, document: Document) -> DocumentRow:
-        facts = document.metadata
-        source = facts.get(SOURCE)
-        is_web = str(source).startswith(("http://", "https://"))
-        return DocumentRow(
-            file.corpus,
-            file.path,
-            document.id_,
-            str(facts[SOURCE_HASH]),
-            display_name(facts),
-            source,
-            facts.get(TOTAL_PAGES),
-            len(document.text),
-            "; ".join(facts.get(READ_WARNINGS) or ()) or None,
-            self._ledger.clock() + self._ttl * 3600 if is_web and self._ttl else None,
-        )
+    def _row(self, file: FileRow, found: FoundDocument) -> DocumentRow:
+        is_web = str(found.source).startswith(("http://", "https://"))
+        expires_at = self._ledger.clock() + self._ttl * 3600 if is_web and self._ttl else None
+        return DocumentRow(file.corpus, file.path, *found, expires_at)
 
 
 def reading_key(limits: Limits, identities: Sequence[str]) -> str:

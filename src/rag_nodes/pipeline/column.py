@@ -61,7 +61,7 @@ GRACE = 5.0
 _IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
 """Metadata of the document that every node needs."""
 
-_HOPELESS = (
+HOPELESS = (
     CredentialsError,
     DimensionError,
     ModelConnectionError,
@@ -98,7 +98,7 @@ class ColumnRun:
         self._prices = prices
         self._embedding = EmbeddedTokens()
         self._pipeline = pipeline
-        self._record = record
+        self.record = record
         self._store = record.store
         self._collection = record.collection
         self._models = models
@@ -208,19 +208,19 @@ class ColumnRun:
             deposit.fail(self._stopped)
             if not self._has_answered:
                 return
-        row = self._record.known([document.id_]).get(document.id_)
+        row = self.record.known([document.id_]).get(document.id_)
         if row and row.source_hash == source_hash:
             deposit.counts.join(row)
             self._leave(deposit)
             return
-        stored = self._record.stored(document.id_)
+        stored = self.record.stored(document.id_)
         self._has_answered = True
         if is_complete(stored, source_hash):
             deposit.counts.add(
                 (node.tokens, not node.is_parent, node.is_placed) for node in stored.values()
             )
             self._leave(deposit)
-            self._record.settle([deposit])
+            self._settle([deposit])
             return
         deposit.keep(stored, sum(not node.is_parent for node in stored.values()))
         if self._stopped:
@@ -280,7 +280,7 @@ class ColumnRun:
     def _take_vectors_of(self, twins: Sequence[str], nodes: list[BaseNode]) -> None:
         """Give nodes of a file that was moved or copied the vectors of what reads the same."""
         with self._timed("store"):
-            stored = [one for twin in twins for one in self._record.stored(twin)]
+            stored = [one for twin in twins for one in self.record.stored(twin)]
             vectors = dict(self._store.vectors(self._collection, stored).values())
         for node in filter(lacks_vector, nodes):
             if vector := vectors.get(node.get_content(MetadataMode.EMBED)):
@@ -306,7 +306,7 @@ class ColumnRun:
         try:
             for part in requests_of(waiting, self._models):
                 self._send(part)
-        except _HOPELESS as error:
+        except HOPELESS as error:
             for _, deposit in waiting:
                 deposit.fail(_said(error))
             raise
@@ -344,7 +344,7 @@ class ColumnRun:
             for _, deposit in embedded.part:
                 deposit.fail(_said(error))
             self._note(embedded.part[0][1].label, error)
-            if isinstance(error, _HOPELESS):
+            if isinstance(error, HOPELESS):
                 self._stopped = self._stopped or _said(error)
                 raise
 
@@ -352,7 +352,8 @@ class ColumnRun:
         if stored := embedded.accepted:
             # Before anything is reported, as whoever is told may give up.
             with self._timed("store"):
-                self._record.unsettle({deposit for _, deposit in stored}, _dimension(stored))
+                touched = {deposit.document_id for _, deposit in stored}
+                self.record.unsettle(touched, _dimension(stored))
                 self._store.add(self._collection, [node for node, _ in stored])
             for node, deposit in stored:
                 deposit.count_stored(is_chunk=is_leaf(node))
@@ -366,7 +367,7 @@ class ColumnRun:
     def _drain(self) -> None:
         """Store what other requests gave, after one has failed for good."""
         while self._under_way:
-            with suppress(*_HOPELESS):
+            with suppress(*HOPELESS):
                 self._take()
 
     def _delete_replaced(self, deposits: Iterable[Deposit]) -> None:
@@ -376,7 +377,7 @@ class ColumnRun:
         try:
             with self._timed("store"):
                 if stale:
-                    self._record.unsettle(done)
+                    self.record.unsettle([one.document_id for one in done])
                     self._store.delete(self._collection, stale)
         except Exception as error:
             for deposit in done:
@@ -387,7 +388,11 @@ class ColumnRun:
         for deposit in done:
             deposit.stale.clear()
         with self._timed("store"):
-            self._record.settle(done)
+            self._settle(done)
+
+    def _settle(self, deposits: Iterable[Deposit]) -> None:
+        """Write down documents that are stored whole, and nothing of the others."""
+        self.record.settle([one.row(self._collection) for one in deposits if one.is_whole])
 
     @contextmanager
     def _timed(self, stage: Stage) -> Iterator[None]:
@@ -406,7 +411,7 @@ class ColumnRun:
             yield
         except CancelledError:
             raise
-        except _HOPELESS as error:
+        except HOPELESS as error:
             if not self._stopped:
                 self._note(label, error)
             self._stopped = self._stopped or _said(error)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rag_nodes.errors import ConfigurationError, EmptyFileError
 from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
@@ -43,6 +44,16 @@ Parsers = Mapping[str, object] | Callable[[Sequence["Document"]], Mapping[str, o
 """Parsers by name, or what makes them for the first documents that arrive."""
 
 
+class IngestEngine(Protocol):
+    """Whatever does an ingest in another way, with the same result."""
+
+    def ingest(
+        self, paths: Iterable[str | Path], parsers: Parsers, store: Store, **options: Any
+    ) -> IngestReport:
+        """As the function of this name, with its options but `engine`."""
+        ...
+
+
 def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     paths: Iterable[str | Path],
     parsers: Parsers,
@@ -60,6 +71,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     shard: FileShard | None = None,
     prune: bool = False,
     dry_run: bool = False,
+    engine: IngestEngine | None = None,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -95,6 +107,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             no more. What was ingested from elsewhere stays.
         dry_run: do nothing but count what would be done, and price it: no model is asked, nothing
             is stored, no ledger is written, and transformations are left out.
+        engine: does it with several processes, such as `rag_nodes.workers.ProcessEngine`, which
+            give the same; None for this one, which a dry run is always done by.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -103,8 +117,9 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
     Raises:
         ConfigurationError: no parser, two parsers of equal configuration, both `models` and
-            `embed_model`, or a transformation that is none of LlamaIndex's. Or `prune` for a store
-            of which no ledger is kept.
+            `embed_model`, or a transformation that is none of LlamaIndex's. Or a parser, model or
+            transformation that the engine's processes could not make, or `prune` for a store of
+            which no ledger is kept.
         FileMissingError: with `prune`, one of the paths is not there, or is a folder without a
             document where there were some: nothing is done.
         LedgerError: the ledger cannot be opened or written.
@@ -112,43 +127,85 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     from rag_nodes.readers import Limits
 
     chosen = settled(models, embed_model)
-    wanted, bounds = [Path(path) for path in paths], limits or Limits()
-    total = _count(wanted, shard) if progress else None
-    steps = [identity_of(step) for step in UserTransformations(transformations).steps]
+    options: dict[str, Any] = {
+        "transformations": transformations,
+        "corpus": corpus,
+        "limits": limits or Limits(),
+        "progress": progress,
+        "prices": prices,
+        "ttl": ttl,
+        "shard": shard,
+    }
+    wanted = [Path(path) for path in paths]
+    run = engine.ingest if engine and not dry_run else partial(_ingest_here, dry_run=dry_run)
     with ExitStack() as stack:
-        opened = stack.enter_context(_open(ledger, store, dry_run=dry_run))
+        opened = stack.enter_context(opened_ledger(ledger, store, dry_run=dry_run))
         if dry_run:
             chosen, store = stack.enter_context(rehearsed(chosen)), UnchangedStore(store)
-        books = Books()
         if prune:
             _check_prunable(wanted, store, opened, corpus)
-        if opened:
-            key = reading_key(bounds, steps)
-            books = LedgerBooks(
-                opened, corpus, key, ttl=ttl, most=bounds.file_bytes, shared=shard is not None
-            )
+        report = run(wanted, parsers, store, models=chosen, ledger=opened, **options)
+        if not opened or not prune or _lacks(report):
+            return report
+        return replace(report, pruned=pruned(store, opened, corpus, wanted))
 
-        def run_of(made: Mapping[str, object]) -> IngestRun:
-            return IngestRun(
-                made,
-                store,
-                chosen,
-                transformations=transformations,
-                corpus=corpus,
-                progress=progress,
-                prices=prices,
-                books=books,
-                dry_run=dry_run,
-            )
 
-        # Before the first file is looked at, as the books say for which parsers it is due.
-        run = None if callable(parsers) else run_of(parsers)
-        with ahead(arrivals_of(wanted, bounds, books, shard), _characters) as coming:
-            made, arrivals = parsers_for(parsers, coming)
-            report = (run or run_of(made)).take(arrivals, total)
-            if not opened or not prune or _lacks(report):
-                return report
-            return replace(report, pruned=pruned(store, opened, corpus, wanted))
+def _ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
+    paths: Sequence[Path],
+    parsers: Parsers,
+    store: Store,
+    *,
+    models: Models,
+    transformations: Sequence[TransformComponent],
+    corpus: str,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    prices: Prices,
+    ledger: Ledger | None,
+    ttl: float,
+    shard: FileShard | None,
+    dry_run: bool,
+) -> IngestReport:
+    """Ingest files in this process."""
+    total = count_documents(paths, shard) if progress else None
+    books = books_of(ledger, corpus, limits, transformations, ttl=ttl, shard=shard)
+
+    def run_of(made: Mapping[str, object]) -> IngestRun:
+        return IngestRun(
+            made,
+            store,
+            models,
+            transformations=transformations,
+            corpus=corpus,
+            progress=progress,
+            prices=prices,
+            books=books,
+            dry_run=dry_run,
+        )
+
+    # Before the first file is looked at, as the books say for which parsers it is due.
+    run = None if callable(parsers) else run_of(parsers)
+    with ahead(arrivals_of(paths, limits, books, shard), _characters) as coming:
+        made, arrivals = parsers_for(parsers, coming)
+        return (run or run_of(made)).take(arrivals, total)
+
+
+def books_of(
+    ledger: Ledger | None,
+    corpus: str,
+    limits: Limits,
+    transformations: Sequence[TransformComponent],
+    *,
+    ttl: float,
+    shard: FileShard | None,
+) -> Books:
+    """The books of an ingest of files; for arguments see `ingest`."""
+    if ledger is None:
+        return Books()
+    key = reading_key(limits, [identity_of(s) for s in UserTransformations(transformations).steps])
+    return LedgerBooks(
+        ledger, corpus, key, ttl=ttl, most=limits.file_bytes, shared=shard is not None
+    )
 
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
@@ -190,7 +247,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     """
     chosen = settled(models, embed_model)
     made, arrivals = parsers_for(parsers, map(_given, documents))
-    with _open(ledger, store) as opened:
+    with opened_ledger(ledger, store) as opened:
         run = IngestRun(
             made,
             store,
@@ -206,7 +263,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
 
 
 @contextmanager
-def _open(
+def opened_ledger(
     ledger: Ledger | str | Path | None, store: Store, *, dry_run: bool = False
 ) -> Iterator[Ledger | None]:
     """The ledger of a store; what is opened here is closed, and what is the caller's is not."""
@@ -223,7 +280,7 @@ def _open(
         yield opened
 
 
-def _count(paths: Sequence[Path], shard: FileShard | None) -> int | None:
+def count_documents(paths: Sequence[Path], shard: FileShard | None) -> int | None:
     """How many documents files and folders hold; None where only reading them tells."""
     from rag_nodes.readers import COLLECTIONS, listed
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rag_nodes.ledger import CollectionRow, Ledger
-    from rag_nodes.pipeline.deposit import Deposit
     from rag_nodes.store import Catalogue, Store, StoredNode
 
 FEW = 200
@@ -50,11 +49,11 @@ class CollectionRecord:
         """What is certain without asking the store, of those documents that are stored whole."""
         return {}
 
-    def unsettle(self, deposits: Iterable[Deposit], dimension: int | None = None) -> None:
-        """Say that the store is about to be changed for these, with vectors of that length."""
+    def unsettle(self, document_ids: Iterable[str], dimension: int | None = None) -> None:
+        """Say that documents are about to be changed in the store, with vectors of that length."""
 
-    def settle(self, deposits: Iterable[Deposit]) -> None:
-        """Say that the store confirmed all it was given; those that lack something are left out."""
+    def settle(self, rows: Iterable[DepositRow]) -> None:
+        """Say which documents are stored whole, as the store confirmed all it was given."""
 
 
 class LedgerRecord(CollectionRecord):
@@ -111,22 +110,21 @@ class LedgerRecord(CollectionRecord):
             one: row for one, row in rows.items() if row.stored_at is not None and row.source_hash
         }
 
-    def unsettle(self, deposits: Iterable[Deposit], dimension: int | None = None) -> None:
+    def unsettle(self, document_ids: Iterable[str], dimension: int | None = None) -> None:
         """Mark their rows, so that a run that is killed now is found out by the next."""
         if dimension and self._row.dimension is None:
             self._row = self._row._replace(dimension=dimension)
             self._ledger.use(self._row)
-        due = {one.document_id for one in deposits} - self._open
+        due = {*document_ids} - self._open
         if due:
             self._ledger.unsettle(self.collection, sorted(due))
             self._open |= due
 
-    def settle(self, deposits: Iterable[Deposit]) -> None:
+    def settle(self, rows: Iterable[DepositRow]) -> None:
         """Write down those that are stored whole, and nothing else of them."""
-        rows = [one.row(self.collection) for one in deposits if one.is_whole]
-        if rows:
-            self._ledger.settle(rows)
-            self._open -= {row.document_id for row in rows}
+        if whole := list(rows):
+            self._ledger.settle(whole)
+            self._open -= {row.document_id for row in whole}
 
     def _is_believed(self) -> bool:
         with self._lock:

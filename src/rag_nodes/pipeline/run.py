@@ -19,7 +19,7 @@ from rag_nodes.ledger import CollectionRow
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
 from rag_nodes.models.embedded_tokens import metered
 from rag_nodes.parsers import as_parser
-from rag_nodes.pipeline.books import Books
+from rag_nodes.pipeline.books import Books, FoundDocument
 from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.dry_run import cut_unasked, is_estimated
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.books import Left
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.deposit import Deposit
+    from rag_nodes.pipeline.record import CollectionRecord
     from rag_nodes.store import Store
 
 MOST_THREADS = 8
@@ -165,7 +166,7 @@ class IngestRun:
         self._corpus = corpus
         self._report = _serialised(progress)
         _warm_up(made.values())
-        collections = _collections(made, corpus, models)
+        collections = collections_of(made, corpus, models)
         self._columns = [
             ColumnRun(
                 name,
@@ -184,6 +185,11 @@ class IngestRun:
             )
             for name, parser in made.items()
         ]
+
+    @property
+    def records(self) -> dict[str, CollectionRecord]:
+        """What is known of the collections, by parser."""
+        return {column.name: column.record for column in self._columns}
 
     @property
     def errors(self) -> dict[str, tuple[str, ...]]:
@@ -267,7 +273,9 @@ class IngestRun:
                 continue
             document = _hashed(one.document, self._identities) if one.document else None
             if one.file:
-                self._books.note(one.file, document, one.error)
+                self._books.note(
+                    one.file, FoundDocument.of(document) if document else None, one.error
+                )
             if document is None:
                 yield one.failure(), []
                 continue
@@ -291,7 +299,7 @@ def _setting(interrupt: Interrupt) -> Iterator[None]:
         raise
 
 
-def _collections(
+def collections_of(
     parsers: Mapping[str, SpanNodeParser], corpus: str, models: Models
 ) -> dict[str, str]:
     """The collection of each parser, by its name.

@@ -129,6 +129,27 @@ class Children:
         child.end()
 
 
+def start(module: str) -> subprocess.Popen[bytes]:
+    """A process that runs the `main` of a module; it has pipes, and the import path of this one."""
+    program = (
+        f"import sys; sys.path[:] = {sys.path!r}; "
+        f"from importlib import import_module; import_module({module!r}).main()"
+    )
+    return subprocess.Popen(  # noqa: S603 - this interpreter, a module of ours
+        [sys.executable, "-P", "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for us; we end it then
+    )
+
+
+def ending_of(process: subprocess.Popen[bytes]) -> str:
+    """How a process ended that has, for people."""
+    code = process.wait()
+    return f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+
+
 class _Child:
     """One child process.
 
@@ -138,17 +159,7 @@ class _Child:
     """
 
     def __init__(self, module: str) -> None:
-        start = (
-            f"import sys; sys.path[:] = {sys.path!r}; "
-            f"from importlib import import_module; import_module({module!r}).main()"
-        )
-        self._process = subprocess.Popen(  # noqa: S603 - this interpreter, a module of ours
-            [sys.executable, "-P", "-c", start],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for us; we end it then
-        )
+        self._process = start(module)
         self._requests, self._answers = self._pipes()
         self._expired = False
         self.used = False
@@ -207,8 +218,7 @@ class _Child:
         self.end()
         if self._expired:
             return ChildExpiredError("it took too long")
-        code = self._process.returncode
-        return ChildDiedError(f"exit code {code}" if code >= 0 else signal.Signals(-code).name)
+        return ChildDiedError(ending_of(self._process))
 
     def _close(self) -> None:
         for pipe in (self._requests, self._answers):

@@ -46,7 +46,7 @@ def serve(
             the process may grow meanwhile (Linux); None for no limit.
         fatal: errors of ours after which the process should not go on.
     """
-    requests, answers = _own_pipes()
+    requests, answers = own_pipes()
     sizes: dict[str, int] = {}
     while True:
         try:
@@ -56,7 +56,7 @@ def serve(
         allowed = prepare(request)
         size = sizes.setdefault(str(request.get("kind")), _address_space())
         _answer(answers, "ready")
-        with _ends_with_parent(requests):
+        with ends_with_parent(requests):
             _limit_memory(size + allowed if size and allowed else None)
             spent = _serve(work, request, answers, fatal)
         # Only now: upon the end the parent may write, which the kernel would take for its death.
@@ -87,7 +87,7 @@ def _serve(
     return False
 
 
-def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
+def own_pipes() -> tuple[IO[bytes], IO[bytes]]:
     """Take the pipes away from stdin and stdout, to which libraries may print."""
     pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -102,7 +102,7 @@ def _answer(answers: IO[bytes], kind: MessageKind, content: Any = None) -> None:
 
 
 @contextmanager
-def _ends_with_parent(requests: IO[bytes]) -> Iterator[None]:
+def ends_with_parent(requests: IO[bytes]) -> Iterator[None]:
     """Let the kernel end this process when the parent closes the pipe (POSIX)."""
     if sys.platform == "win32":
         yield

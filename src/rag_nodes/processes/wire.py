@@ -25,10 +25,7 @@ _LENGTH = struct.Struct(">I")
 
 def send(stream: IO[bytes], message: Any) -> None:
     """Write one message; lone surrogates, as in odd file names, go through unchanged."""
-    body = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    stream.write(_LENGTH.pack(len(body)))
-    stream.write(body)
-    stream.flush()
+    send_bytes(stream, json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def receive(stream: IO[bytes]) -> Any:
@@ -38,8 +35,24 @@ def receive(stream: IO[bytes]) -> Any:
         EOFError: the other side is gone, or died within a message.
         ValueError: it is no message.
     """
+    return json.loads(receive_bytes(stream).decode("utf-8", "surrogatepass"))
+
+
+def send_bytes(stream: IO[bytes], body: bytes) -> None:
+    """Write one message that is no JSON."""
+    stream.write(_LENGTH.pack(len(body)))
+    stream.write(body)
+    stream.flush()
+
+
+def receive_bytes(stream: IO[bytes]) -> bytes:
+    """Read one message that is no JSON.
+
+    Raises:
+        EOFError: the other side is gone, or died within a message.
+    """
     (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
-    return json.loads(_exactly(stream, length).decode("utf-8", "surrogatepass"))
+    return _exactly(stream, length)
 
 
 def _exactly(stream: IO[bytes], count: int) -> bytes:

@@ -157,12 +157,18 @@ def build_document(path: Path, reading: Reading) -> Document:
     facts = _facts(path, reading, text)
     hidden = list(facts)
     return Document(
-        id_=str(uuid.uuid5(uuid.NAMESPACE_URL, safe_text(reading.source or path.as_uri()))),
+        id_=document_id(reading.source or path),
         text=text,
         metadata=facts,
         excluded_embed_metadata_keys=hidden,
         excluded_llm_metadata_keys=list(hidden),
     )
+
+
+def document_id(source: Path | str) -> str:
+    """The id of a document: of a file by its canonical path, of a web page by its URL."""
+    name = source if isinstance(source, str) else source.as_uri()
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, safe_text(name)))
 
 
 def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:

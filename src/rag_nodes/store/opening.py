@@ -52,9 +52,11 @@ def open_store(
         )
     if urlsplit(place).scheme in {"http", "https"}:
         _require("qdrant_client", "llama_index.vector_stores.qdrant")
+        from rag_nodes.store.options import ServerAddress
         from rag_nodes.store.server import open_server
 
-        return QdrantStore(open_server(place, api_key, options))
+        address = ServerAddress.of(place, api_key, options)
+        return QdrantStore(open_server(place, api_key, options), address)
     _require_edge()
     from rag_nodes.store.edge import open_edge
 

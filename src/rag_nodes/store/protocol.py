@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rag_nodes.store.catalogue import Catalogue, CollectionInfo, StoredNode
     from rag_nodes.store.engine import Point
     from rag_nodes.store.fusion import Hit
+    from rag_nodes.store.options import ServerAddress
     from rag_nodes.store.queries import Fusion, SearchMode
 
 
@@ -38,6 +39,11 @@ class Store(Protocol):
     @abstractmethod
     def location(self) -> str:
         """Where it is, for people; never with a key in it."""
+
+    @property
+    def address(self) -> ServerAddress | None:
+        """How another process opens it; None where only one process may."""
+        return None
 
     @abstractmethod
     def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.catalogue import Catalogue
     from rag_nodes.store.engine import Engine
+    from rag_nodes.store.options import ServerAddress
     from rag_nodes.store.queries import Query
 
 _ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
@@ -47,8 +48,9 @@ class QdrantStore(Store):
         engine: the Qdrant behind it.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, address: ServerAddress | None = None) -> None:
         self.engine = engine
+        self._address = address
         self._closed = False
         self._vector_stores: dict[str, BasePydanticVectorStore] = {}
         self._lock = threading.Lock()
@@ -58,6 +60,11 @@ class QdrantStore(Store):
     def location(self) -> str:
         """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
         return self.engine.location
+
+    @property
+    def address(self) -> ServerAddress | None:
+        """How another process opens it; None for a folder, which one process has at a time."""
+        return self._address
 
     def close(self) -> None:
         """Close the connection; a folder stays open while another store of this process uses it."""

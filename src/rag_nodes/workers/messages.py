@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
+from rag_nodes.errors import RagNodesError
+from rag_nodes.ledger import DepositRow
 from rag_nodes.pipeline import (
     FileColumn,
     FileOutcome,
@@ -21,12 +23,10 @@ from rag_nodes.pipeline import (
     ParserOutcome,
     Progress,
 )
+from rag_nodes.pipeline.books import FoundDocument
 from rag_nodes.processes import pack_error, unpack_error
 from rag_nodes.store import StoredNode
 from rag_nodes.workers.packing import PackedPoints
-
-if TYPE_CHECKING:
-    from rag_nodes.errors import RagNodesError
 
 Stored = Mapping[str, Mapping[str, Mapping[str, StoredNode]]]
 """What is stored: nodes by id, by document, by collection."""
@@ -44,6 +44,7 @@ class Batch:
         stored: what is stored of their documents, for a worker that cannot look.
         vectors: what these were embedded as, where embedding them again would cost something.
         refused: why nothing is to be stored any more, by collection.
+        twins: of each file ids of documents of the same bytes; empty where there are none at all.
     """
 
     number: int
@@ -51,11 +52,17 @@ class Batch:
     stored: Stored = field(default_factory=dict)
     vectors: Vectors = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
+    twins: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """A file is about to be opened, by its position in the batch: if the worker dies, by it."""
+    """A file is about to be opened: if the worker dies now, it probably is by this file.
+
+    Attributes:
+        file: position in the batch; the number of its files where all of them were read, and what
+            is left is embedding and storing.
+    """
 
     file: int
 
@@ -76,7 +83,39 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FileNote:
+    """What a file became, for the books: each of its documents and errors, one after another.
+
+    Attributes:
+        file: position in the batch.
+        found: a document of it.
+        error: why there is none.
+    """
+
+    file: int
+    found: FoundDocument | None
+    error: RagNodesError | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """Documents of which points or ids to delete will be sent; see `CollectionRecord.unsettle`."""
+
+    collection: str
+    document_ids: tuple[str, ...]
+    dimension: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Documents that are stored whole if all is that was sent before."""
+
+    collection: str
+    rows: tuple[DepositRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFinished:
     """The batch is done, and all that is to be stored of it was sent before.
 
     Attributes:
@@ -93,18 +132,26 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class BatchFailed:
     """The worker cannot work, whatever the files: its configuration is wrong, or a bug of ours."""
 
     error: RagNodesError
 
 
-Message = Began | Progressed | PackedPoints | Deleted | Finished | Failed
+Message = (
+    Began
+    | Progressed
+    | PackedPoints
+    | Deleted
+    | FileNote
+    | Unsettled
+    | Settled
+    | BatchFinished
+    | BatchFailed
+)
 """What a worker says, in order."""
 
-_KINDS: dict[str, type] = {
-    kind.__name__: kind for kind in (Began, Progressed, PackedPoints, Deleted, Finished, Failed)
-}
+_KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Message)}
 _LENGTH = struct.Struct(">I")
 
 
@@ -115,8 +162,10 @@ def pack(message: Message) -> bytes:
     match message:
         case PackedPoints():
             content, parts = message.header(), message.parts()
-        case Failed():
+        case BatchFailed():
             content = pack_error(message.error)
+        case FileNote(file, found, error):
+            content = [file, found, pack_error(error) if error else None]
         case _:
             content = asdict(message)
     header = json.dumps([type(message).__name__, content, list(map(len, parts))])
@@ -146,20 +195,39 @@ def unpack(data: bytes) -> Message:
 def _made(kind: type, content: Any, parts: list[memoryview]) -> Message:
     if kind is PackedPoints:
         return PackedPoints.of_parts(content, parts)
-    if kind is Failed:
-        return Failed(unpack_error(content))
-    if kind is Progressed:
-        return Progressed(Progress(**content["progress"]))
-    if kind is Deleted:
-        return Deleted(content["collection"], tuple(content["node_ids"]))
-    if kind is Began:
-        return Began(int(content["file"]))
-    return Finished(
+    if kind is BatchFailed:
+        return BatchFailed(unpack_error(content))
+    if kind is FileNote:
+        file, found, error = content
+        return FileNote(
+            file, FoundDocument(*found) if found else None, unpack_error(error) if error else None
+        )
+    made: Message = _PLAIN[kind](content)
+    return made
+
+
+def _finished(content: Mapping[str, Any]) -> BatchFinished:
+    return BatchFinished(
         report=_report(content["report"]),
         rows=tuple(content["rows"]),
         errors={name: tuple(found) for name, found in content["errors"].items()},
         stopped=dict(content["stopped"]),
     )
+
+
+_PLAIN: dict[type, Callable[[Any], Any]] = {
+    Began: lambda given: Began(int(given["file"])),
+    Progressed: lambda given: Progressed(Progress(**given["progress"])),
+    Deleted: lambda given: Deleted(given["collection"], tuple(given["node_ids"])),
+    Unsettled: lambda given: Unsettled(
+        given["collection"], tuple(given["document_ids"]), given["dimension"]
+    ),
+    Settled: lambda given: Settled(
+        given["collection"], tuple(DepositRow(*row) for row in given["rows"])
+    ),
+    BatchFinished: _finished,
+}
+"""What makes messages of those that are plain data."""
 
 
 def _report(data: Mapping[str, Any]) -> IngestReport:
@@ -202,7 +270,7 @@ def unpack_batch(data: bytes) -> Batch:
             collection: {node: (text, vector) for node, (text, vector) in nodes.items()}
             for collection, nodes in given["vectors"].items()
         }
-        files = tuple(given["files"])
-        return Batch(given["number"], files, stored, vectors, dict(given["refused"]))
+        files, twins = tuple(given["files"]), tuple(map(tuple, given["twins"]))
+        return Batch(given["number"], files, stored, vectors, dict(given["refused"]), twins)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a batch: {type(error).__name__}: {error}") from error

@@ -1,23 +1,29 @@
-"""The store of a worker that has none: what is added is sent away, what is asked was sent along."""
+"""Store and books of a worker that has none: what is written is sent, what is asked came along."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from rag_nodes.errors import StoreError
+from rag_nodes.errors import RagNodesError, StoreError
+from rag_nodes.ledger import FileRow
+from rag_nodes.pipeline.books import Books, Seen
+from rag_nodes.pipeline.record import CollectionRecord
 from rag_nodes.store import Store
 from rag_nodes.store.payload import agreed_length, lengths_of
 from rag_nodes.store.points import points_of
-from rag_nodes.workers.messages import Deleted
+from rag_nodes.workers.messages import Deleted, FileNote, Settled, Unsettled
 from rag_nodes.workers.packing import PackedPoints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
 
+    from rag_nodes.ledger import CollectionRow, DepositRow
+    from rag_nodes.pipeline.books import FoundDocument
+    from rag_nodes.readers import ListedFile
     from rag_nodes.store import CollectionInfo, Hit, Query, StoredNode
-    from rag_nodes.workers.messages import Batch
+    from rag_nodes.workers.messages import Batch, Message
 
 
 class Outbox(Store):
@@ -98,3 +104,58 @@ class Outbox(Store):
             f"collection {collection!r} is written by workers and read by nobody meanwhile; ask "
             "the store itself when the ingest is over"
         )
+
+
+class SentBooks(Books):
+    """Tells the driver, which keeps the books, what is to be written down.
+
+    Args:
+        batch: whose files are ingested.
+        send: takes messages; called by any thread.
+
+    Attributes:
+        file: position in the batch of the file that is read.
+    """
+
+    def __init__(self, batch: Batch, send: Callable[[Message], None]) -> None:
+        self._batch = batch
+        self._send = send
+        self.file = 0
+
+    def record(self, store: Store, row: CollectionRow) -> CollectionRecord:
+        """The record of a collection."""
+        return SentRecord(store, row.name, self._send)
+
+    def seen(self, files: Iterable[ListedFile]) -> Iterator[Seen]:
+        """The driver saw to it that every file is due."""
+        twins = self._batch.twins[self.file] if self._batch.twins else ()
+        for file in files:
+            # The driver has the row; here it says which file a note is of.
+            row = FileRow("", str(self.file), 0, 0, "", "", "read", 0)
+            yield Seen(file, row, (), twins)
+
+    def note(self, file: FileRow, found: FoundDocument | None, error: Exception | None) -> None:
+        """Send what a file became."""
+        known = error if error is None or isinstance(error, RagNodesError) else _typed(error)
+        self._send(FileNote(int(file.path), found, known))
+
+
+class SentRecord(CollectionRecord):
+    """Tells the driver what is about to be changed in a collection, and what is whole."""
+
+    def __init__(self, store: Store, collection: str, send: Callable[[Message], None]) -> None:
+        super().__init__(store, collection)
+        self._send = send
+
+    def unsettle(self, document_ids: Iterable[str], dimension: int | None = None) -> None:
+        """Send the ids."""
+        self._send(Unsettled(self.collection, tuple(sorted(document_ids)), dimension))
+
+    def settle(self, rows: Iterable[DepositRow]) -> None:
+        """Send the rows."""
+        if whole := tuple(rows):
+            self._send(Settled(self.collection, whole))
+
+
+def _typed(error: Exception) -> RagNodesError:
+    return RagNodesError(f"{type(error).__name__}: {error}")

@@ -7,6 +7,7 @@ precision of Qdrant, which keeps 32 bits.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -88,6 +89,11 @@ class PackedPoints:
             found.append(Point(node_id, payload, next(rows).tolist(), words))
             first = last
         return found
+
+    def chunks_by_document(self) -> Counter[str]:
+        """How many of the points are ranked, by the id of their document."""
+        pairs = zip(self.documents, self.words.tolist(), strict=True)
+        return Counter(document for document, count in pairs if count != _NO_VECTOR)
 
     def header(self) -> dict[str, Any]:
         """What is no array, as what JSON can hold."""

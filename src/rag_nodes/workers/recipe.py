@@ -27,6 +27,7 @@ from rag_nodes.transforms import identity_of
 if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.store import Store
+    from rag_nodes.store.options import ServerAddress
 
 _NOT_OPTIONS = ("callback_manager", "id_func")
 """Fields of a parser that decide nothing of what it gives."""
@@ -83,8 +84,7 @@ class Recipe:
         corpus: str = "default",
         limits: Limits | None = None,
         prices: Prices | None = None,
-        store: str | None = None,
-        store_key: SecretStr | None = None,
+        address: ServerAddress | None = None,
     ) -> Self:
         """Parsers, models and the rest, written down; for arguments see `Recipe` and `ingest`.
 
@@ -93,7 +93,7 @@ class Recipe:
                 not elsewhere; says what to do instead.
         """
         shelf = _Shelf(models.embedding)
-        keys = {"store": store_key} if store is not None and store_key is not None else {}
+        keys = {"store": address.key} if address and address.key else {}
         return cls(
             parsers={name: _parser(as_parser(one), shelf) for name, one in parsers.items()},
             models=[{"path": one.path, "options": one.options} for one in shelf.written],
@@ -103,7 +103,8 @@ class Recipe:
             limits=asdict(limits or Limits()),
             prices={name: list(price) for name, price in (prices or {}).items()},
             folder=str(Path.cwd()),
-            store=store,
+            store=address.url if address else None,
+            store_options=address.options.model_dump() if address else {},
             keys={**keys, **shelf.keys()},
         )
 

@@ -40,7 +40,7 @@ class Transport(ABC):
 
     Every worker is made of a `Recipe`, as a `BatchWorker`, and what the `work` of that says of a
     batch comes back in order. A worker that died says nothing more until it was replaced. A batch
-    is over with `Finished`, `Failed` or `Died`.
+    is over with `BatchFinished`, `BatchFailed` or `Died`.
 
     Attributes:
         workers: how many there are.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import CancelledError, RagNodesError
 from rag_nodes.pipeline.ingest import arrivals_of
 from rag_nodes.pipeline.run import IngestRun
-from rag_nodes.workers.messages import Began, Failed, Finished, Message, Progressed
-from rag_nodes.workers.outbox import Outbox
+from rag_nodes.workers.messages import BatchFailed, BatchFinished, Began, Message, Progressed
+from rag_nodes.workers.outbox import Outbox, SentBooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,8 +46,8 @@ class BatchWorker:
 
         Yields:
             What happens, as it happens. The one before the next is asked for only when it has been
-            passed on: a file that ends this process was named before. The last one is `Finished`,
-            or `Failed` where the run itself broke off.
+            passed on: a file that ends this process was named before. The last one is
+            `BatchFinished`, or `BatchFailed` where the run itself broke off.
         """
         relay = _Relay()
         thread = threading.Thread(target=self._ingest, args=(batch, relay), daemon=True)
@@ -72,19 +72,24 @@ class BatchWorker:
             except CancelledError:
                 raise
             except RagNodesError as error:
-                relay.give(Failed(error))
+                relay.give(BatchFailed(error))
             except Exception as error:  # noqa: BLE001 - a bug must not look like a dead worker
-                relay.give(Failed(RagNodesError(f"unexpected {type(error).__name__}: {error}")))
+                relay.give(
+                    BatchFailed(RagNodesError(f"unexpected {type(error).__name__}: {error}"))
+                )
 
-    def _finished(self, batch: Batch, relay: _Relay) -> Finished:
+    def _finished(self, batch: Batch, relay: _Relay) -> BatchFinished:
         rows: list[int] = []
+        books = SentBooks(batch, relay.give)
 
         def arrivals() -> Iterator[Arrival]:
             for number, path in enumerate(batch.files):
                 relay.give(Began(number), passed_on=True)
-                for arrival in arrivals_of([path], self._made.limits):
+                books.file = number
+                for arrival in arrivals_of([path], self._made.limits, books):
                     rows.append(number)
                     yield arrival
+            relay.give(Began(len(batch.files)), passed_on=True)
 
         def progressed(progress: Progress) -> None:
             if progress.stage != "read":
@@ -98,9 +103,10 @@ class BatchWorker:
             corpus=self._recipe.corpus,
             progress=progressed,
             prices=self._made.prices,
+            books=books,
         )
         report = run.take(arrivals())
-        return Finished(report, tuple(rows), run.errors, run.stopped)
+        return BatchFinished(report, tuple(rows), run.errors, run.stopped)
 
 
 class _Relay:
@@ -128,7 +134,7 @@ class _Relay:
             message = self._messages.get()
             yield message
             self._messages.task_done()
-            if isinstance(message, Finished | Failed):
+            if isinstance(message, BatchFinished | BatchFailed):
                 return
 
     def close(self) -> None:

@@ -6,7 +6,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import EngineError, RagNodesError
-from rag_nodes.workers.messages import Failed, Finished, pack, pack_batch, unpack, unpack_batch
+from rag_nodes.workers.messages import (
+    BatchFailed,
+    BatchFinished,
+    pack,
+    pack_batch,
+    unpack,
+    unpack_batch,
+)
 from rag_nodes.workers.on_ray.session import home_for_actors, ray_session
 from rag_nodes.workers.transport import Arrived, Died, Transport
 from rag_nodes.workers.work import BatchWorker
@@ -47,7 +54,7 @@ class BatchActor:
         try:
             self.ready()
         except RagNodesError as error:
-            yield pack(Failed(error))
+            yield pack(BatchFailed(error))
             return
         if self._made is not None:
             for message in self._made.work(unpack_batch(batch)):
@@ -113,7 +120,7 @@ class RayTransport(Transport):
         worker = next(one for one, stream in self._streams.items() if stream is ready[0])
         stream = self._streams.pop(worker)
         event = self._next(stream)
-        if not isinstance(event, Finished | Failed | Died):
+        if not isinstance(event, BatchFinished | BatchFailed | Died):
             self._streams[worker] = stream  # behind the others, so that each gets its turn
         return Arrived(worker, self._batches[worker], event)
 
@@ -131,7 +138,7 @@ class RayTransport(Transport):
         try:
             return unpack(self._ray.get(next(stream)))
         except errors.RayTaskError as error:
-            return Failed(_plain(error.cause))
+            return BatchFailed(_plain(error.cause))
         except errors.OutOfMemoryError:
             return Died("ended by Ray, as its machine ran out of memory")
         except errors.RayError as error:

@@ -1,0 +1,262 @@
+"""The loop over workers: a batch for each, what they send to the writer, and whom they died of."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.errors import EngineError, ReaderCrashedError
+from rag_nodes.pipeline import FileColumn, FileOutcome
+from rag_nodes.pipeline.run import Arrival
+from rag_nodes.workers.batches import FileGroups
+from rag_nodes.workers.merging import MergedProgress, PartReport, PlacedRow, spoiled
+from rag_nodes.workers.messages import (
+    Batch,
+    BatchFailed,
+    BatchFinished,
+    Began,
+    Deleted,
+    FileNote,
+    Progressed,
+    Settled,
+    Unsettled,
+)
+from rag_nodes.workers.packing import PackedPoints
+from rag_nodes.workers.transport import Died
+from rag_nodes.workers.writer import Refusals, no_refusals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from rag_nodes.pipeline import Progress
+    from rag_nodes.workers.batches import DueFile, FileGroup
+    from rag_nodes.workers.merging import Refusal
+    from rag_nodes.workers.transport import Arrived, Transport
+    from rag_nodes.workers.writer import Writer
+
+logger = logging.getLogger(__name__)
+
+POLL = 0.5
+"""Seconds of waiting after which a signal is heard at the latest."""
+BARREN = 3
+"""Workers in a row, for each there is, that may die before they open a file."""
+
+
+class Done(NamedTuple):
+    """What all workers did together.
+
+    Attributes:
+        rows: of all files, in the order of the listing.
+        parts: what workers said of their groups, in that order.
+        errors: what no worker saw, by parser.
+        stopped: why parsers gave up, by name.
+    """
+
+    rows: list[PlacedRow]
+    parts: list[PartReport]
+    errors: Mapping[str, list[str]]
+    stopped: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A batch that a worker has.
+
+    Attributes:
+        number: of the batch.
+        group: its files.
+        begun: position in the group of the file begun last; None before the first.
+        refusals: what the store did not take of it.
+        notes: what its files became so far.
+    """
+
+    number: int
+    group: FileGroup
+    begun: int | None = None
+    refusals: Refusals = field(default_factory=no_refusals)
+    notes: list[FileNote] = field(default_factory=list)
+
+
+class Driver:
+    """One ingest by workers.
+
+    Args:
+        transport: the workers.
+        writer: of the store; it is given what workers that cannot write send.
+        collections: of each parser, by its name.
+        progress: called after every step.
+        total: how many files there are, where that is known.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        writer: Writer,
+        collections: Mapping[str, str],
+        *,
+        progress: Callable[[Progress], None] | None = None,
+        total: int | None = None,
+    ) -> None:
+        self._transport = transport
+        self._writer = writer
+        self._collections = collections
+        self._progress = progress or (lambda _: None)
+        self._total = total
+        self._merged = MergedProgress()
+        self._groups = FileGroups(())
+        self._flights: dict[int, _Flight] = {}
+        self._batches = self._barren = 0
+        self._rows: list[PlacedRow] = []
+        self._parts: list[PartReport] = []
+        self._errors: dict[str, list[str]] = defaultdict(list)
+        self._stopped: dict[str, str] = {}
+
+    def run(self, files: Iterable[DueFile]) -> Done:
+        """Have workers ingest files.
+
+        Raises:
+            EngineError: no worker can be started.
+            RagNodesError: as a worker said, which the next one would say too.
+        """
+        self._groups = FileGroups(files)
+        self._submit()
+        while self._flights:
+            arrived = self._transport.wait(POLL)
+            flight = self._flights.get(arrived.worker) if arrived else None
+            if arrived and flight and flight.number == arrived.batch:
+                self._take(arrived, flight)
+                self._submit()
+        if self._is_over:
+            self._give_up(one for one in self._groups.rest())
+        by_position = attrgetter("position")
+        rows, parts = sorted(self._rows, key=by_position), sorted(self._parts, key=by_position)
+        return Done(rows, parts, self._errors, self._stopped)
+
+    def passed(self, position: int, name: str) -> None:
+        """A file need not be opened."""
+        self._progress(self._merged.began(position, name, self._total))
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether every parser gave up, so that nothing is left to do."""
+        return self._stopped.keys() >= self._collections.keys()
+
+    def _submit(self) -> None:
+        """Give every idle worker a batch, as far as there are any."""
+        for worker in range(self._transport.workers):
+            if self._is_over:
+                self._end_all()
+                return
+            if worker in self._flights:
+                continue
+            alone = not any(one.group.is_collection for one in self._flights.values())
+            group = self._groups.next(collections=alone)
+            if group is None:
+                return
+            self._flights[worker] = _Flight(self._batches, group)
+            self._transport.submit(worker, self._batch(group))
+            self._batches += 1
+
+    def _batch(self, group: FileGroup) -> Batch:
+        stored = self._writer.stored(group)
+        vectors = self._writer.vectors(stored)
+        self._note_closed()
+        refused = {self._collections[name]: why for name, why in self._stopped.items()}
+        files = tuple(str(one.file.path) for one in group.files)
+        twins = tuple(one.twins for one in group.files)
+        return Batch(self._batches, files, stored, vectors, refused, twins if any(twins) else ())
+
+    def _take(self, arrived: Arrived, flight: _Flight) -> None:
+        match arrived.event:
+            case Began(file):
+                self._begin(flight, file)
+            case Progressed(progress):
+                self._progress(self._merged.step(flight.number, progress))
+            case PackedPoints() | Deleted() | Unsettled() | Settled() as sent:
+                self._writer.write(sent, flight.refusals)
+                self._note_closed()
+            case FileNote() as note:
+                flight.notes.append(note)
+            case BatchFinished() as finished:
+                del self._flights[arrived.worker]
+                self._finish(flight, finished)
+            case BatchFailed(error):
+                raise error
+            case Died(reason):
+                del self._flights[arrived.worker]
+                self._bury(flight, reason)
+                self._transport.replace(arrived.worker)
+
+    def _begin(self, flight: _Flight, file: int) -> None:
+        flight.begun = file
+        self._barren = 0
+        if file < len(flight.group.files):
+            one = flight.group.files[file]
+            self.passed(one.position, one.file.path.name)
+
+    def _finish(self, flight: _Flight, finished: BatchFinished) -> None:
+        """Take over what a batch gave, all of which the store was given by now."""
+        self._merged.over(flight.number)
+        files = flight.group.files
+        for number, file in enumerate(files):
+            self._writer.conclude(file, (one for one in flight.notes if one.file == number))
+        for number, row in zip(finished.rows, finished.report.files, strict=True):
+            found = self._refused(row, flight.refusals)
+            for name, refusal in found.items():
+                self._errors[name].append(f"{row.name}: {refusal.why}")
+            self._rows.append(PlacedRow(files[number].position, spoiled(row, found)))
+        self._parts.append(PartReport(files[0].position, finished))
+        self._stopped = {**finished.stopped, **self._stopped}
+
+    def _refused(self, row: FileOutcome, refusals: Refusals) -> dict[str, Refusal]:
+        """What the store did not take of a file, by parser."""
+        document = row.document_id or ""
+        return {
+            name: refusals[collection][document]
+            for name, collection in self._collections.items()
+            if document in refusals[collection] and name in row.columns
+        }
+
+    def _bury(self, flight: _Flight, reason: str) -> None:
+        """Find out what a worker died of, and have the rest done anew."""
+        self._merged.over(flight.number, lost=True)
+        logger.warning("a worker died (%s); what it had not finished is done again", reason)
+        if flight.begun is None:
+            self._barren += 1
+            if self._barren >= BARREN * self._transport.workers:
+                raise EngineError(
+                    f"workers die before they open a file ({reason}); look at free memory and "
+                    "processes, or ingest without workers"
+                )
+        for one in self._groups.died(flight.group, flight.begun):
+            why = f"the worker died twice reading it ({reason})"
+            arrival = Arrival(str(one.file.path), None, ReaderCrashedError(one.file.path, why), 0.0)
+            self._rows.append(PlacedRow(one.position, arrival.failure()))
+
+    def _note_closed(self) -> None:
+        """Have parsers give up whose collection cannot be written any more."""
+        for name, collection in self._collections.items():
+            if collection in self._writer.closed:
+                self._stopped.setdefault(name, self._writer.closed[collection])
+
+    def _end_all(self) -> None:
+        """End all workers: whatever they do would fail as it did before."""
+        self._transport.close()
+        flights, self._flights = self._flights, {}
+        self._give_up(one for flight in flights.values() for one in flight.group.files)
+
+    def _give_up(self, files: Iterable[DueFile]) -> None:
+        """Say of files that were not opened why."""
+        for name, why in self._stopped.items():
+            self._errors[name].append(why)
+        for one in files:
+            columns = {
+                name: FileColumn("incomplete", 0, 0, error=why)
+                for name, why in self._stopped.items()
+            }
+            path = str(one.file.path)
+            row = FileOutcome(path, "incomplete", None, 0, None, 0.0, columns=columns)
+            self._rows.append(PlacedRow(one.position, row))

@@ -1,0 +1,158 @@
+"""An ingest by workers: what is due goes to them, what is not stays, and the report is one."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.ledger import WEB_HOURS
+from rag_nodes.models import settled
+from rag_nodes.parsers import as_parser
+from rag_nodes.pipeline import IngestReport
+from rag_nodes.pipeline.ingest import (
+    arrivals_of,
+    books_of,
+    count_documents,
+    opened_ledger,
+    parsers_for,
+)
+from rag_nodes.pipeline.run import Arrival, IngestRun
+from rag_nodes.readers import Limits, listed
+from rag_nodes.workers.batches import DueFile
+from rag_nodes.workers.driver import Driver
+from rag_nodes.workers.merging import PartReport, PlacedRow, merged_column
+from rag_nodes.workers.messages import BatchFinished
+from rag_nodes.workers.recipe import Recipe
+from rag_nodes.workers.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.schema import TransformComponent
+
+    from rag_nodes.ledger import Ledger
+    from rag_nodes.models import Models
+    from rag_nodes.models.prices import Prices
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline import Progress
+    from rag_nodes.pipeline.books import Seen
+    from rag_nodes.pipeline.ingest import Parsers
+    from rag_nodes.readers import FileShard
+    from rag_nodes.store import Store
+    from rag_nodes.workers.transport import Transport
+
+
+def ingest_by(  # noqa: PLR0913 - options of one call, all but four with defaults
+    start: Callable[[Recipe], Transport],
+    paths: Iterable[str | Path],
+    parsers: Parsers,
+    store: Store,
+    *,
+    models: Models | None = None,
+    embed_model: BaseEmbedding | str | None = None,
+    transformations: Sequence[TransformComponent] = (),
+    corpus: str = "default",
+    limits: Limits | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    prices: Prices = MappingProxyType({}),
+    ledger: Ledger | str | Path | None = None,
+    ttl: float = WEB_HOURS,
+    shard: FileShard | None = None,
+) -> IngestReport:
+    """Ingest files by workers that `start` starts, made of a recipe.
+
+    All other arguments, and what is returned, are those of `rag_nodes.pipeline.ingest`.
+
+    Raises:
+        ConfigurationError: as `ingest`; or a parser, model or transformation cannot be made in
+            another process.
+        EngineError: workers cannot be started.
+        LedgerError: as `ingest`.
+        RagNodesError: a worker cannot work.
+    """
+    started = time.perf_counter()
+    chosen, bounds, wanted = settled(models, embed_model), limits or Limits(), [*map(Path, paths)]
+    given: dict[str, Any] = {
+        "transformations": transformations,
+        "corpus": corpus,
+        "prices": prices,
+    }
+    made = _made(parsers, wanted, bounds, shard)
+    recipe = Recipe.of(made, chosen, limits=bounds, address=store.address, **given)
+    with opened_ledger(ledger, store) as opened:
+        books = books_of(opened, corpus, bounds, transformations, ttl=ttl, shard=shard)
+        run = IngestRun(made, store, chosen, books=books, **given)
+        collections = {name: record.collection for name, record in run.records.items()}
+        writer = Writer(run.records.values(), books, vectors=not chosen.embeds_offline)
+        with closing(start(recipe)) as transport:
+            total = count_documents(wanted, shard) if progress else None
+            driver = Driver(transport, writer, collections, progress=progress, total=total)
+            left = _LeftFiles(driver)
+            done = driver.run(left.due(books.seen(listed(wanted, shard))))
+        own = left.part(run)
+    parts = [own, *done.parts]
+    rows = [*map(PlacedRow, left.positions, own.finished.report.files), *done.rows]
+    return IngestReport(
+        files=tuple(one.row for one in sorted(rows, key=lambda one: one.position)),
+        columns=tuple(
+            merged_column(
+                name,
+                collection,
+                parts,
+                done.errors.get(name, ()),
+                stopped=done.stopped.get(name),
+                unwritten=writer.unwritten[collection],
+                model=chosen.embedding_name,
+                prices=prices,
+            )
+            for name, collection in collections.items()
+        ),
+        seconds=time.perf_counter() - started,
+        models=chosen.describe(),
+        corpus=corpus,
+        former=own.finished.report.former,
+    )
+
+
+class _LeftFiles:
+    """Files that are not opened, as nothing of them changed: no worker has to hear of them.
+
+    Attributes:
+        positions: in the listing, of the documents of these files.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self.positions: list[int] = []
+        self._driver = driver
+        self._arrivals: list[Arrival] = []
+
+    def due(self, files: Iterable[Seen]) -> Iterator[DueFile]:
+        """The others."""
+        for position, seen in enumerate(files):
+            if not seen.left:
+                yield DueFile(position, seen.file, seen.row, seen.twins)
+                continue
+            self._driver.passed(position, seen.file.path.name)
+            for one in seen.left:
+                self.positions.append(position)
+                self._arrivals.append(Arrival(str(seen.file.path), None, left=one))
+
+    def part(self, run: IngestRun) -> PartReport:
+        """What a run says of them, without workers."""
+        report = run.take(self._arrivals)
+        return PartReport(0, BatchFinished(report, (), run.errors, run.stopped))
+
+
+def _made(
+    parsers: Parsers, paths: Sequence[Path], limits: Limits, shard: FileShard | None
+) -> Mapping[str, SpanNodeParser]:
+    """The parsers, for which the first documents may have been read."""
+    made, _ = parsers_for(parsers, arrivals_of(paths, limits, shard=shard))
+    if not made:
+        raise ConfigurationError("nothing to ingest with: name at least one parser")
+    return {name: as_parser(parser) for name, parser in made.items()}

@@ -1,0 +1,142 @@
+"""The one who may write: what workers send goes into the store in order."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_nodes.errors import RagNodesError
+from rag_nodes.pipeline.column import HOPELESS
+from rag_nodes.readers.base import document_id
+from rag_nodes.workers.merging import Refusal
+from rag_nodes.workers.messages import Deleted, Settled, Unsettled
+from rag_nodes.workers.packing import PackedPoints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rag_nodes.pipeline.books import Books
+    from rag_nodes.pipeline.record import CollectionRecord
+    from rag_nodes.store import StoredNode
+    from rag_nodes.workers.batches import DueFile, FileGroup
+    from rag_nodes.workers.messages import FileNote, Stored, Vectors
+
+Sent = PackedPoints | Deleted | Unsettled | Settled
+"""What of the messages of workers is for the one who writes."""
+Refusals = dict[str, dict[str, Refusal]]
+"""What the store did not take, by document, by collection."""
+
+
+class Writer:
+    """Puts what workers send into the store, and tells them what is in it.
+
+    Args:
+        records: of the collections that the ingest writes.
+        books: told what becomes of files.
+        vectors: send along what stored nodes were embedded as, since doing it again costs money.
+
+    Attributes:
+        closed: why nothing more can be written, by collection.
+        unwritten: chunks that the store did not take, by collection.
+    """
+
+    def __init__(
+        self, records: Iterable[CollectionRecord], books: Books, *, vectors: bool = False
+    ) -> None:
+        self._records = {record.collection: record for record in records}
+        self._books = books
+        self._with_vectors = vectors
+        self.closed: dict[str, str] = {}
+        self.unwritten: Counter[str] = Counter()
+
+    def stored(self, group: FileGroup) -> Stored:
+        """What is stored of the documents of some files, by collection and document.
+
+        Of a file of many documents nobody knows which before it was read: it gets to see all.
+        """
+        found: dict[str, Mapping[str, Mapping[str, StoredNode]]] = {}
+        for collection, record in self._records.items():
+            if collection in self.closed:
+                continue
+            try:
+                found[collection] = _known(record, group)
+            except HOPELESS as error:
+                self.closed[collection] = str(error)
+        return found
+
+    def vectors(self, stored: Stored) -> Vectors:
+        """What these nodes were embedded as, where that is worth sending."""
+        if not self._with_vectors:
+            return {}
+        return {
+            collection: self._records[collection].store.vectors(
+                collection, [one for nodes in known.values() for one in nodes]
+            )
+            for collection, known in stored.items()
+            if known
+        }
+
+    def write(self, sent: Sent, refusals: Refusals) -> None:
+        """Do what a worker asks for.
+
+        Args:
+            sent: what it sent.
+            refusals: of its batch; what the store does not take is noted there, and then nothing
+                that it was to replace is deleted, and nothing is written down as whole.
+        """
+        collection = sent.collection
+        if collection in self.closed:
+            self._note(sent, self.closed[collection], refusals)
+            return
+        try:
+            self._write(sent, is_whole=not refusals[collection])
+        except RagNodesError as error:
+            self._note(sent, str(error), refusals)
+            if isinstance(error, HOPELESS):
+                self.closed[collection] = str(error)
+
+    def _write(self, sent: Sent, *, is_whole: bool) -> None:
+        record = self._records[sent.collection]
+        match sent:
+            case PackedPoints():
+                record.store.put(sent.collection, sent.points())
+            case Unsettled():
+                record.unsettle(sent.document_ids, sent.dimension)
+            case Deleted() if is_whole:
+                record.store.delete(sent.collection, sent.node_ids)
+            case Settled() if is_whole:
+                record.settle(sent.rows)
+
+    def conclude(self, file: DueFile, notes: Iterable[FileNote]) -> None:
+        """Write down what a file became, whose batch is done."""
+        if file.row:
+            for one in notes:
+                self._books.note(file.row, one.found, one.error)
+
+    def _note(self, sent: Sent, why: str, refusals: Refusals) -> None:
+        if not isinstance(sent, PackedPoints):
+            refusals[sent.collection].setdefault("", Refusal(why, 0))
+            return
+        chunks = sent.chunks_by_document()
+        self.unwritten[sent.collection] += chunks.total()
+        for document in dict.fromkeys(sent.documents):
+            before = refusals[sent.collection].get(document, Refusal(why, 0))
+            refusals[sent.collection][document] = before._replace(
+                chunks=before.chunks + chunks[document]
+            )
+
+
+def _known(record: CollectionRecord, group: FileGroup) -> dict[str, Mapping[str, StoredNode]]:
+    """What is stored of the documents of some files, and of others of the same bytes."""
+    if group.is_collection:
+        return dict(record.store.documents(record.collection))
+    ids = [document_id(Path(one.file.place)) for one in group.files]
+    twins = [twin for one in group.files for twin in one.twins]
+    found = {one: record.stored(one) for one in dict.fromkeys([*ids, *twins])}
+    return {one: nodes for one, nodes in found.items() if nodes}
+
+
+def no_refusals() -> Refusals:
+    """Nothing was refused so far."""
+    return defaultdict(dict)

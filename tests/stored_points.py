@@ -1,0 +1,27 @@
+"""What a store holds, point for point, and reports as far as two runs can agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.store import Filter
+
+if TYPE_CHECKING:
+    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.store import QdrantStore
+
+
+def points_of(store: QdrantStore, collection: str) -> dict[str, Any]:
+    """Every point of an embedded store by id: payload, vector and words."""
+    engine: Any = store.engine
+    with engine.step(collection):
+        found = engine.collection(collection).scan(Filter(), None, vectors=True)
+        return {one.node_id: (one.payload, one.vector, one.words) for one in found}
+
+
+def without_seconds(report: IngestReport) -> dict[str, Any]:
+    """A report without what a clock decides."""
+    plain = report.as_dict()
+    for row in (plain, *plain["files"], *plain["columns"]):
+        row.pop("seconds")
+    return plain

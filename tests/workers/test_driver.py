@@ -1,0 +1,380 @@
+"""The loop over workers that do as they are told, in this process: who is blamed, what is kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from rag_nodes.errors import (
+    ConfigurationError,
+    EngineError,
+    RagNodesError,
+    StoreFullError,
+)
+from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
+from rag_nodes.pipeline.books import Books
+from rag_nodes.pipeline.record import CollectionRecord
+from rag_nodes.readers import ListedFile
+from rag_nodes.store import StoredNode
+from rag_nodes.workers.batches import DueFile
+from rag_nodes.workers.driver import BARREN, Done, Driver
+from rag_nodes.workers.merging import merged_column
+from rag_nodes.workers.messages import Batch, BatchFailed, BatchFinished, Began, Deleted, Progressed
+from rag_nodes.workers.packing import PackedPoints
+from rag_nodes.workers.transport import Arrived, Died, Transport
+from rag_nodes.workers.writer import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from rag_nodes.workers.messages import Message
+
+    Behaviour = Callable[[Batch], Iterator[Message | Died]]
+
+KILLED = Died("SIGKILL")
+
+
+class Actors(Transport):
+    """Workers that do what a function says, one message after another by turns."""
+
+    def __init__(self, workers: int, behaviour: Behaviour) -> None:
+        self.workers = workers
+        self.deaths: list[int] = []
+        self.batches: list[Batch] = []
+        self.closed = False
+        self._behaviour = behaviour
+        self._busy: deque[tuple[int, int, Iterator[Message | Died]]] = deque()
+
+    def submit(self, worker: int, batch: Batch) -> None:
+        assert worker not in [one for one, _, _ in self._busy]
+        assert not self.closed
+        self.batches.append(batch)
+        self._busy.append((worker, batch.number, self._behaviour(batch)))
+
+    def wait(self, seconds: float) -> Arrived | None:
+        del seconds
+        worker, number, events = self._busy.popleft()
+        event = next(events)
+        if not isinstance(event, BatchFinished | BatchFailed | Died):
+            self._busy.append((worker, number, events))
+        return Arrived(worker, number, event)
+
+    def replace(self, worker: int) -> None:
+        self.deaths.append(worker)
+
+    def close(self) -> None:
+        self.closed = True
+        self._busy.clear()
+
+
+class Kept:
+    """A store that keeps ids."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.known: dict[str, dict[str, StoredNode]] = {}
+        self.fails: dict[str, RagNodesError] = {}
+
+    def put(self, collection: str, points: Sequence[Any]) -> None:
+        for point in points:
+            if point.node_id in self.fails:
+                raise self.fails[point.node_id]
+            self.log.append(f"{collection}: put {point.node_id}")
+
+    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+        self.log += [f"{collection}: delete {one}" for one in node_ids]
+
+    def catalogue(self, collection: str) -> Any:
+        del collection
+        return lambda document: self.known.get(document, {})
+
+    def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
+        del collection
+        return self.known
+
+
+def files(*names: str) -> list[DueFile]:
+    return [
+        DueFile(number, ListedFile(Path(name), f"/{name}", 1, 0))
+        for number, name in enumerate(names)
+    ]
+
+
+def packed(collection: str, node_id: str) -> PackedPoints:
+    return PackedPoints(
+        collection,
+        (node_id,),
+        (f"id of {node_id}",),
+        b"[{}]",
+        np.ones((1, 2), dtype=np.float32),
+        np.zeros(1, dtype=np.int32),
+        np.zeros(0, dtype=np.uint32),
+        np.zeros(0, dtype=np.float32),
+    )
+
+
+def row(path: str, columns: Sequence[str]) -> FileOutcome:
+    stored = {name: FileColumn("stored", 1, 1) for name in columns}
+    document = f"id of {path}"
+    return FileOutcome(
+        path, "read", None, 9, None, 0.1, document_id=document, columns=stored, name=path
+    )
+
+
+def finished(batch: Batch, columns: Sequence[str], **facts: Any) -> BatchFinished:
+    count = len(batch.files)
+    outcomes = tuple(
+        ParserOutcome(name, f"c.{name}", count, count * 10, 10.0, 10, count, seconds={"parse": 1.0})
+        for name in columns
+    )
+    report = IngestReport(tuple(row(one, columns) for one in batch.files), outcomes, 1.0, "m")
+    return BatchFinished(
+        report, tuple(range(count)), facts.get("errors", {}), facts.get("stopped", {})
+    )
+
+
+def good(batch: Batch, columns: Sequence[str] = ("x",)) -> Iterator[Message | Died]:
+    """What a worker says of files in which nothing is wrong."""
+    for number, path in enumerate(batch.files):
+        yield Began(number)
+        for name in columns:
+            yield packed(f"c.{name}", path)
+    yield Began(len(batch.files))
+    yield finished(batch, columns)
+
+
+def drive(
+    given: list[DueFile],
+    behaviour: Behaviour,
+    *,
+    store: Kept | None = None,
+    workers: int = 2,
+    columns: Sequence[str] = ("x",),
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[Done, Actors, Kept]:
+    actors, kept = Actors(workers, behaviour), store or Kept()
+    collections = {name: f"c.{name}" for name in columns}
+    records = [CollectionRecord(kept, one) for one in collections.values()]  # type: ignore[arg-type]
+    writer = Writer(records, Books())
+    driver = Driver(actors, writer, collections, progress=progress, total=len(given))
+    return driver.run(given), actors, kept
+
+
+def column_of(done: Done, name: str = "x", unwritten: int = 0) -> ParserOutcome:
+    return merged_column(
+        name,
+        f"c.{name}",
+        done.parts,
+        done.errors.get(name, ()),
+        stopped=done.stopped.get(name),
+        unwritten=unwritten,
+        model="lexical-1024",
+        prices={},
+    )
+
+
+def test_rows_are_in_the_order_of_the_listing_whoever_was_first() -> None:
+    names = [f"{number}.md" for number in range(80)]
+    slow = {0}
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        if batch.number in slow:
+            yield from (Progressed(Progress("parse", "x", one)) for one in range(200))
+        yield from good(batch)
+
+    done, _, store = drive(files(*names), behave)
+    assert [one.row.path for one in done.rows] == names
+    assert sorted(store.log) == sorted(f"c.x: put {name}" for name in names)
+    assert (column_of(done).chunks, column_of(done).mean_tokens) == (80, 10.0)
+
+
+def test_a_worker_that_dies_costs_nothing_but_time() -> None:
+    died: list[int] = []
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        if not died:
+            died.append(batch.number)
+            yield Began(0)
+            yield packed("c.x", batch.files[0])
+            yield KILLED
+        yield from good(batch)
+
+    done, actors, _ = drive(files("a.md", "b.md", "c.md"), behave)
+    assert [one.row.status for one in done.rows] == ["read"] * 3
+    assert len(actors.deaths) == 1
+    assert column_of(done).chunks == 3
+
+
+def test_a_file_that_kills_every_worker_is_one_failed_row() -> None:
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        for number, path in enumerate(batch.files):
+            yield Began(number)
+            if path == "poison.md":
+                yield KILLED
+        yield from good(batch)
+
+    names = [*(f"{number}.md" for number in range(40)), "poison.md"]
+    done, actors, _ = drive(files(*names), behave)
+    failed = [one.row for one in done.rows if one.row.status == "failed"]
+    assert [one.path for one in failed] == ["poison.md"]
+    assert "the worker died twice reading it (SIGKILL)" in str(failed[0].error)
+    assert len(actors.deaths) == 2
+    assert len(done.rows) == 41
+
+
+def test_a_file_that_kills_while_it_is_embedded_is_found_among_innocents() -> None:
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield from (Began(number) for number in range(len(batch.files) + 1))
+        if "poison.md" in batch.files:
+            yield KILLED
+        yield finished(batch, ["x"])
+
+    names = [*(f"{number}.md" for number in range(20)), "poison.md"]
+    done, actors, _ = drive(files(*names), behave)
+    assert [one.row.path for one in done.rows if one.row.status == "failed"] == ["poison.md"]
+    assert len(actors.deaths) <= 7
+
+
+def test_workers_that_cannot_start_end_the_ingest_with_the_reason() -> None:
+    def behave(_: Batch) -> Iterator[Message | Died]:
+        yield Died("exit code 1")
+
+    with pytest.raises(EngineError, match="exit code 1"):
+        drive(files("a.md", "b.md"), behave)
+
+
+def test_a_few_deaths_at_the_start_are_borne() -> None:
+    left = [KILLED] * (BARREN * 2 - 1)
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        if left:
+            yield left.pop()
+        yield from good(batch)
+
+    done, _, _ = drive(files("a.md", "b.md"), behave)
+    assert [one.row.status for one in done.rows] == ["read", "read"]
+
+
+def test_what_a_worker_cannot_do_no_other_is_asked_to() -> None:
+    def behave(_: Batch) -> Iterator[Message | Died]:
+        yield BatchFailed(ConfigurationError("no such splitter here"))
+
+    with pytest.raises(ConfigurationError, match="no such splitter"):
+        drive(files("a.md"), behave)
+
+
+def test_what_replaces_is_stored_before_what_is_replaced_goes() -> None:
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield Began(0)
+        yield packed("c.x", "new")
+        yield Deleted("c.x", ("old",))
+        yield finished(batch, ["x"])
+
+    _, _, store = drive(files("a.md"), behave)
+    assert store.log == ["c.x: put new", "c.x: delete old"]
+
+
+def test_a_full_disk_stops_the_column_once_and_the_rest_is_not_read() -> None:
+    store = Kept()
+    store.fails["5.md"] = StoreFullError("the disk is full; free some space")
+    names = [f"{number}.md" for number in range(200)]
+    done, actors, _ = drive(files(*names), good, store=store)
+    assert actors.closed
+    assert len(actors.batches) < 6
+    assert [one.row.path for one in done.rows] == names
+    assert {one.row.status for one in done.rows} == {"incomplete"}
+    assert column_of(done).error == "the disk is full; free some space"
+
+
+def test_a_store_that_refuses_one_column_leaves_the_others() -> None:
+    store = Kept()
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        if "c.x" in batch.refused:
+            yield Began(0)
+            errors = {"x": (f"{batch.files[0]}: full",)}
+            yield finished(batch, ["x", "y"], errors=errors, stopped={"x": "full"})
+            return
+        yield Began(0)
+        yield packed("c.x", "bad")
+        yield packed("c.y", "fine")
+        yield Deleted("c.x", ("old",))
+        yield finished(batch, ["x", "y"])
+
+    store.fails["bad"] = StoreFullError("full")
+    names = [f"{number}.md" for number in range(70)]
+    done, _, _ = drive(files(*names), behave, store=store, columns=["x", "y"], workers=1)
+    assert "c.x: delete old" not in store.log
+    assert store.log == ["c.y: put fine"]
+    assert column_of(done, "x").error == "32.md: full"
+    assert column_of(done, "y").error is None
+
+
+def test_what_the_store_refuses_of_one_document_is_incomplete_and_nothing_of_it_goes() -> None:
+    store = Kept()
+    store.fails["b.md"] = ConfigurationError("nested too deep")
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield from list(good(batch))[:-1]
+        yield Deleted("c.x", ("old b",))
+        yield finished(batch, ["x"])
+
+    done, _, _ = drive(files("a.md", "b.md"), behave, store=store, workers=1)
+    assert [one.row.status for one in done.rows] == ["read", "incomplete"]
+    assert done.rows[1].row.columns["x"] == FileColumn("incomplete", 1, 0, error="nested too deep")
+    assert store.log == ["c.x: put a.md"]
+    assert column_of(done, unwritten=1).written == 1
+    assert column_of(done).error == "b.md: nested too deep"
+
+
+def test_an_error_that_all_workers_meet_stands_once_in_the_report() -> None:
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield Began(0)
+        why = "the key was refused"
+        errors = {"x": (f"{batch.files[0]}: {why}",)}
+        yield finished(batch, ["x"], errors=errors, stopped={"x": why})
+
+    done, actors, _ = drive(files(*(f"{number}.md" for number in range(300))), behave)
+    assert column_of(done).error == "0.md: the key was refused"
+    assert len(actors.batches) <= 2
+    assert len(done.rows) == 300
+
+
+def test_what_is_stored_of_its_files_goes_with_a_batch() -> None:
+    from rag_nodes.readers.base import document_id
+
+    store = Kept()
+    ids = [document_id(Path(name)) for name in ("/a.md", "/else.md")]
+    nodes = {one: {"n": StoredNode("hash", 1, 5)} for one in ids}
+    store.known = nodes
+    _, actors, _ = drive(files("a.md", "pages.jsonl"), good, store=store)
+    assert [batch.stored for batch in actors.batches] == [
+        {"c.x": {ids[0]: nodes[ids[0]]}},
+        {"c.x": nodes},
+    ]
+
+
+def test_progress_is_the_sum_over_all_workers_and_counts_no_file_twice() -> None:
+    seen: list[Progress] = []
+    died: list[int] = []
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield Began(0)
+        yield Progressed(Progress("embed", "x", 10, 20))
+        if not died:
+            died.append(batch.number)
+            yield KILLED
+        yield Progressed(Progress("embed", "x", 20, 20))
+        yield finished(batch, ["x"])
+
+    names = [f"{number}.md" for number in range(64)]
+    drive(files(*names), behave, progress=seen.append)
+    embedded = [one for one in seen if one.stage == "embed"]
+    assert (embedded[-1].done, embedded[-1].total) == (60, 60)
+    read = [one.done for one in seen if one.stage == "read"]
+    assert read == sorted(read)
+    assert {one.total for one in seen if one.stage == "read"} == {64}

@@ -1,0 +1,166 @@
+"""Ingests by real processes: the same as by one, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hostile_parsers import PoisonedNodeParser, wait_for, wait_until_gone
+from stored_points import points_of, without_seconds
+
+from rag_nodes import ingest
+from rag_nodes.errors import ConfigurationError, MissingPackageError
+from rag_nodes.ledger import Ledger
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import Progress
+from rag_nodes.store import open_store
+from rag_nodes.workers import ProcessEngine, Recipe
+from rag_nodes.workers.children import ChildProcesses
+from rag_nodes.workers.engines import usable_cores
+from rag_nodes.workers.messages import Batch, BatchFailed
+
+if TYPE_CHECKING:
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "corpus"
+
+
+def written(folder: Path, texts: dict[str, str]) -> list[Path]:
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+def plain(count: int) -> dict[str, str]:
+    return {
+        f"{number:02}.md": f"# Part {number}\n\nIt is made of steel." for number in range(count)
+    }
+
+
+def ledger_of(store: Path) -> dict[str, Any]:
+    """What a ledger says of the files and what is stored of them, but for when."""
+    with Ledger(store / "ledger.sqlite") as ledger:
+        collections = [one.row.name for one in ledger.collections()]
+        deposits = [ledger.deposits(name) for name in collections]
+        return {
+            "files": ledger.files("default"),
+            "documents": ledger.documents("default"),
+            "collections": collections,
+            "stored": [
+                one._replace(stored_at=bool(one.stored_at))
+                for known in deposits
+                for one in known.values()
+            ],
+        }
+
+
+def test_two_processes_give_what_one_gives_point_for_point(
+    parsers: dict[str, SpanNodeParser], models: Models, tmp_path: Path
+) -> None:
+    bad = written(tmp_path / "bad", {"blank.md": " ", "torn.pdf": "%PDF-1.7 torn"})
+    paths = [EXAMPLES, *bad, tmp_path / "missing.md"]
+    steps: list[Progress] = []
+    with open_store(tmp_path / "alone") as alone, open_store(tmp_path / "store") as store:
+        expected = ingest(paths, parsers, alone, models=models)
+        report = ingest(
+            paths, parsers, store, models=models, engine=ProcessEngine(2), progress=steps.append
+        )
+        assert without_seconds(report) == without_seconds(expected)
+        assert len(report.failed) == 3
+        for column in expected.columns:
+            assert points_of(store, column.collection) == points_of(alone, column.collection)
+        assert ledger_of(tmp_path / "store") == ledger_of(tmp_path / "alone")
+        again = ingest(paths, parsers, store, models=models, engine=ProcessEngine(1))
+        assert [column.written for column in again.columns] == [0, 0, 0]
+        known = ingest(paths, parsers, alone, models=models)
+        assert without_seconds(again) == without_seconds(known)
+        assert ledger_of(tmp_path / "store") == ledger_of(tmp_path / "alone")
+    assert max(one.done for one in steps if one.stage == "read") == len(report.files)
+
+
+def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
+    models: Models, tmp_path: Path
+) -> None:
+    texts = {**plain(8), "03.md": "poison", "05.md": "kill"}
+    paths = written(tmp_path / "files", texts)
+    parsers = {"x": PoisonedNodeParser(note=str(tmp_path / "note"))}
+    with open_store() as store:
+        report = ingest(paths, parsers, store, models=models, engine=ProcessEngine(2))
+        (failed,) = report.failed
+        assert failed.path.endswith("03.md")
+        assert "the worker died twice reading it (SIGKILL)" in str(failed.error)
+        assert store.count(report.columns[0].collection) == 7
+    assert wait_for(tmp_path / "note")
+
+
+DRIVER = """
+import sys
+from hostile_parsers import PoisonedNodeParser
+from rag_nodes import ingest, open_store
+from rag_nodes.workers import ProcessEngine
+
+note, folder, store = sys.argv[1:]
+with open_store(store) as opened:
+    ingest([folder], {"x": PoisonedNodeParser(note=note)}, opened, engine=ProcessEngine(2))
+"""
+
+
+def test_workers_end_with_their_driver_and_the_next_run_completes_it(
+    models: Models, tmp_path: Path
+) -> None:
+    note, folder = tmp_path / "note", tmp_path / "files"
+    written(folder, {**plain(6), "99.md": "hang"})
+    arguments = [str(note), str(folder), str(tmp_path / "store")]
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, *arguments],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    worker = wait_for(note)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
+    wait_until_gone(worker)
+    parsers = {"x": PoisonedNodeParser(note=str(note))}
+    with open_store(tmp_path / "store") as store, open_store() as alone:
+        ingest([folder], parsers, store, models=models)
+        expected = ingest([folder], parsers, alone, models=models)
+        collection = expected.columns[0].collection
+        assert points_of(store, collection) == points_of(alone, collection)
+
+
+def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_starts(
+    models: Models,
+) -> None:
+    with open_store() as store, pytest.raises(ConfigurationError, match="import path"):
+        ingest([EXAMPLES], {"x": str.splitlines}, store, models=models, engine=ProcessEngine(1))
+
+
+def test_a_worker_that_cannot_make_its_recipe_says_why(models: Models) -> None:
+    recipe = Recipe.of({"x": get_parser("fixed")}, models)
+    broken: Any = {**recipe.plain(), "models": [{"path": "no_such:Model", "options": {}}]}
+    transport = ChildProcesses(Recipe(**broken), 1)
+    try:
+        transport.submit(0, Batch(0, ("a.md",)))
+        arrived = transport.wait(60)
+        assert arrived is not None
+        assert isinstance(arrived.event, BatchFailed)
+        assert isinstance(arrived.event.error, ConfigurationError | MissingPackageError)
+    finally:
+        transport.close()
+        transport.close()
+
+
+def test_cores_are_those_that_may_be_used() -> None:
+    assert 1 <= usable_cores() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_an_engine_has_a_worker(workers: int) -> None:
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        ProcessEngine(workers)
