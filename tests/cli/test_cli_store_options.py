@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.store.server import retries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from conftest import Ended
+
+_spec = importlib.util.spec_from_file_location(
+    "qdrant_server", Path(__file__).parents[1] / "store" / "qdrant_server.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+_server = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_server)
 
 KEY = "canary-of-the-store"
 SERVER = ("--store", "http://192.168.0.9:6333")
@@ -61,3 +71,25 @@ def test_a_key_that_would_cross_the_network_in_plain_text_ends_the_command(
     assert ended.code == ExitCode.USAGE
     assert "trusted_network=true" in ended.stderr
     assert KEY not in ended.stdout + ended.stderr
+
+
+def test_an_ingest_that_the_server_let_down_goes_on_when_it_is_run_again(
+    command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(retries, "sleep", waits.append)
+    ingest = ("ingest", manual, "-p", "fixed:chunk_size=40,chunk_overlap=0", "--store")
+    with _server.serve() as clean, _server.serve() as double:
+        assert command(*ingest, clean.url).code == ExitCode.DONE
+        double.faults = [("PUT", fault) for fault in ("503", "lost", "cut", "reset")]
+        double.faults += [("/points", "503")] * 6
+        let_down = command(*ingest, double.url)
+        assert let_down.code != ExitCode.DONE
+        words = " ".join((let_down.stdout + let_down.stderr).split())
+        assert "could not do it, also when asked again" in words
+        assert len(waits) > len(("503", "lost", "cut", "reset"))
+        assert command(*ingest, double.url).code == ExitCode.DONE
+        (name,) = double.wanted
+        both = [one.client.scroll(name, limit=100, with_vectors=True)[0] for one in (clean, double)]
+        assert sorted(map(repr, both[0])) == sorted(map(repr, both[1]))
+        assert len(both[0]) > 1
