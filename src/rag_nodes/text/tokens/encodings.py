@@ -176,9 +176,10 @@ class GigatokenEncoder:
     def _renew(self) -> gigatoken.Tokenizer:
         import gigatoken
 
-        self._room = _RENEWED
+        self.__dict__.pop("_encode", None)  # two at a time would take twice the memory
         tokenizer = gigatoken.Tokenizer.from_tiktoken(self._vocabulary, self._scheme, {})
         self._encode: Callable[[str], NDArray[np.uint32]] = tokenizer.backend.encode
+        self._room = _RENEWED
         return tokenizer
 
 
