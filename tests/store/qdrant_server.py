@@ -263,6 +263,8 @@ ROUTES: dict[tuple[str, str], Callable[[QdrantDouble, str, Any], Any]] = {
     ("POST", "/points/query/batch"): _batch,
     ("POST", "/points/scroll"): _scroll,
 }
+ENDS_WITHIN = 0.02
+"""Seconds after which a server notices that it is over: every test waits for that."""
 WITHOUT_COLLECTION = {
     ("GET", "/aliases"): _aliases,
     ("POST", "/collections/aliases"): _change_aliases,
@@ -375,7 +377,7 @@ def serve(api_key: str | None = None, certificate: Path | None = None) -> Iterat
             context.load_cert_chain(certificate)
             server.socket = context.wrap_socket(server.socket, server_side=True)
             double.url = double.url.replace("http:", "https:")
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(ENDS_WITHIN,))
         thread.start()
         try:
             yield double
