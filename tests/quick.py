@@ -57,6 +57,7 @@ SLOW = (
     "store/test_server_options.py",
     "store/test_store_concurrency.py",
     "store/test_store_faults.py",
+    "store/test_transfer.py",
     "test_benchmarks.py",
     "test_demo.py",
     "test_examples.py",

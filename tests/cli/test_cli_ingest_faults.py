@@ -146,3 +146,26 @@ def test_a_dry_run_prices_what_is_due_and_asks_and_leaves_nothing(
     chunks = said["columns"][0]["chunks"]
     numbers = f"1 {chunks * 5 // 6 + 1} 1 {chunks * 5 // 6} {chunks // 6}"
     assert f"heading:chunk_size=30, {numbers}" in shown
+
+
+def test_what_was_not_stored_is_listed_as_incomplete_and_the_former_version_is_sound(
+    command: Callable[..., Ended],
+    ingest: Callable[..., Ended],
+    folder: Path,
+    openai_server: OpenAIServer,
+) -> None:
+    ingest()
+    write(folder, "latter")
+    openai_server.faults.extend([PROBE, *[UNKNOWN_MODEL] * 999])
+    ingest()
+    listed = command("list", "--store", "kept", "--json").json["documents"]
+    assert [one["state"] for one in listed] == ["incomplete"] * 6
+    (held,) = command("status", "--store", "kept", "--json").json["collections"]
+    assert held["incomplete"] == 6
+    examined = command("doctor", "--store", "kept", "--repair", "--json").json
+    assert "torn" not in {one["kind"] for one in examined["findings"]}
+    openai_server.faults.clear()
+    assert ingest().code == 0
+    listed = command("list", "--store", "kept", "--json").json["documents"]
+    assert [one["state"] for one in listed] == ["stored"] * 6
+    assert command("doctor", "--store", "kept").code == 0

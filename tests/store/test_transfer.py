@@ -42,12 +42,17 @@ def is_copy(source: QdrantStore, target: QdrantStore, collection: str) -> bool:
     return all(one.node_id == two.node_id and transfer.is_same(one, two) for one, two in pairs)
 
 
+@pytest.fixture(autouse=True)
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transfer, "PAGE", 16)
+
+
 @pytest.fixture
 def folder(
     tmp_path: Path, collection: str, make_node: Callable[..., TextNode]
 ) -> Iterator[QdrantStore]:
     with open_store(tmp_path / "folder") as store:
-        store.add(collection, nodes_of(make_node, 600))
+        store.add(collection, nodes_of(make_node, 40))
         yield store
 
 
@@ -76,7 +81,7 @@ def test_a_copy_holds_the_same_points_and_answers_alike(
     folder: QdrantStore, target: QdrantStore, collection: str
 ) -> None:
     report = copy_collection(collection, folder, target)
-    assert numbers(report) == (600, 600, 0, 0, 0)
+    assert numbers(report) == (40, 40, 0, 0, 0)
     assert is_copy(folder, target, collection)
     asked: dict[str, Any] = {"vector": [0.3, 7.0, 2.0], "text": "number 7", "limit": 5}
     found, same = (
@@ -91,7 +96,7 @@ def test_a_second_copy_sends_nothing(
 ) -> None:
     first = copy_collection(collection, folder, target)
     again = copy_collection(collection, folder, target)
-    assert numbers(again) == (600, 0, 600, 0, 0)
+    assert numbers(again) == (40, 0, 40, 0, 0)
     assert again.checksum == first.checksum
 
 
@@ -131,7 +136,7 @@ def test_an_interrupted_copy_goes_on_where_it_ended(
         copy_collection(collection, folder, server)
     monkeypatch.undo()
     report = copy_collection(collection, folder, server)
-    assert numbers(report) == (600, 600 - calls[0], calls[0], 0, 0)
+    assert numbers(report) == (40, 40 - calls[0], calls[0], 0, 0)
     assert is_copy(folder, server, collection)
 
 
@@ -145,7 +150,7 @@ def test_former_chunks_of_a_document_go_and_documents_of_others_stay(
     other = make_node("a sentence of others", [0.0, 1.0, 0.0], document="doc-9")
     target.add(collection, [old, other])
     report = copy_collection(collection, folder, target)
-    assert numbers(report) == (600, 600, 0, 1, 1)
+    assert numbers(report) == (40, 40, 0, 1, 1)
     assert target.stored(collection, "doc-9").keys() == {other.node_id}
     assert target.stored(collection, "doc-1").keys() == folder.stored(collection, "doc-1").keys()
 
@@ -158,7 +163,7 @@ def test_pruned_it_has_nothing_but_what_the_source_has(
 ) -> None:
     target.add(collection, [make_node("of others", [0.0, 1.0, 0.0], document="doc-9")])
     report = copy_collection(collection, folder, target, prune=True)
-    assert numbers(report) == (600, 600, 0, 1, 0)
+    assert numbers(report) == (40, 40, 0, 1, 0)
     assert is_copy(folder, target, collection)
 
 
@@ -175,7 +180,7 @@ def test_what_is_otherwise_in_the_target_is_sent_again(
             third._replace(words=([7], [1.0])),
         ],
     )
-    assert numbers(copy_collection(collection, folder, target)) == (600, 3, 597, 0, 0)
+    assert numbers(copy_collection(collection, folder, target)) == (40, 3, 37, 0, 0)
     assert is_copy(folder, target, collection)
 
 
@@ -191,7 +196,7 @@ def test_parents_are_copied_and_stay_unranked(
     parent.embedding = None
     folder.add(collection, [parent])
     report = copy_collection(collection, folder, target)
-    assert (report.points, target.count(collection)) == (601, 600)
+    assert (report.points, target.count(collection)) == (41, 40)
     assert target.fetch(collection, [parent.node_id])[parent.node_id].text == "all of it"
 
 
@@ -227,7 +232,7 @@ def test_a_target_that_holds_something_else_afterwards_is_an_error(
         write(name, points[1:])
 
     monkeypatch.setattr(target.engine, "write", losing)
-    with pytest.raises(StoreError, match=r"3 of 600 points differ .* run this again"):
+    with pytest.raises(StoreError, match=r"3 of 40 points differ .* run this again"):
         copy_collection(collection, folder, target)
 
 
@@ -273,8 +278,8 @@ def test_every_page_is_told_and_the_last_step_is_whole(
     steps: list[CopyStep] = []
     copy_collection(collection, folder, server, steps.append)
     assert {step.stage for step in steps} == {"copy", "verify"}
-    assert [step.done for step in steps if step.stage == "copy"] == [256, 512, 600]
-    assert all(step.total == 600 for step in steps)
+    assert [step.done for step in steps if step.stage == "copy"] == [16, 32, 40]
+    assert all(step.total == 40 for step in steps)
 
 
 def test_a_checksum_does_not_depend_on_the_order_of_words(
@@ -286,4 +291,4 @@ def test_a_checksum_does_not_depend_on_the_order_of_words(
     assert len(numbers) > 1
     assert transfer.digest(turned) == transfer.digest(point)
     assert transfer.digest(point._replace(vector=[9.0, 0.0, 0.0])) != transfer.digest(point)
-    assert folder.engine.count(collection, DENSE) == 600
+    assert folder.engine.count(collection, DENSE) == 40

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kept_store import FIXED, HEADING, NOON, nodes_of
 
-from rag_nodes.ledger import FileRow
+from rag_nodes.ledger import DocumentRow, FileRow
 from rag_nodes.store import collection_name, open_store
 from rag_nodes.upkeep import Inventory, ListedDocument
 
@@ -96,3 +96,35 @@ def test_parents_are_counted_apart(tmp_path: Path) -> None:
         inventory = Inventory(store)
         (status,) = map(inventory.status, inventory.collections())
         assert (status.chunks, status.parents, status.incomplete) == (1, 1, 0)
+
+
+def read_anew(ledger: Ledger, name: str, source_hash: str) -> None:
+    path = f"/docs/{name}"
+    file = FileRow("tests", path, 10, 1, "bytes", "reading", "read", 1)
+    ledger.record(file, [DocumentRow("tests", path, name, source_hash, name, path, None, 9)])
+
+
+def test_a_document_of_which_a_former_version_alone_is_stored_is_incomplete(
+    known: Inventory, ledger: Ledger
+) -> None:
+    read_anew(ledger, "a.md", "new hash")
+    found = listed(known)["a.md"]
+    assert (found.state, found.chunks) == ("incomplete", {FIXED: 3, HEADING: 3})
+    assert found.error == "a former version of it is stored; ingest it again"
+    assert [known.status(one).incomplete for one in known.collections()] == [1, 1]
+
+
+def test_a_document_that_was_read_and_of_which_nothing_is_stored_is_incomplete(
+    known: Inventory, ledger: Ledger
+) -> None:
+    read_anew(ledger, "new.md", "its hash")
+    assert listed(known)["new.md"].error == "nothing of it is stored; ingest it again"
+    (one, _) = known.collections("tests")
+    assert "new.md" not in {found.name for found in known.documents("tests", [one])}
+
+
+def test_a_document_that_its_file_has_no_more_stays_listed_until_it_is_removed(
+    known: Inventory, ledger: Ledger
+) -> None:
+    ledger.record(FileRow("tests", "/docs/a.md", 10, 1, "other", "reading", "read", 0), [])
+    assert listed(known)["a.md"].state == "stored"

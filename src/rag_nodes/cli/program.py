@@ -128,7 +128,8 @@ _GROUPS = {
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 partly done, "
-    "4 a threshold was crossed, 5 a dependency or service is missing, 130 interrupted."
+    "4 a threshold was crossed or a check failed, 5 a dependency or service is missing, "
+    "130 interrupted."
 )
 
 

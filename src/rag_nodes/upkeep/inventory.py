@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
@@ -66,7 +67,7 @@ class CollectionStatus:
         chunks: that a search can find.
         parents: nodes above them.
         documents: of which something is stored.
-        incomplete: of these, not stored whole.
+        incomplete: of these, not stored whole, or not as they were last read.
         expired: of these, due to be read again.
         size: bytes on disk; None for a server.
         first_used: of the first ingest, in seconds since 1970; None where unknown.
@@ -169,6 +170,7 @@ class Inventory:
         name, row = held.info.name, held.row
         deposits = [one for one in self.deposits(held).values() if one.chunks or one.parents]
         expired = {one.id for one in self.ledger.expired(held.corpus)} if self.ledger else set()
+        known = self._known(held.corpus)
         engine = self.store.engine
         with engine.step(name):
             layout = engine.layout(name)
@@ -184,7 +186,7 @@ class Inventory:
             chunks=held.info.points,
             parents=sum(one.parents for one in deposits),
             documents=len(deposits),
-            incomplete=sum(not one.source_hash for one in deposits),
+            incomplete=sum(not _is_whole(one, known.get(one.document_id, [])) for one in deposits),
             expired=sum(one.document_id in expired for one in deposits),
             size=size,
             first_used=row.first_used if row else None,
@@ -193,39 +195,46 @@ class Inventory:
         )
 
     def documents(self, corpus: str, collections: Iterable[HeldCollection]) -> list[ListedDocument]:
-        """The documents of a corpus in some of its collections, by name; failed files last."""
+        """The documents of a corpus in some of its collections, by name; failed files last.
+
+        With all of its collections, those too that were read and of which nothing is stored.
+        """
         rows: dict[str, dict[str, DepositRow]] = {}
-        for held in collections:
+        chosen = list(collections)
+        for held in chosen:
             for one, deposit in self.deposits(held).items():
                 rows.setdefault(one, {})[held.info.name] = deposit
-        paths = self.ledger.documents(corpus) if self.ledger else {}
-        known = {row.id: row for documents in paths.values() for row in documents}
-        listed = [self._listed(corpus, known.get(one), one, found) for one, found in rows.items()]
+        known = self._known(corpus)
+        if {*chosen} >= {*self.collections(corpus)}:
+            lacking = (one for one, same in known.items() if any(row.source_hash for row in same))
+            rows = {**{one: {} for one in lacking}, **rows}
+        listed = [self._listed(corpus, known.get(one, []), one, of) for one, of in rows.items()]
         listed.sort(key=lambda one: (one.name, one.id))
-        return [*listed, *map(_failed, self._failures(corpus, paths, rows))]
+        read = {row.path for one in rows for row in known.get(one, ())}
+        return [*listed, *map(_failed, self._failures(corpus, read))]
 
-    def _failures(
-        self,
-        corpus: str,
-        paths: dict[str, list[DocumentRow]],
-        rows: dict[str, dict[str, DepositRow]],
-    ) -> list[FileRow]:
-        """Files that could not be read and of which nothing is stored."""
+    def _known(self, corpus: str) -> dict[str, list[DocumentRow]]:
+        """What the ledger knows of documents, by id: those without a hash first."""
+        found: dict[str, list[DocumentRow]] = {}
+        paths = self.ledger.documents(corpus) if self.ledger else {}
+        for row in sorted(chain(*paths.values()), key=lambda row: bool(row.source_hash)):
+            found.setdefault(row.id, []).append(row)
+        return found
+
+    def _failures(self, corpus: str, read: set[str]) -> list[FileRow]:
+        """Files that could not be read, and of which nothing is stored from before."""
         files = self.ledger.files(corpus) if self.ledger else {}
-        return [
-            file
-            for path, file in files.items()
-            if file.state == "failed" and not any(one.id in rows for one in paths.get(path, ()))
-        ]
+        return [file for path, file in files.items() if file.state == "failed" and path not in read]
 
     def _listed(
         self,
         corpus: str,
-        row: DocumentRow | None,
+        known: list[DocumentRow],
         document_id: str,
         found: dict[str, DepositRow],
     ) -> ListedDocument:
-        state, error = self._state(row, found)
+        row = known[-1] if known else None
+        state, error = self._state(known, found)
         name, source, pages = self._facts(row, document_id, found)
         return ListedDocument(
             id=document_id,
@@ -241,15 +250,14 @@ class Inventory:
         )
 
     def _state(
-        self, row: DocumentRow | None, found: dict[str, DepositRow]
+        self, known: list[DocumentRow], found: dict[str, DepositRow]
     ) -> tuple[DocumentState, str | None]:
-        lacking = [one for one in found.values() if not one.source_hash]
-        if lacking:
+        lacking = [one for one in found.values() if not _is_whole(one, known)]
+        if lacking or not found:
             said = next((one.error for one in lacking if one.error), None)
-            return "incomplete", said or "not all of its chunks are stored; ingest it again"
-        if row and row.expires_at is not None and row.expires_at <= self.clock():
-            return "expired", None
-        return "stored", None
+            return "incomplete", said or f"{_lack(lacking)}; ingest it again"
+        expiries = [row.expires_at for row in known[-1:] if row.expires_at is not None]
+        return ("expired" if any(one <= self.clock() for one in expiries) else "stored"), None
 
     def _facts(
         self, row: DocumentRow | None, document_id: str, found: dict[str, DepositRow]
@@ -272,6 +280,20 @@ class Inventory:
                 told |= {first[one]: node.metadata for one, node in nodes.items()}
             self._facts_told[collection] = told
         return self._facts_told[collection]
+
+
+def _is_whole(deposit: DepositRow, known: list[DocumentRow]) -> bool:
+    """Whether all of a document is stored, in the version that was read last."""
+    wanted = {row.source_hash for row in known if row.source_hash}
+    return bool(deposit.source_hash) and (not wanted or deposit.source_hash in wanted)
+
+
+def _lack(lacking: list[DepositRow]) -> str:
+    if not lacking:
+        return "nothing of it is stored"
+    if all(one.source_hash for one in lacking):
+        return "a former version of it is stored"
+    return "not all of its chunks are stored"
 
 
 def _failed(file: FileRow) -> ListedDocument:
