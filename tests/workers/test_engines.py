@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from rag_nodes.errors import ConfigurationError, MissingPackageError
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import Progress
-from rag_nodes.store import open_store
+from rag_nodes.store import QdrantStore, open_store
 from rag_nodes.workers import ProcessEngine, Recipe
 from rag_nodes.workers.children import ChildProcesses
 from rag_nodes.workers.engines import usable_cores
@@ -27,6 +28,14 @@ from rag_nodes.workers.messages import Batch, BatchFailed
 if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+
+_spec = importlib.util.spec_from_file_location(
+    "qdrant_server", Path(__file__).parents[1] / "store" / "qdrant_server.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+_server = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_server)
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "corpus"
 
@@ -132,6 +141,26 @@ def test_workers_end_with_their_driver_and_the_next_run_completes_it(
         expected = ingest([folder], parsers, alone, models=models)
         collection = expected.columns[0].collection
         assert points_of(store, collection) == points_of(alone, collection)
+
+
+def test_workers_write_into_a_server_themselves(
+    models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = written(tmp_path / "files", plain(6))
+    parsers = {"x": get_parser("heading"), "y": get_parser("parent-child")}
+    ledger = tmp_path / "ledger.sqlite"
+    with open_store() as alone:
+        expected = ingest(paths, parsers, alone, models=models)
+    with _server.serve() as double, open_store(double.url) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(QdrantStore, "put", None)  # of this process
+            engine = ProcessEngine(2)
+            report = ingest(paths, parsers, store, models=models, engine=engine, ledger=ledger)
+        assert without_seconds(report) == without_seconds(expected)
+        for column in expected.columns:
+            assert store.count(column.collection) == column.chunks
+        again = ingest(paths, parsers, store, models=models, ledger=ledger)
+        assert {file.status for file in again.files} == {"unchanged"}
 
 
 def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_starts(

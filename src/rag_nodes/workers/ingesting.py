@@ -88,7 +88,12 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
         books = books_of(opened, corpus, bounds, transformations, ttl=ttl, shard=shard)
         run = IngestRun(made, store, chosen, books=books, **given)
         collections = {name: record.collection for name, record in run.records.items()}
-        writer = Writer(run.records.values(), books, vectors=not chosen.embeds_offline)
+        writer = Writer(
+            run.records.values(),
+            books,
+            vectors=not chosen.embeds_offline,
+            is_shared=store.address is not None,
+        )
         with closing(start(recipe)) as transport:
             total = count_documents(wanted, shard) if progress else None
             driver = Driver(transport, writer, collections, progress=progress, total=total)

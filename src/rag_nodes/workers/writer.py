@@ -35,6 +35,7 @@ class Writer:
         records: of the collections that the ingest writes.
         books: told what becomes of files.
         vectors: send along what stored nodes were embedded as, since doing it again costs money.
+        is_shared: workers look and write into the store themselves; what is left is the books.
 
     Attributes:
         closed: why nothing more can be written, by collection.
@@ -42,11 +43,17 @@ class Writer:
     """
 
     def __init__(
-        self, records: Iterable[CollectionRecord], books: Books, *, vectors: bool = False
+        self,
+        records: Iterable[CollectionRecord],
+        books: Books,
+        *,
+        vectors: bool = False,
+        is_shared: bool = False,
     ) -> None:
         self._records = {record.collection: record for record in records}
         self._books = books
         self._with_vectors = vectors
+        self._is_shared = is_shared
         self.closed: dict[str, str] = {}
         self.unwritten: Counter[str] = Counter()
 
@@ -60,7 +67,11 @@ class Writer:
             if collection in self.closed:
                 continue
             try:
-                found[collection] = _known(record, group)
+                if self._is_shared:
+                    # Before a worker writes, or its death in between would not be noticed.
+                    record.unsettle(record.known([*map(_document_of, group.files)]))
+                else:
+                    found[collection] = _known(record, group)
             except HOPELESS as error:
                 self.closed[collection] = str(error)
         return found
@@ -131,10 +142,15 @@ def _known(record: CollectionRecord, group: FileGroup) -> dict[str, Mapping[str,
     """What is stored of the documents of some files, and of others of the same bytes."""
     if group.is_collection:
         return dict(record.store.documents(record.collection))
-    ids = [document_id(Path(one.file.place)) for one in group.files]
+    ids = map(_document_of, group.files)
     twins = [twin for one in group.files for twin in one.twins]
     found = {one: record.stored(one) for one in dict.fromkeys([*ids, *twins])}
     return {one: nodes for one, nodes in found.items() if nodes}
+
+
+def _document_of(file: DueFile) -> str:
+    """The id that the document of a file has, unless the file holds many."""
+    return document_id(Path(file.file.place))
 
 
 def no_refusals() -> Refusals:
