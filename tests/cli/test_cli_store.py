@@ -184,6 +184,7 @@ def test_an_alias_is_given_shown_and_removed(command: Callable[..., Ended], stor
         (("ask", "?", "--alias", "nobody"), "there is no alias 'nobody'"),
         (("ask", "?", "--alias", "a", "-p", "heading"), "leave one of them out"),
         (("ingest", "a.md", *ALSO_FIXED, "--alias", "a"), "ingest with each by itself"),
+        (("ingest", "a.md", "--shard", "1/2", "--alias", "a"), "when all runs have ended"),
         (("store", "alias", "--remove"), "takes the name of one alias"),
         (("store", "alias", "a", "b", "--remove"), "takes the name of one alias"),
         (("store", "alias", "a", "not-there"), "not-there"),

@@ -77,11 +77,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
     Running it again adds nothing, and opens no file that did not change; a changed file replaces
     its chunks.
     """
-    if alias and len(parser or ()) > 1:
-        raise ConfigurationError(
-            f"--alias {alias} can mean what one parser made, and {len(parser or ())} are named; "
-            "ingest with each by itself"
-        )
+    _check_alias(alias, parser or [], shard)
     share = _shard(shard)
     selection = select(parser or [DEFAULT_PARSER], changes or ())
     settings = cli.settings()
@@ -121,6 +117,20 @@ def ingest(  # noqa: PLR0913 - the options of the command
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
     raise typer.Exit(conclude(cli, report.files, errors, some_done=stored))
+
+
+def _check_alias(alias: str | None, parsers: list[str], shard: str | None) -> None:
+    """See that an alias can mean what this run stores."""
+    if alias and len(parsers) > 1:
+        raise ConfigurationError(
+            f"--alias {alias} can mean what one parser made, and {len(parsers)} are named; ingest "
+            "with each by itself"
+        )
+    if alias and shard:
+        raise ConfigurationError(
+            f"--alias {alias} would mean a share of the files while others may be missing; when "
+            f"all runs have ended: rag-nodes store alias {alias}"
+        )
 
 
 def _switch(cli: Invocation, comparison: "Comparison", report: "IngestReport", alias: str) -> None:
