@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag_nodes.cli.engines import EngineName, RayAddress, Workers, engine_of
 from rag_nodes.cli.failures import conclude
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import (
@@ -71,6 +72,9 @@ def ingest(  # noqa: PLR0913 - the options of the command
     prune: Prune = False,
     ttl: Hours = WEB_HOURS,
     dry_run: DryRun = False,
+    workers: Workers = None,
+    engine: EngineName = None,
+    ray_address: RayAddress = None,
 ) -> None:
     """Read documents, cut them, and store the chunks.
 
@@ -79,6 +83,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
     """
     _check_alias(alias, parser or [], shard)
     share = _shard(shard)
+    chosen = engine_of(workers, engine, ray_address)
     selection = select(parser or [DEFAULT_PARSER], changes or ())
     settings = cli.settings()
     if dry_run and not exists(settings.store):
@@ -90,6 +95,8 @@ def ingest(  # noqa: PLR0913 - the options of the command
         models = workspace.models(answers=False, check=not dry_run)
         parsers = selection.build(models)
     cli.note(models.describe())
+    if engine == "ray" and not workspace.store.address:
+        cli.note("One process writes a folder; Ray pays where the store is a server.")
     options = QueryOptions(**settings.answering())
     with (
         workspace,
@@ -105,6 +112,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
             ttl=ttl,
             prune=prune,
             dry_run=dry_run,
+            engine=chosen,
         )
         if alias and not dry_run:
             _switch(cli, comparison, report, alias)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _TOKEN = secrets.token_hex(32)
 """Who does not know it cannot have our processes do anything; Ray reads it once per process."""
 
-_LOCAL = {
-    "RAY_AUTH_MODE": "token",
+_LOCAL: dict[str, str | None] = {
+    "RAY_AUTH_MODE": None,  # Ray's own default is to ask for the token
     "RAY_AUTH_TOKEN": _TOKEN,  # in no argument, no log and no file; the processes inherit it
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # on Linux too: listen on the loopback only
@@ -43,7 +43,7 @@ _SETTINGS = b"\x04"
 
 _REMEDY = "start one with `ray start --head`, or leave the address out to use this machine"
 
-_LONGEST = 30
+_LONGEST = 25
 """Characters of a folder below which Ray's sockets still have names short enough for the system."""
 
 
@@ -52,7 +52,9 @@ def ray_session(workers: int, address: str | None = None) -> Iterator[Any]:
     """Ray, started on this machine or joined at an address, and left when this is over.
 
     Where the caller has started Ray in this process already, that is used and left running.
-    A process that forks afterwards must not use Ray in the child: it would wait there for ever.
+    A process that forks afterwards must not use Ray in the child: it would wait there for ever. One
+    that has imported Ray before gets it listening on all interfaces, with the token still: Ray
+    decides that when it is imported.
 
     Args:
         workers: actors that will run at the same time, one core each.
@@ -117,7 +119,7 @@ def _start(ray: Any, workers: int, folder: Path) -> None:
             object_store_memory=max(80, 25 * workers) * 2**20,
             log_to_driver=False,  # it would write what workers print to stdout
             logging_level=logging.ERROR,
-            _temp_dir=str(folder / "ray"),
+            _temp_dir=str(folder / "r"),
         )
 
 
@@ -140,18 +142,22 @@ def _probe(address: str) -> None:
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Have these in the environment, and what was there before afterwards."""
+def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
+    """Have these in the environment, None for not at all, and what was there before afterwards."""
     before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
+    _set(values)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        _set(before)
+
+
+def _set(values: Mapping[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def _private_folder() -> tempfile.TemporaryDirectory[str]:
@@ -161,4 +167,4 @@ def _private_folder() -> tempfile.TemporaryDirectory[str]:
     """
     usual = tempfile.gettempdir()
     short = usual if len(usual) <= _LONGEST or not Path("/tmp").is_dir() else "/tmp"  # noqa: S108 - made private
-    return tempfile.TemporaryDirectory(prefix="rag-ray-", dir=short, ignore_cleanup_errors=True)
+    return tempfile.TemporaryDirectory(prefix="rag-", dir=short, ignore_cleanup_errors=True)

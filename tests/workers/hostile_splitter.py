@@ -1,0 +1,26 @@
+"""A splitter that workers are made of in tests: prints, shows what it knows, dies when told to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+from pathlib import Path
+
+
+class HostileSplitter:
+    """Cuts at blank lines; `HOSTILE` names a folder for what it has to say."""
+
+    def split_text(self, text: str) -> list[str]:
+        print("a worker speaks")  # noqa: T201 - as splitters of other packages do
+        place = Path(os.environ["HOSTILE"])
+        key = hashlib.sha256(os.environ["OPENAI_API_KEY"].encode()).hexdigest()
+        place.joinpath(f"{os.getpid()}-saw").write_text(f"{key} {Path.home()}", encoding="utf-8")
+        if "KILL ME" in text:
+            place.joinpath(f"{os.getpid()}-died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "WAIT HERE" in text:
+            with place.joinpath("gate").open("w") as gate:  # until somebody reads it
+                gate.write("arrived")
+            signal.pause()
+        return text.split("\n\n")
