@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rag_nodes.cli import main
+from rag_nodes.cli.program import run as run_command
 from rag_nodes.store import open_store
 
 HERE = Path(__file__).parent
@@ -107,7 +107,7 @@ def single_run(place: Place, capsys: pytest.CaptureFixture[str], store: str) -> 
     """The same without workers, in this process."""
     capsys.readouterr()
     where = ["--store", str(place.folder / store), "--embedding", "lexical", "--json"]
-    main(["ingest", str(place.docs), *where, *COLUMNS])
+    run_command(["ingest", str(place.docs), *where, *COLUMNS])
     report: dict[str, Any] = json.loads(capsys.readouterr().out)
     return report
 
