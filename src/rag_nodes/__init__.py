@@ -55,7 +55,13 @@ if TYPE_CHECKING:
     )
     from rag_nodes.readers import read, read_all
     from rag_nodes.store import Filter, ServerOptions, Store, open_store
-    from rag_nodes.transforms import ChunkContext, EmbeddingGuard, NeighbourText, SectionSummary
+    from rag_nodes.transforms import (
+        ChunkContext,
+        EmbeddingGuard,
+        FurtherVectors,
+        NeighbourText,
+        SectionSummary,
+    )
 
     __version__: str
 
@@ -75,6 +81,7 @@ __all__ = [
     "Filter",
     "FixedSizeNodeParser",
     "ForeignNodeParser",
+    "FurtherVectors",
     "HeadingHierarchyNodeParser",
     "IngestReport",
     "Models",
@@ -143,7 +150,13 @@ _HOMES = {
     ),
     "readers": ("read", "read_all"),
     "store": ("Filter", "ServerOptions", "Store", "open_store"),
-    "transforms": ("ChunkContext", "EmbeddingGuard", "NeighbourText", "SectionSummary"),
+    "transforms": (
+        "ChunkContext",
+        "EmbeddingGuard",
+        "FurtherVectors",
+        "NeighbourText",
+        "SectionSummary",
+    ),
 }
 """Where a name is defined; all others are those of `parsers`."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -247,6 +247,11 @@ def _delete(double: QdrantDouble, name: str, body: Any) -> Any:
     return double.client.delete(name, selector)
 
 
+def _add_vector(double: QdrantDouble, name: str, body: Any) -> Any:
+    vector, config = body["name"], rest.DenseVectorNameConfig.model_validate(body["config"])
+    return double.client.create_vector_name(name, vector, config)
+
+
 ROUTES: dict[tuple[str, str], Callable[[QdrantDouble, str, Any], Any]] = {
     ("GET", ""): lambda double, _name, _body: double.client.get_collections(),
     ("GET", "/"): _describe,
@@ -255,6 +260,7 @@ ROUTES: dict[tuple[str, str], Callable[[QdrantDouble, str, Any], Any]] = {
     ("PATCH", "/"): _change,
     ("DELETE", "/"): _drop,
     ("PUT", "/index"): _index,
+    ("PUT", "/vectors"): _add_vector,
     ("PUT", "/points"): _upsert,
     ("POST", "/points"): _retrieve,
     ("POST", "/points/count"): _count,
@@ -292,6 +298,8 @@ class _Handler(BaseHTTPRequestHandler):
         match = re.fullmatch(r"/collections(?:/([^/]+)(/.*)?)?", path)
         name = (match[1] if match else None) or ""
         place = "" if not name else (match[2] if match else None) or "/"
+        if place.startswith("/vectors/"):
+            body, place = {"name": place.removeprefix("/vectors/"), "config": body}, "/vectors"
         route = WITHOUT_COLLECTION.get((self.command, path)) or ROUTES.get((self.command, place))
         with self.double.lock:
             if route is None or (name and route in ROUTES.values() and self._lacks(name, path)):

@@ -106,7 +106,7 @@ def test_what_was_acknowledged_is_there_without_a_flush_or_close(tmp_path: Path)
     made = shards.made(tmp_path / "left", Vectors(2))
     put(made, 1, [1.0, 0.0])
     del made
-    again = shards.loaded(tmp_path / "left", Vectors(2))
+    again = shards.loaded(tmp_path / "left")
     assert again.info().points_count == 1, "a process that is killed loses what it was told is kept"
     again.close()
 
@@ -116,7 +116,7 @@ def test_opening_an_empty_folder_leaves_files_in_it(tmp_path: Path) -> None:
         edge.EdgeShard.load(str(tmp_path))
     assert list(tmp_path.iterdir()), "a folder need not be looked at before it is opened"
     with pytest.raises(FileNotFoundError, match=r"edge_config\.json is lost"):
-        shards.loaded(tmp_path / "none", Vectors(2))
+        shards.loaded(tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 

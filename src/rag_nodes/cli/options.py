@@ -268,6 +268,18 @@ Changes = Annotated[
         help="Change an option of every chosen parser that has it, repeatable.",
     ),
 ]
+FurtherVectorNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vector",
+        metavar="NAME",
+        help="Embed the chunks in a further way as well, repeatable: their text alone (plain), or "
+        "behind what is written about each, a summary or where in its document it belongs "
+        "(context, which needs an LLM). With the headings above them (heading) they always are. "
+        "Name all of them at every ingest.",
+        show_default=False,
+    ),
+]
 ShownChunks = Annotated[int, typer.Option("--chunks", min=0, help="Chunks to show per parser.")]
 
 SEARCH: dict[str, Any] = {
@@ -286,6 +298,15 @@ SEARCH: dict[str, Any] = {
         typer.Option(
             help="Search by meaning and words (hybrid, the default), by meaning only (dense) or by "
             "words only (sparse).",
+            rich_help_panel=_SEARCH,
+            show_default=False,
+        ),
+    ],
+    "vector": Annotated[
+        Literal["heading", "plain", "summary", "context"] | None,
+        typer.Option(
+            help="Compare this embedding of the chunks: with the headings above them (heading, the "
+            "default), or one that `ingest --vector` made.",
             rich_help_panel=_SEARCH,
             show_default=False,
         ),

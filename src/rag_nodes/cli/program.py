@@ -53,6 +53,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
         "rag-nodes ingest report.pdf manual.md --parser heading",
         "rag-nodes ingest docs/ -p semantic -p fixed --store http://localhost:6333",
         "rag-nodes ingest docs/ -p recursive --alias handbook",
+        "rag-nodes ingest docs/ -p heading --vector plain --vector summary",
         "rag-nodes ingest docs/ --store http://localhost:6333 --shard 3/8",
         "rag-nodes ingest docs/ --embedding openai --dry-run",
     ),

@@ -14,6 +14,7 @@ from rag_nodes.parsers import PRESETS, as_parser
 from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.store import parser_collection
+from rag_nodes.transforms import with_vector
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +68,6 @@ class ColumnEngines:
         }
         self.given = self.parsers
         self.sizing = EqualSize(equal_size) if equal_size is not None else None
-        self.transformations = transformations
         self.corpus = corpus
         chosen = options or QueryOptions()
         # What is compared are chunks, so they are read as they are unless sentences are asked for.
@@ -76,6 +76,7 @@ class ColumnEngines:
             step_factor=chosen.step_factor or 1.0,
             granularity=chosen.granularity or "chunks",
         )
+        self.transformations = with_vector(self.options.vector, transformations)
         self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
         self.prompt = prompt
         self.statistics: dict[str, ParserOutcome] = {}

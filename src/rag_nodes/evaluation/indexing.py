@@ -23,6 +23,7 @@ from rag_nodes.query.sentences import Sentences
 from rag_nodes.store import parser_collection
 from rag_nodes.text.filling import fill
 from rag_nodes.text.tokens import count_tokens
+from rag_nodes.transforms import with_vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,7 +116,10 @@ class Index:
         else:
             self._store = store
             self.collection = parser_collection(_CORPUS, variant.parser, models.embedding_name)
-            nodes, outcome, seconds = _ingested(variant, documents, store, models, progress, parse)
+            vector = self.options.vector
+            nodes, outcome, seconds = _ingested(
+                variant, documents, store, models, progress, parse, vector
+            )
             counts = variant.parser.tokenizer
         leaves = leaf_nodes(nodes)
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
@@ -191,6 +195,7 @@ def _ingested(
     models: Models,
     progress: Callable[[Progress], None] | None,
     parse: Parse | None,
+    vector: str,
 ) -> tuple[list[BaseNode], ParserOutcome, float]:
     """The nodes of all documents, cut once and stored, and what that took, in seconds too."""
     parser = variant.parser
@@ -216,6 +221,7 @@ def _ingested(
         corpus=_CORPUS,
         progress=progress,
         parse=made_before,
+        transformations=with_vector(vector),
     ).columns[0]
     if outcome.error:
         raise RagNodesError(f"{variant.name}: {outcome.error}")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_SEARCHING = ("granularity", "mode", "fusion", "expand", "similarity_cutoff")
+_SEARCHING = ("granularity", "mode", "fusion", "vector", "expand", "similarity_cutoff")
 """Options of a search that are plain values."""
 _ENOUGH = 10
 """Questions from which an estimate is made of how long the others take."""

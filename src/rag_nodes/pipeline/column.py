@@ -26,16 +26,24 @@ from rag_nodes.errors import (
     StoreError,
     UnknownModelError,
 )
-from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
+from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR, USUAL
 from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.deposit import Counts, Deposit, is_kept, tokens_of
-from rag_nodes.pipeline.embedding import Waiting, embed, lacks_vector, requests_of
+from rag_nodes.pipeline.embedding import (
+    Waiting,
+    embed,
+    further_due,
+    give_vector,
+    lacks_vector,
+    requests_of,
+)
 from rag_nodes.pipeline.report import ParserOutcome, Progress
 from rag_nodes.pipeline.under_way import UnderWay
 from rag_nodes.processes import current_interrupt
 from rag_nodes.store import is_complete
+from rag_nodes.transforms import further_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -270,12 +278,14 @@ class ColumnRun:
 
     def _reuse_vectors(self, nodes: list[BaseNode]) -> None:
         """Give nodes whose metadata alone changed the vectors that are stored for them."""
-        with self._timed("store"):
-            stored = self._store.vectors(self._collection, [node.node_id for node in nodes])
-        for node in nodes:
-            text, vector = stored.get(node.node_id, (None, None))
-            if vector is not None and text == node.get_content(MetadataMode.EMBED):
-                self._spare(node, vector)
+        ids = [node.node_id for node in nodes]
+        for name in {USUAL}.union(*map(further_due, nodes)):
+            with self._timed("store"):
+                stored = self._store.vectors(self._collection, ids, name)
+            for node in nodes:
+                text, vector = stored.get(node.node_id, (None, None))
+                if vector is not None and text == further_text(node, name):
+                    self._spare(node, name, vector)
 
     def _take_vectors_of(self, twins: Sequence[str], nodes: list[BaseNode]) -> None:
         """Give nodes of a file that was moved or copied the vectors of what reads the same."""
@@ -284,10 +294,10 @@ class ColumnRun:
             vectors = dict(self._store.vectors(self._collection, stored).values())
         for node in filter(lacks_vector, nodes):
             if vector := vectors.get(node.get_content(MetadataMode.EMBED)):
-                self._spare(node, vector)
+                self._spare(node, USUAL, vector)
 
-    def _spare(self, node: BaseNode, vector: list[float]) -> None:
-        node.embedding = vector
+    def _spare(self, node: BaseNode, name: str, vector: list[float]) -> None:
+        give_vector(node, name, vector)
         self._spared += tokens_of(node)
 
     def _enqueue(self, nodes: Sequence[BaseNode], deposit: Deposit) -> None:

@@ -14,6 +14,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import USUAL
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
@@ -145,10 +146,10 @@ class UnchangedStore(Store):
         return self._store.catalogue(collection)
 
     def vectors(
-        self, collection: str, node_ids: Sequence[str]
+        self, collection: str, node_ids: Sequence[str], using: str = USUAL
     ) -> dict[str, tuple[str, list[float]]]:
         """As the store's."""
-        return self._store.vectors(collection, node_ids)
+        return self._store.vectors(collection, node_ids, using)
 
     def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
         """As the store's."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -12,9 +13,10 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import Field
 
 from rag_nodes.errors import ModelRequestError, RagNodesError, UnknownModelError
+from rag_nodes.metadata import FURTHER_VECTORS, USUAL
 from rag_nodes.models import map_model_error
 from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.transforms import identity_of
+from rag_nodes.transforms import further_text, identity_of
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
@@ -51,13 +53,57 @@ class LeafEmbedding(TransformComponent):
         """The nodes, their vectors set in place."""
         if due := list(filter(lacks_vector, nodes)):
             self.embed_model(due, **kwargs)
+        for name, texts in _further(nodes).items():
+            made = self.embed_model.get_text_embedding_batch(list(texts))
+            _note(nodes, name, dict(zip(texts, made, strict=True)))
         return nodes
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
         """Like a call, from a running event loop."""
         if due := list(filter(lacks_vector, nodes)):
             await self.embed_model.acall(due, **kwargs)
+        for name, texts in _further(nodes).items():
+            made = await self.embed_model.aget_text_embedding_batch(list(texts))
+            _note(nodes, name, dict(zip(texts, made, strict=True)))
         return nodes
+
+
+def further_due(node: BaseNode) -> dict[str, str]:
+    """What a node is still to be embedded as beside the usual text, by name."""
+    marked = node.metadata.get(FURTHER_VECTORS)
+    if not isinstance(marked, dict):
+        return {}
+    texts = {name: further_text(node, name) for name, made in marked.items() if made is None}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _further(nodes: Sequence[BaseNode]) -> dict[str, dict[str, None]]:
+    """The texts that are still to be embedded under each name, each once.
+
+    What is the usual text of a node as well has its vector already.
+    """
+    due: dict[str, dict[str, None]] = defaultdict(dict)
+    for node in nodes:
+        for name, text in further_due(node).items():
+            if text == node.get_content(MetadataMode.EMBED):
+                give_vector(node, name, node.embedding)
+            else:
+                due[name][text] = None
+    return due
+
+
+def _note(nodes: Sequence[BaseNode], name: str, vectors: Mapping[str, list[float]]) -> None:
+    for node in nodes:
+        if text := further_due(node).get(name):
+            give_vector(node, name, vectors[text])
+
+
+def give_vector(node: BaseNode, name: str, vector: list[float] | None) -> None:
+    """Let a node have an embedding, the usual one or a further one."""
+    if name == USUAL:
+        node.embedding = vector
+    else:
+        node.metadata[FURTHER_VECTORS][name] = vector
 
 
 def lacks_vector(node: BaseNode) -> bool:
@@ -77,7 +123,7 @@ def requests_of(waiting: Waiting, models: Models) -> Iterator[Waiting]:
     part: Waiting = []
     texts = size = 0
     for node, deposit in waiting:
-        if lacks_vector(node):
+        if lacks_vector(node) or further_due(node):
             length = len(node.get_content(MetadataMode.EMBED).encode("utf-8", "replace"))
             full = texts == models.embedding.embed_batch_size or size + length > most
             if texts and full:

@@ -34,7 +34,7 @@ from rag_nodes.pipeline.report import (
 from rag_nodes.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
-from rag_nodes.transforms import UserTransformations, identity_of
+from rag_nodes.transforms import FurtherVectors, UserTransformations, identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,7 +132,7 @@ class IngestRun:
         parse: makes the nodes of a document; None to have the parser do it.
         prices: of embedding models.
         books: who is asked what is stored, and told what is written.
-        dry_run: run no transformation, and cut with nothing that asks a model.
+        dry_run: run none of the user's transformations, and cut with nothing that asks a model.
 
     Raises:
         ConfigurationError: as `ingest`.
@@ -158,7 +158,9 @@ class IngestRun:
         steps = UserTransformations(transformations).steps
         self._identities = [identity_of(step) for step in steps]
         if dry_run:
-            steps, parse = [], cut_unasked
+            # This one asks nobody, and what it wants embedded is counted.
+            steps = [one for one in steps if isinstance(one, FurtherVectors)]
+            parse = cut_unasked
         self._dry_run = dry_run
         self._estimated = tuple(n for n, one in made.items() if dry_run and is_estimated(one))
         self._books = books or Books()

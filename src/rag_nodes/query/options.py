@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.query.expansion import EXPANSIONS, Expand
 from rag_nodes.query.steps import STEP_WORDS
 from rag_nodes.store.filters import Filter
@@ -36,6 +37,7 @@ DEFAULT_TOP_K = 5
 _CHOICES: dict[str, Sequence[str | None]] = {
     "mode": ("hybrid", "dense", "sparse"),
     "fusion": FUSIONS,
+    "vector": VECTORS,
     "expand": EXPANSIONS,
     "granularity": (*GRANULARITIES, None),
 }
@@ -56,6 +58,8 @@ class QueryOptions:
             search by meaning alone, as sentences are ranked by their words.
         mode: "hybrid", "dense" or "sparse".
         fusion: how a hybrid search joins its rankings: "score", "distribution" or "rank".
+        vector: which embedding of the chunks is compared: "heading", which all have, or one that
+            `FurtherVectors` had made at the ingest: "plain", "summary" or "context".
         filter: search only chunks that pass it; None for all.
         similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all (C9).
         expand: what is read around what was found: "auto" the window of a sentence or the parent
@@ -87,6 +91,7 @@ class QueryOptions:
     granularity: Granularity | None = None
     mode: SearchMode = "hybrid"
     fusion: Fusion = "score"
+    vector: str = USUAL
     filter: Filter | None = None
     similarity_cutoff: float | None = None
     expand: Expand = "auto"

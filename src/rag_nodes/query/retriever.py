@@ -172,6 +172,7 @@ class RagNodesRetriever(BaseRetriever):
                 document_ids=self.document_ids,
                 filter=options.filter,
                 fusion=options.fusion,
+                using=options.vector,
             )
             if len(found) < limit or options.rerank or not self._is_little(found):
                 return found

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rag_nodes.metadata import USUAL
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
@@ -21,6 +23,8 @@ DENSE = "text-dense"
 """Name of the embedding vector in our collections, and in hybrid ones of LlamaIndex."""
 SPARSE = "text-sparse-new"
 """Name of the BM25 vector in our collections."""
+_NAMED = "text-"
+"""Before the name of a further embedding, in our collections."""
 UNNAMED = ""
 """Name of a vector without one, which LlamaIndex's dense collections have."""
 MEMORY = ":memory:"
@@ -41,6 +45,13 @@ class Layout(NamedTuple):
     size: int
     sparse: str | None
     named: Mapping[str, int] = MappingProxyType({})
+
+    def using(self, name: str) -> Layout | None:
+        """The same, asked by another embedding; None where there is none of that name."""
+        if name == USUAL:
+            return self
+        found = self.named.get(named(name))
+        return self._replace(dense=named(name), size=found) if found else None
 
     @property
     def is_ours(self) -> bool:
@@ -64,6 +75,11 @@ class Point(NamedTuple):
     vector: Sequence[float] | None = None
     words: tuple[list[int], list[float]] = ([], [])
     named: Mapping[str, Sequence[float]] = MappingProxyType({})
+
+
+def named(name: str) -> str:
+    """What a further embedding is called in our collections."""
+    return f"{_NAMED}{name}"
 
 
 class Engine(ABC):
@@ -117,6 +133,10 @@ class Engine(ABC):
             size: length of its embeddings.
             named: lengths of further embeddings, by name.
         """
+
+    @abstractmethod
+    def add_vector(self, collection: str, name: str, size: int) -> None:
+        """Let the points of a collection of ours have a further embedding of that length."""
 
     @abstractmethod
     def drop(self, collection: str) -> None:

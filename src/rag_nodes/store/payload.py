@@ -8,7 +8,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError
-from rag_nodes.metadata import SCORES
+from rag_nodes.metadata import FURTHER_VECTORS, SCORES
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.store.catalogue import CHILDREN, PARENT
 
@@ -34,6 +34,8 @@ def payload_of(node: BaseNode) -> dict[str, Any]:
     Scores of a question that the node was found for do not belong to it.
     """
     own = {key: value for key, value in node.metadata.items() if key not in SCORES}
+    if FURTHER_VECTORS in own:  # kept as vectors
+        own[FURTHER_VECTORS] = sorted(own[FURTHER_VECTORS])
     stored = node.model_copy(update={"embedding": None, "metadata": own})
     payload = node_to_metadata_dict(stored, remove_text=False, flat_metadata=False)
     return {**payload, **family(node), VERSION: PAYLOAD_VERSION}

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Protocol, Self
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import USUAL
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query
 
@@ -109,7 +110,7 @@ class Store(Protocol):
         `rag_nodes.store.fusion.best_hits` makes hits of scores.
         """
 
-    def search(
+    def search(  # noqa: PLR0913 -- what can be asked, by name
         self,
         collection: str,
         *,
@@ -120,6 +121,7 @@ class Store(Protocol):
         document_ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 -- the word every vector store uses
         fusion: Fusion = "score",
+        using: str = USUAL,
     ) -> list[Hit]:
         """The best chunks for a question, each with its cosine similarity and BM25 score.
 
@@ -132,6 +134,7 @@ class Store(Protocol):
             document_ids: search only these documents; None for all.
             filter: search only chunks that pass it; None for all.
             fusion: how both rankings are joined, see `rag_nodes.store.fusion`.
+            using: name of the embedding that is compared; `vector` is of the same model.
 
         Raises:
             CollectionMissingError: nothing was ingested under this name.
@@ -139,7 +142,7 @@ class Store(Protocol):
             DimensionError: the vector's length is not that of the collection.
         """
         scope = (filter or Filter()).within(document_ids)
-        return self.find(collection, Query(vector, text, limit, mode, scope, fusion))
+        return self.find(collection, Query(vector, text, limit, mode, scope, fusion, using))
 
     def catalogue(self, collection: str) -> Catalogue:
         """What the collection holds of each document, asked many times by one ingest.
@@ -161,6 +164,7 @@ class Store(Protocol):
         self,
         collection: str,  # noqa: ARG002 -- of the stores that have them
         node_ids: Sequence[str],  # noqa: ARG002
+        using: str = USUAL,  # noqa: ARG002
     ) -> dict[str, tuple[str, list[float]]]:
         """What the nodes with these ids were embedded as: the text, and its vector.
 

@@ -14,6 +14,7 @@ from rag_nodes.errors import (
     StoreError,
     StoreUnreachableError,
 )
+from rag_nodes.metadata import USUAL
 from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, described
 from rag_nodes.store.engine import DENSE, Layout, Point
 from rag_nodes.store.faults import missing
@@ -112,8 +113,12 @@ class QdrantStore(Store):
             known = layout.size if layout else None
             lengths = [len(point.vector) for point in points if point.vector is not None]
             length = agreed_length(lengths, known, self._place(collection))
+            further = {name: len(one) for point in points for name, one in point.named.items()}
             if layout is None:
-                self.engine.create(collection, length)
+                self.engine.create(collection, length, further)
+            else:
+                for name in further.keys() - layout.named.keys():
+                    self.engine.add_vector(collection, name, further[name])
             self.engine.write(collection, points)
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
@@ -212,21 +217,21 @@ class QdrantStore(Store):
             return self._read(collection, node_ids)
 
     def vectors(
-        self, collection: str, node_ids: Sequence[str]
+        self, collection: str, node_ids: Sequence[str], using: str = USUAL
     ) -> dict[str, tuple[str, list[float]]]:
         """What the nodes with these ids were embedded as.
 
         Vectors have unit length, as Qdrant keeps them for cosine.
         """
-        from llama_index.core.schema import MetadataMode
+        from rag_nodes.transforms.further import further_text
 
         found: dict[str, tuple[str, list[float]]] = {}
         for page in _pages(node_ids):
             with self.engine.step(collection):
-                layout = self._layout(collection)
-                for point in self.engine.read(collection, page, layout):
-                    if point.vector is not None:
-                        text = self._node_of(collection, point).get_content(MetadataMode.EMBED)
+                layout = self._layout(collection).using(using)
+                for point in self.engine.read(collection, page, layout) if layout else ():
+                    text = further_text(self._node_of(collection, point), using)
+                    if point.vector is not None and text is not None:
                         found[point.node_id] = text, list(point.vector)
         return found
 
@@ -247,10 +252,21 @@ class QdrantStore(Store):
             layout = self._layout(collection, remembered=remembered)
             if layout.sparse is None:
                 query = self._by_meaning(collection, query)
+            layout = self._used(collection, layout, query)
             if query.mode != "sparse":
                 check_question(len(query.vector or ()), layout.size, self._place(collection))
             scores = self.engine.scores(collection, layout, query)
             return best_hits(query, scores, lambda ids: self._read(collection, ids))
+
+    def _used(self, collection: str, layout: Layout, query: Query) -> Layout:
+        """The layout with the embedding that a query compares."""
+        found = layout.using(query.using)
+        if found is None:
+            raise ConfigurationError(
+                f"{self._place(collection)} has no vectors {query.using!r}; ingest the documents "
+                f"again with --vector {query.using}"
+            )
+        return found
 
     def _by_meaning(self, collection: str, query: Query) -> Query:
         """A query of a collection without BM25 vectors; said once where another mode was asked."""

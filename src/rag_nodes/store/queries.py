@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import USUAL, check_vector
 from rag_nodes.store.filters import Filter
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ class Query:
         mode: which rankings to use.
         filter: search only chunks that pass it; as it comes, it lets all pass.
         fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
+        using: name of the embedding that is compared, see `rag_nodes.FurtherVectors`.
 
     Raises:
-        ConfigurationError: mode or fusion is unknown, the limit is below 1, or the mode needs a
-            vector or text that is missing.
+        ConfigurationError: mode, fusion or `using` is unknown, the limit is below 1, or the mode
+            needs a vector or text that is missing.
     """
 
     vector: Sequence[float] | None
@@ -41,6 +43,7 @@ class Query:
     mode: SearchMode = "hybrid"
     filter: Filter = field(default_factory=Filter)
     fusion: Fusion = "score"
+    using: str = USUAL
 
     def __post_init__(self) -> None:
         """Check that the mode has what it needs."""
@@ -56,6 +59,7 @@ class Query:
             raise ConfigurationError(f"search mode {self.mode!r} needs the question's embedding")
         if self.mode != "dense" and self.text is None:
             raise ConfigurationError(f"search mode {self.mode!r} needs the question's text")
+        check_vector(self.using)
         if self.limit < 1:
             raise ConfigurationError(
                 f"the number of chunks to find must be at least 1, not {self.limit}"

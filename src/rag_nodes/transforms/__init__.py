@@ -1,16 +1,27 @@
 """Node in, node out: what happens to chunks between parser and embedding model."""
 
 from rag_nodes.transforms.context import ChunkContext, NeighbourText
+from rag_nodes.transforms.further import (
+    FurtherVectors,
+    further_text,
+    vector_steps,
+    with_vector,
+)
 from rag_nodes.transforms.guard import EmbeddingGuard
-from rag_nodes.transforms.summaries import SectionSummary, SummaryJournal
+from rag_nodes.transforms.summaries import WRITTEN_FILE, SectionSummary, SummaryJournal
 from rag_nodes.transforms.user import UserTransformations, identity_of
 
 __all__ = [
+    "WRITTEN_FILE",
     "ChunkContext",
     "EmbeddingGuard",
+    "FurtherVectors",
     "NeighbourText",
     "SectionSummary",
     "SummaryJournal",
     "UserTransformations",
+    "further_text",
     "identity_of",
+    "vector_steps",
+    "with_vector",
 ]

@@ -24,6 +24,7 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.ledger import FILE_NAME, Ledger
+from rag_nodes.transforms import WRITTEN_FILE
 from rag_nodes.upkeep.contents import examined_contents
 from rag_nodes.upkeep.findings import Finding
 
@@ -130,8 +131,8 @@ def _folder(path: Path) -> Iterator[Finding]:
         what = "what was here before the folder was taken over is still kept"
         remedy = "delete it when you do not want to go back"
         yield Finding("old-folder", str(look.kept), what, remedy, is_wrong=False)
-    ledgers = {f"{FILE_NAME}{side}" for side in _SIDES}
-    if foreign := [name for name in look.foreign if name not in ledgers]:
+    ours = {WRITTEN_FILE, *(f"{FILE_NAME}{side}" for side in _SIDES)}
+    if foreign := [name for name in look.foreign if name not in ours]:
         what = f"files that are none of ours: {', '.join(foreign)}"
         yield Finding("foreign", str(path), what, "keep them elsewhere", is_wrong=False)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rag_nodes.errors import RagNodesError, StoreError
 from rag_nodes.ledger import FileRow
+from rag_nodes.metadata import USUAL
 from rag_nodes.pipeline.books import Books, Seen
 from rag_nodes.pipeline.record import CollectionRecord
 from rag_nodes.store import Store
@@ -62,10 +63,10 @@ class Outbox(Store):
         return dict(self._batch.stored.get(collection, {}).get(document_id, {}))
 
     def vectors(
-        self, collection: str, node_ids: Sequence[str]
+        self, collection: str, node_ids: Sequence[str], using: str = USUAL
     ) -> dict[str, tuple[str, list[float]]]:
-        """What came with the batch."""
-        known = self._batch.vectors.get(collection, {})
+        """What came with the batch: the usual embeddings."""
+        known = self._batch.vectors.get(collection, {}) if using == USUAL else {}
         return {one: known[one] for one in node_ids if one in known}
 
     def count(self, collection: str) -> int:

@@ -37,6 +37,7 @@ class PackedPoints:
         words: how many different words each has; -1 for one without a vector.
         indices: numbers of the words of all, 32 bits.
         weights: and their BM25 weights, 32-bit floats.
+        further: of each further embedding the places of the points that have it, and its rows.
     """
 
     collection: str
@@ -47,6 +48,7 @@ class PackedPoints:
     words: NDArray[np.int32]
     indices: NDArray[np.uint32]
     weights: NDArray[np.float32]
+    further: Mapping[str, tuple[list[int], NDArray[np.float32]]]
 
     @classmethod
     def of(cls, collection: str, points: Sequence[Point], documents: Sequence[str]) -> Self:
@@ -66,6 +68,7 @@ class PackedPoints:
             words=np.array(counts, dtype=np.int32),
             indices=np.array([i for one in ranked for i in one.words[0]], dtype=np.uint32),
             weights=np.array([w for one in ranked for w in one.words[1]], dtype=np.float32),
+            further=_further(points),
         )
 
     def points(self) -> list[Point]:
@@ -88,6 +91,10 @@ class PackedPoints:
             words = indices[first:last], weights[first:last]
             found.append(Point(node_id, payload, next(rows).tolist(), words))
             first = last
+        for name, (places, matrix) in self.further.items():
+            for place, row in zip(places, matrix.tolist(), strict=True):
+                named = {**found[place].named, name: row}
+                found[place] = found[place]._replace(named=named)
         return found
 
     def chunks_by_document(self) -> Counter[str]:
@@ -102,11 +109,13 @@ class PackedPoints:
             "node_ids": self.node_ids,
             "documents": self.documents,
             "shape": self.vectors.shape,
+            "further": {name: places for name, (places, _) in self.further.items()},
         }
 
     def parts(self) -> tuple[bytes, ...]:
         """What is."""
-        arrays = (self.vectors, self.words, self.indices, self.weights)
+        further = (matrix for _, matrix in self.further.values())
+        arrays = (self.vectors, self.words, self.indices, self.weights, *further)
         return self.payloads, *(array.tobytes() for array in arrays)
 
     @classmethod
@@ -116,7 +125,7 @@ class PackedPoints:
         Raises:
             ValueError: the parts do not fit each other.
         """
-        payloads, vectors, words, indices, weights = parts
+        payloads, vectors, words, indices, weights, *further = parts
         return cls(
             collection=header["collection"],
             node_ids=tuple(header["node_ids"]),
@@ -126,7 +135,20 @@ class PackedPoints:
             words=np.frombuffer(words, dtype=np.int32),
             indices=np.frombuffer(indices, dtype=np.uint32),
             weights=np.frombuffer(weights, dtype=np.float32),
+            further={
+                name: (places, np.frombuffer(part, np.float32).reshape(len(places), -1))
+                for (name, places), part in zip(header["further"].items(), further, strict=True)
+            },
         )
+
+
+def _further(points: Sequence[Point]) -> dict[str, tuple[list[int], NDArray[np.float32]]]:
+    names = sorted({name for point in points for name in point.named})
+    places = {n: [place for place, one in enumerate(points) if n in one.named] for n in names}
+    return {
+        name: (own, np.array([points[place].named[name] for place in own], dtype=np.float32))
+        for name, own in places.items()
+    }
 
 
 def _json(payloads: Sequence[Mapping[str, Any]], collection: str) -> bytes:

@@ -34,6 +34,7 @@ _ANSWERING = (
     "granularity",
     "mode",
     "fusion",
+    "vector",
     "similarity_cutoff",
     "expand",
     "retrieval_only",

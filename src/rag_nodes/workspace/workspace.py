@@ -21,7 +21,7 @@ from rag_nodes.workspace.options import effective_settings, make_parsers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from llama_index.core.schema import BaseNode, Document
+    from llama_index.core.schema import BaseNode, Document, TransformComponent
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset, SpanNodeParser
@@ -173,6 +173,7 @@ class Workspace:
         *,
         store: Store | None = None,
         equal_size: int | None = None,
+        transformations: Sequence[TransformComponent] = (),
     ) -> Comparison:
         """Parsers over the corpus of the settings.
 
@@ -182,6 +183,7 @@ class Workspace:
             options: how questions are answered.
             store: None for that of the workspace, which is opened.
             equal_size: tokens of a chunk on average in every column; None for own options.
+            transformations: between parser and embedding.
         """
         return Comparison(
             store=store or self.store,
@@ -190,6 +192,7 @@ class Workspace:
             corpus=self._settings.corpus,
             options=options,
             equal_size=equal_size,
+            transformations=transformations,
         )
 
     def close(self) -> None:

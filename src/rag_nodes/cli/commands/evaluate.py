@@ -30,7 +30,12 @@ _MEASURED = "What is measured"
 _JUDGED = "Whether the answers are good"
 
 
-@takes(*STORE_SETTINGS, "similarity_cutoff", *MODEL_SETTINGS, search=("mode", "expand", "filter"))
+@takes(
+    *STORE_SETTINGS,
+    "similarity_cutoff",
+    *MODEL_SETTINGS,
+    search=("mode", "vector", "expand", "filter"),
+)
 def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     cli: Invocation,
     paths: Annotated[

@@ -88,6 +88,12 @@ class Collection:
             self._index(INDEXES)
         return is_large
 
+    def add_vector(self, name: str, size: int) -> None:
+        """Let points have a further embedding; fine if another collection of the shard did."""
+        distance = edge.Distance.Cosine
+        self.shard.update(edge.UpdateOperation.create_dense_vector(name, size, distance))
+        self.vectors = self.vectors.extended(name, size)
+
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points; ids that are not there are fine."""
         self.shard.update(edge.UpdateOperation.delete_points(self._ids(node_ids)))
@@ -178,16 +184,17 @@ class Collection:
         similar = self._ask(nearest, None, edge.SearchParams(exact=True), len(ids), ids)
         return [(shards.node_id(one, self._mask), similar[one]) for one in ids]
 
-    def scores(self, query: Query, also: Sequence[Any] = ()) -> Scores:
+    def scores(self, query: Query, also: Sequence[Any] = (), *, dense: str | None = None) -> Scores:
         """Both rankings; of a hybrid question as far as `depth_of` says, and what is behind it.
 
         Args:
             query: what is asked.
             also: conditions beside its filter.
+            dense: name of the embedding that is compared; None for the usual one.
         """
         self._make_filterable(query.filter)
         own = self._scope(conditions(query.filter), *also)
-        searches = dict(self._searches(query, own))
+        searches = dict(self._searches(query, own, dense or self.vectors.dense))
         every = self._count(own, exact=own is not None) if query.mode == "hybrid" else 0
         depth = depth_of(query.limit, every) if every else query.limit
         found = {kind: self._ask(*search, depth) for kind, search in searches.items()}
@@ -197,13 +204,13 @@ class Collection:
                 lacking = known.keys() - ranked.keys()
                 ranked.update(self._ask(*searches[kind], len(lacking), lacking))
         names = {one: shards.node_id(one, self._mask) for one in known}
-        dense, sparse = (
+        similar, worded = (
             {names[one]: score for one, score in found.get(kind, {}).items()}
             for kind in ("dense", "sparse")
         )
         return Scores(
-            None if query.mode == "sparse" else dense,
-            None if query.mode == "dense" else sparse,
+            None if query.mode == "sparse" else similar,
+            None if query.mode == "dense" else worded,
             self._rest(searches, own, every, known) if depth < every else None,
         )
 
@@ -258,11 +265,13 @@ class Collection:
             if offset is None:
                 return
 
-    def _searches(self, query: Query, own: Any) -> Iterator[tuple[str, tuple[Any, Any, Any]]]:
+    def _searches(
+        self, query: Query, own: Any, dense: str
+    ) -> Iterator[tuple[str, tuple[Any, Any, Any]]]:
         """Question, filter and parameters of each ranking; none by words where it has none."""
         if query.mode != "sparse":
             vector = [float(value) for value in query.vector or ()]
-            nearest = edge.Query.Nearest(vector, self.vectors.dense)
+            nearest = edge.Query.Nearest(vector, dense)
             yield "dense", (nearest, own, edge.SearchParams(exact=True))
         if query.mode != "dense":
             (indices,), (values,) = query_vectors([query.text or ""])

@@ -108,6 +108,10 @@ class Edge(Engine):
             return None
         return Layout(vectors.dense, vectors.size, vectors.sparse, vectors.named)
 
+    def add_vector(self, collection: str, name: str, size: int) -> None:
+        """Let the points of a collection have a further embedding."""
+        self.collection(collection).add_vector(name, size)
+
     def write(self, collection: str, points: Sequence[Point]) -> None:
         """Store points."""
         self.collection(collection).write(points)
@@ -125,7 +129,11 @@ class Edge(Engine):
         self, collection: str, node_ids: Sequence[str], vectors: Layout | None = None
     ) -> list[Point]:
         """Points by id."""
-        return self.collection(collection).read(node_ids, vectors=vectors is not None)
+        stored = self.collection(collection)
+        found = stored.read(node_ids, vectors=vectors is not None)
+        if vectors is None or vectors.dense == stored.vectors.dense:
+            return found
+        return [one._replace(vector=one.named.get(vectors.dense)) for one in found]
 
     def scans(self, collection: str) -> bool:
         """Few chunks are looked at one after the other."""
@@ -149,9 +157,9 @@ class Edge(Engine):
         """Whole points with all their vectors, in ascending order of their ids."""
         return self.collection(collection).page(start, limit)
 
-    def scores(self, collection: str, layout: Layout, query: Query) -> Scores:  # noqa: ARG002
+    def scores(self, collection: str, layout: Layout, query: Query) -> Scores:
         """Rankings, complete for collections that are not large."""
-        return self.collection(collection).scores(query)
+        return self.collection(collection).scores(query, dense=layout.dense)
 
     def vector_store(self, store: QdrantStore, collection: str) -> EdgeVectorStore:
         """The collection as LlamaIndex reads and writes one."""
@@ -207,6 +215,12 @@ class EdgeFolder(Edge):
     ) -> None:
         """Make a collection of ours."""
         self._folder.create(collection, Vectors(size, named=named))
+
+    def add_vector(self, collection: str, name: str, size: int) -> None:
+        """Let the points of a collection have a further embedding."""
+        super().add_vector(collection, name, size)
+        vectors = self.collection(collection).vectors
+        self._folder.note(self._aliases.resolved(collection), vectors)
 
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""

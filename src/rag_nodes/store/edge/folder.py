@@ -129,9 +129,16 @@ class StorageFolder:
                 fill(shard)
         finally:
             shards.closed(shard)
-        about = {"name": name, **vectors._asdict(), "named": dict(vectors.named)}
-        (new / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
+        (new / _ABOUT).write_text(_described(name, vectors), encoding="utf-8")
         new.rename(folder)
+        self._known[name] = _Known(folder, vectors)
+
+    def note(self, name: str, vectors: Vectors) -> None:
+        """Note that the shard of a collection has further vectors."""
+        folder = self._known[name].folder
+        new = folder / f"{_ABOUT}.new"
+        new.write_text(_described(name, vectors), encoding="utf-8")
+        new.replace(folder / _ABOUT)
         self._known[name] = _Known(folder, vectors)
 
     def load(self, name: str) -> Any:
@@ -141,9 +148,9 @@ class StorageFolder:
             StoreDamagedError: it cannot be read.
             StoreFullError: the disk has too little space to open it.
         """
-        folder, vectors, _ = self._known[name]
+        folder = self._known[name].folder
         try:
-            return shards.loaded(folder / _SHARD, vectors)
+            return shards.loaded(folder / _SHARD)
         except StoreError:
             raise
         except Exception as error:
@@ -245,6 +252,10 @@ def _about(folder: Path) -> tuple[str, _Known]:
         return str(about["name"]), _Known(folder, vectors)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise damaged(folder, error) from error
+
+
+def _described(name: str, vectors: Vectors) -> str:
+    return json.dumps({"name": name, **vectors._asdict(), "named": dict(vectors.named)})
 
 
 def _locked(path: Path) -> Any:

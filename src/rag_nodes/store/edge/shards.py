@@ -11,7 +11,7 @@ import math
 import shutil
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import UUID
 
 import numpy as np
@@ -67,6 +67,10 @@ class Vectors(NamedTuple):
     sparse: str | None = SPARSE
     named: Mapping[str, int] = MappingProxyType({})
 
+    def extended(self, name: str, size: int) -> Self:
+        """With a further embedding."""
+        return self._replace(named={**self.named, name: size})
+
 
 def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool = False) -> Any:
     """A new shard in a folder that is not there yet.
@@ -88,8 +92,8 @@ def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool 
     return shard
 
 
-def loaded(folder: Path, vectors: Vectors) -> Any:
-    """An existing shard.
+def loaded(folder: Path) -> Any:
+    """An existing shard, as it was made; it knows best which vectors it has.
 
     Raises:
         StoreFullError: the disk has too little space to map its files.
@@ -99,7 +103,7 @@ def loaded(folder: Path, vectors: Vectors) -> Any:
     # Loading a folder that is none would leave files in it.
     if not (folder / "edge_config.json").is_file():
         raise FileNotFoundError(f"{folder.name}/edge_config.json is lost")
-    return edge.EdgeShard.load(str(folder), _config(vectors))
+    return edge.EdgeShard.load(str(folder))
 
 
 def index(shard: Any, keys: Collection[str]) -> None:

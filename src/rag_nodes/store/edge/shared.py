@@ -32,7 +32,7 @@ class _Shared:
     """A shard and how many collections are in it.
 
     Args:
-        vectors: that all of them have.
+        vectors: that all of them have; one may have more that were added.
     """
 
     def __init__(self, vectors: Vectors) -> None:
@@ -71,10 +71,10 @@ def joined(name: str, vectors: Vectors) -> Collection:
 def left(collection: Collection) -> None:
     """Give the place of a collection back."""
     with lock:
-        key = _key(collection.vectors)
-        shared = _shards.get(key)
-        if shared is None or shared.shard is not collection.shard:
+        found = [one for one in _shards.items() if one[1].shard is collection.shard]
+        if not found:
             return
+        [(key, shared)] = found
         shared.collections -= 1
         if shared.collections:
             collection.clear()

@@ -121,6 +121,12 @@ class Served(Engine):
         self._filterable.discard(collection)
         self._prepared.discard(collection)
 
+    def add_vector(self, collection: str, name: str, size: int) -> None:
+        """Let the points of a collection have a further embedding."""
+        dense = rest.DenseVectorConfig(size=size, distance=rest.Distance.COSINE)
+        self.client.create_vector_name(collection, name, rest.DenseVectorNameConfig(dense=dense))
+        self._layouts.pop(collection, None)
+
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""
         self.client.delete_collection(collection)

@@ -14,6 +14,8 @@ from rag_nodes.errors import ConfigurationError
 if TYPE_CHECKING:
     from pathlib import Path
 
+WRITTEN_FILE = "written.jsonl"
+"""Name of the journal of an ingest, in the folder of its store."""
 _log = logging.getLogger(__name__)
 
 

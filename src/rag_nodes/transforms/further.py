@@ -1,0 +1,113 @@
+"""Further embeddings of a chunk beside the usual one, by name, to be compared in one collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from llama_index.core.llms import LLM
+from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
+from pydantic import ConfigDict
+
+from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY, USUAL, check_vector
+from rag_nodes.parsers.parent_child import is_leaf
+from rag_nodes.transforms.context import ChunkContext
+from rag_nodes.transforms.summaries import SectionSummary, SummaryJournal
+
+_WRITTEN = {"summary": SUMMARY, "context": CONTEXT}
+"""Metadata with what is embedded in front of the usual text."""
+
+
+class FurtherVectors(TransformComponent):
+    r"""Has chunks embedded in further ways, each a vector of its own beside the usual one.
+
+    Stored in the same collection, so a question can be asked of one or the other:
+    `QueryOptions(vector="plain")`. Behind whatever writes summaries or contexts: a chunk for which
+    there is none has no such vector, and is found by its words alone where that one is asked.
+
+    Args:
+        *names: "plain" for the text alone, "summary" for what `SectionSummary` and "context" for
+            what `ChunkContext` wrote, in front of the usual text.
+
+    Raises:
+        ConfigurationError: a name is unknown.
+
+    Example:
+        >>> from llama_index.core.schema import TextNode
+        >>> node = TextNode(text="It holds nine litres.", metadata={"Heading": "Tank"})
+        >>> [marked] = FurtherVectors("plain")([node])
+        >>> further_text(marked, "plain"), further_text(marked, "heading")
+        ('It holds nine litres.', 'Heading: Tank\n\nIt holds nine litres.')
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        for name in names:
+            check_vector(name)
+        super().__init__(names=tuple(sorted({*names} - {USUAL})))  # type: ignore[call-arg] # pydantic's
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name of the class: part of LlamaIndex's cache key."""
+        return "FurtherVectors"
+
+    def __call__(self, nodes: Sequence[BaseNode], **_kwargs: Any) -> list[BaseNode]:
+        """The nodes; those that are found are marked with what they are to be embedded as."""
+        for node in filter(is_leaf, nodes):
+            node.metadata[FURTHER_VECTORS] = dict.fromkeys(self.names)
+            for hidden in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
+                if FURTHER_VECTORS not in hidden:
+                    hidden.append(FURTHER_VECTORS)
+        return list(nodes)
+
+
+def vector_steps(
+    names: Iterable[str], llm: LLM | None = None, journal: SummaryJournal | None = None
+) -> list[TransformComponent]:
+    """Transformations of an ingest that embeds chunks in further ways, with what writes for them.
+
+    Args:
+        names: of the embeddings; none for "heading" alone.
+        llm: writes summaries and contexts; without one, summaries are sentences of the chunk.
+        journal: keeps what was paid for.
+
+    Raises:
+        ConfigurationError: a name is unknown, or "context" is one and there is no model.
+    """
+    wanted = FurtherVectors(*names)
+    steps: list[TransformComponent] = []
+    if "summary" in wanted.names:
+        steps.append(SectionSummary(llm=llm, journal=journal))
+    if "context" in wanted.names:
+        steps.append(ChunkContext(llm, embed=False, journal=journal))
+    return [*steps, wanted] if wanted.names else []
+
+
+def with_vector(
+    name: str, transformations: Sequence[TransformComponent] = ()
+) -> list[TransformComponent]:
+    """Transformations of an ingest whose chunks are to be asked by an embedding.
+
+    Args:
+        name: of the embedding.
+        transformations: that there are anyway; "summary" and "context" need those that write them.
+    """
+    marked = {one for step in transformations for one in getattr(step, "names", ())}
+    if name == USUAL or name in marked:
+        return list(transformations)
+    others = [one for one in transformations if not isinstance(one, FurtherVectors)]
+    return [*others, FurtherVectors(name, *marked)]
+
+
+def further_text(node: BaseNode, name: str) -> str | None:
+    """What of a node is embedded under a name; None where nothing was written for it."""
+    if name == "plain":
+        return node.get_content(MetadataMode.NONE)
+    usual = node.get_content(MetadataMode.EMBED)
+    if name == USUAL:
+        return usual
+    written = node.metadata.get(_WRITTEN[name])
+    return f"{written}\n\n{usual}" if written else None

@@ -1,0 +1,80 @@
+"""`ingest --vector` and asking by one of the embeddings, as typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.cli.failures import ExitCode
+from rag_nodes.transforms import WRITTEN_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Ended
+    from openai_server import OpenAIServer
+
+CUT = ("--parser", "heading:min_chunk_size=0")
+
+
+def test_a_question_is_asked_by_an_embedding_that_the_ingest_made(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path
+) -> None:
+    place = (*CUT, "--store", tmp_path / "store", "--json")
+    asked = ("ask", "How much water is there?", *place, "--retrieval-only", "--mode", "dense")
+    command("ingest", manual, *place)
+    refused = command(*asked, "--vector", "plain")
+    assert refused.code != ExitCode.DONE
+    assert "has no vectors 'plain'; ingest the documents again" in refused.stderr
+    assert command("ingest", manual, *place, "--vector", "plain").code == ExitCode.DONE
+    found = {
+        name: [hit["similarity"] for hit in command(*asked, "--vector", name).json["hits"]]
+        for name in ("heading", "plain")
+    }
+    assert found["heading"] != found["plain"]
+
+
+def test_unknown_embeddings_are_refused(command: Callable[..., Ended], manual: Path) -> None:
+    unknown = command("ingest", manual, "--store", ":memory:", "--vector", "title")
+    assert "unknown vector 'title'; choose heading, plain, summary or context" in unknown.stderr
+    without = command("ingest", manual, "--store", ":memory:", "--vector", "context")
+    assert "ChunkContext asks a model" in without.stderr
+
+
+def test_parsers_are_compared_and_evaluated_by_another_embedding(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.csv"
+    labels.write_text("question,quote\nHow much water?,nine litres of water\n", "utf-8")
+    for way in ("heading", "plain"):
+        compared = command("compare", manual, "--ask", "Water?", *CUT, "--vector", way, "--json")
+        assert compared.json["columns"][0]["error"] is None
+        asked = ("--questions", labels, "--sizes", 0, "--vector", way, "--json")
+        measured = command("evaluate", manual, *CUT, *asked)
+        assert measured.json["rows"][0]["error"] is None
+
+
+@pytest.mark.parametrize("way", ["context", "summary"])
+def test_what_a_model_wrote_is_priced_and_asked_for_once(
+    command: Callable[..., Ended],
+    openai_server: OpenAIServer,
+    manual: Path,
+    tmp_path: Path,
+    way: str,
+) -> None:
+    openai_server.answer = "Part of the manual of a tea machine."
+    server = ("--llm", "openai", "--api-base", openai_server.base, "--embedding", "lexical")
+    place = ("--store", tmp_path / "store", *CUT, *server)
+    first = command("ingest", manual, *place, "--vector", way)
+    assert first.code == ExitCode.DONE
+    said = " ".join(first.stderr.split())
+    assert "3 requests" in said
+    assert (tmp_path / "store" / WRITTEN_FILE).is_file()
+    asked = len(openai_server.asked("chat/completions"))
+    command("ingest", manual, *place, "--vector", way, "--vector", "plain")
+    again = openai_server.asked("chat/completions")[asked:]
+    assert not [body for body in again if "tea machine" in str(body).lower()]
+    found = command("ask", "Water?", *place, "--vector", way, "--retrieval-only", "--json")
+    assert found.json["hits"][0]["similarity"] is not None

@@ -1,0 +1,148 @@
+"""Chunks embedded in further ways: what that costs, and what is never paid again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from llama_index.core import Document
+from llama_index.core.llms import MockLLM
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import FURTHER_VECTORS
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
+from rag_nodes.store import open_store
+from rag_nodes.transforms import FurtherVectors, vector_steps
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rag_nodes.models import Models
+    from rag_nodes.store import Store
+
+PARSERS = {"heading": get_parser("heading", min_chunk_size=0)}
+TEXT = "# Tea\n\nIntroduction.\n\n## Water\n\nNine litres.\n\n## Steel\n\nIt is hard.\n"
+PLAIN = ["# Tea\n\nIntroduction.", "## Water\n\nNine litres.", "## Steel\n\nIt is hard."]
+
+
+def taken(store: Store, models: Models, text: str = TEXT, *names: str) -> IngestReport:
+    made = [Document(text=text, id_="tea.md")]
+    return ingest_documents(
+        made, PARSERS, store, models=models, transformations=vector_steps(names)
+    )
+
+
+def known(store: Store, report: IngestReport, name: str) -> list[str]:
+    """What the chunks of the document are embedded as under a name."""
+    collection = report.columns[0].collection
+    ids = list(store.stored(collection, "tea.md"))
+    return sorted(text for text, _ in store.vectors(collection, ids, name).values())
+
+
+def test_both_texts_are_embedded_and_no_vector_is_kept_as_metadata(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    report = taken(store, models, TEXT, "plain")
+    assert len(embedding.texts) == 6
+    assert known(store, report, "plain") == sorted(PLAIN)
+    assert "Heading: Tea > Water\n\n## Water\n\nNine litres." in known(store, report, "heading")
+    collection = report.columns[0].collection
+    for node in store.fetch(collection, list(store.stored(collection, "tea.md"))).values():
+        assert node.metadata[FURTHER_VECTORS] == ["plain"]
+    assert taken(store, models, TEXT, "plain").files[0].status == "unchanged"
+    assert len(embedding.texts) == 6
+
+
+def test_what_is_embedded_already_is_kept_when_a_further_way_is_asked_for(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    taken(store, models)
+    before = len(embedding.texts)
+    taken(store, models, TEXT, "plain")
+    assert embedding.texts[before:] == PLAIN
+    before = len(embedding.texts)
+    report = taken(store, models, TEXT.replace("hard", "soft"), "plain")
+    assert [text for text in embedding.texts[before:] if "soft" not in text] == []
+    assert len(embedding.texts) == before + 2
+    assert sum("soft" in text for text in known(store, report, "plain")) == 1
+
+
+def test_a_text_that_is_the_same_in_both_ways_is_embedded_once(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    parsers = {"fixed": get_parser("fixed")}
+    made = [Document(text="Nothing stands above this.", id_="tea.md")]
+    steps = vector_steps(["plain"])
+    report = ingest_documents(made, parsers, store, models=models, transformations=steps)
+    assert len(embedding.texts) == 1
+    assert known(store, report, "plain") == known(store, report, "heading")
+
+
+def test_summaries_stand_in_front_and_no_model_is_needed_for_them(
+    store: Store, models: Models
+) -> None:
+    report = taken(store, models, TEXT, "summary", "plain")
+    assert len(known(store, report, "summary")) == 3
+    for summary, usual in zip(
+        known(store, report, "summary"), known(store, report, "heading"), strict=True
+    ):
+        assert summary != usual
+    assert all("Heading: " in text for text in known(store, report, "summary"))
+
+
+def test_a_chunk_about_which_a_model_says_nothing_has_no_such_vector(
+    store: Store, models: Models
+) -> None:
+    class Silent(MockLLM):
+        def _refuse(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("no")
+
+        complete = acomplete = chat = achat = _refuse
+
+    made = [Document(text=TEXT, id_="tea.md")]
+    steps = vector_steps(["context"], Silent())
+    report = ingest_documents(made, PARSERS, store, models=models, transformations=steps)
+    assert known(store, report, "context") == []
+    assert len(known(store, report, "heading")) == 3
+
+
+def test_a_context_needs_a_model() -> None:
+    with pytest.raises(ConfigurationError, match="give it an llm"):
+        vector_steps(["context"])
+
+
+def test_unknown_ways_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="unknown vector 'title'; choose heading, plain"):
+        FurtherVectors("title")
+    assert vector_steps(["heading"]) == []
+
+
+def test_a_file_that_did_not_change_is_due_for_a_further_way(
+    models: Models, embedding: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "tea.md"
+    file.write_text(TEXT)
+    with open_store(tmp_path / "store") as store:
+        for names, texts in ((), 3), (("plain",), 6), (("plain",), 6):
+            steps = vector_steps(names)
+            report = ingest([file], PARSERS, store, models=models, transformations=steps)
+            assert len(embedding.texts) == texts
+        assert report.files[0].status == "unchanged"
+
+
+def test_a_dry_run_counts_what_would_be_embedded_in_further_ways(
+    models: Models, tmp_path: Path
+) -> None:
+    file = tmp_path / "tea.md"
+    file.write_text(TEXT)
+    with open_store() as store:
+
+        def counted(*names: str) -> int:
+            steps = vector_steps(names)
+            report = ingest(
+                [file], PARSERS, store, models=models, transformations=steps, dry_run=True
+            )
+            return report.embedding_tokens
+
+        assert counted("plain") > counted()

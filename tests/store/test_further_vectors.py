@@ -1,0 +1,144 @@
+"""Chunks embedded in further ways: named vectors of one collection, asked one at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.errors import ConfigurationError, DimensionError
+from rag_nodes.metadata import FURTHER_VECTORS
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store import QdrantStore
+
+X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
+
+
+@pytest.fixture(params=["memory", "folder", "server"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[QdrantStore]:
+    places = {"memory": ":memory:", "folder": tmp_path}
+    place = places.get(request.param) or request.getfixturevalue("server_url")
+    with open_store(place) as opened:
+        yield opened
+
+
+@pytest.fixture
+def make(make_node: Callable[..., TextNode]) -> Callable[..., TextNode]:
+    """A node with a usual embedding, and a plain one where it is given."""
+
+    def made(text: str, usual: list[float], plain: list[float] | None = None) -> TextNode:
+        node = make_node(text, usual, **({FURTHER_VECTORS: {"plain": plain}} if plain else {}))
+        node.excluded_embed_metadata_keys.append(FURTHER_VECTORS)
+        return node
+
+    return made
+
+
+def first(store: QdrantStore, collection: str, using: str, vector: list[float]) -> str:
+    hits = store.search(collection, vector=vector, text=None, limit=9, mode="dense", using=using)
+    assert hits[0].similarity == pytest.approx(1.0)
+    return hits[0].node.text
+
+
+def test_a_question_is_asked_by_one_of_the_embeddings(
+    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+) -> None:
+    store.add(collection, [make("red", X, Y), make("blue", Y, X)])
+    assert first(store, collection, "heading", X) == "red"
+    assert first(store, collection, "plain", X) == "blue"
+    [hit, _] = store.search(collection, vector=X, text="red", limit=2, using="plain")
+    assert hit.node.metadata[FURTHER_VECTORS] == ["plain"], "vectors are no metadata"
+
+
+def test_an_embedding_can_be_added_to_what_is_stored(
+    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+) -> None:
+    store.add(collection, [make("red", X), make("blue", Y)])
+    with pytest.raises(ConfigurationError, match=r"no vectors 'plain'.*--vector plain"):
+        store.search(collection, vector=X, text="red", limit=2, using="plain")
+    store.add(collection, [make("red", X, Y)])
+    assert first(store, collection, "plain", Y) == "red"
+    assert first(store, collection, "heading", Y) == "blue"
+    assert store.count(collection) == 2
+
+
+def test_a_chunk_without_that_embedding_is_found_by_its_words(
+    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+) -> None:
+    store.add(collection, [make("red zebra", X), make("blue lion", Y, X)])
+    hits = store.search(collection, vector=X, text="zebra", limit=9, using="plain")
+    assert {hit.node.text: hit.similarity for hit in hits} == {"red zebra": None, "blue lion": 1.0}
+
+
+def test_an_embedding_of_another_length_is_refused(
+    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+) -> None:
+    store.add(collection, [make("red", X, Y)])
+    with pytest.raises(DimensionError):
+        store.search(collection, vector=[1.0], text="red", limit=1, using="plain")
+    with pytest.raises(ConfigurationError, match="unknown vector 'flat'; choose heading, plain"):
+        store.search(collection, vector=X, text="red", limit=1, using="flat")
+
+
+def test_what_nodes_were_embedded_as_is_known_of_each_embedding(
+    store: QdrantStore, collection: str, make: Callable[..., TextNode]
+) -> None:
+    node = make("red", X, Y)
+    node.metadata["Heading"] = "Colours"
+    store.add(collection, [node, make("blue", Y)])
+    assert store.vectors(collection, [node.node_id]) == {
+        node.node_id: ("Heading: Colours\n\nred", X)
+    }
+    ids = list(store.stored(collection, "doc-1"))
+    assert store.vectors(collection, ids, "plain") == {node.node_id: ("red", Y)}
+
+
+def test_further_embeddings_are_there_when_a_folder_is_opened_again(
+    tmp_path: Path, collection: str, make: Callable[..., TextNode]
+) -> None:
+    with open_store(tmp_path) as store:
+        store.add(collection, [make("red", X), make("blue", Y)])
+        store.add(collection, [make("blue", Y, X)])
+    with open_store(tmp_path) as store:
+        assert first(store, collection, "plain", X) == "blue"
+        assert first(store, collection, "heading", X) == "red"
+
+
+def test_one_that_was_made_and_never_noted_does_no_harm(
+    tmp_path: Path, collection: str, make: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rag_nodes.store.edge.folder import StorageFolder
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with open_store(tmp_path) as store:
+        store.add(collection, [make("red", X)])
+        with monkeypatch.context() as patched:
+            patched.setattr(StorageFolder, "note", killed)
+            with pytest.raises(KeyboardInterrupt):
+                store.add(collection, [make("red", X, Y)])
+    with open_store(tmp_path) as store:
+        assert first(store, collection, "heading", X) == "red"
+        store.add(collection, [make("red", X, Y)])
+        assert first(store, collection, "plain", Y) == "red"
+
+
+def test_collections_in_memory_that_share_a_shard_have_embeddings_of_their_own(
+    make: Callable[..., TextNode],
+) -> None:
+    with open_store() as one, open_store() as other:
+        one.add("c", [make("red", X)])
+        other.add("c", [make("blue", X)])
+        one.add("c", [make("red", X, Y)])
+        with pytest.raises(ConfigurationError, match="no vectors 'plain'"):
+            other.search("c", vector=X, text="blue", limit=1, using="plain")
+        other.add("c", [make("blue", X, Y)])
+        assert (first(one, "c", "plain", Y), first(other, "c", "plain", Y)) == ("red", "blue")
