@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import CollectionMissingError, DimensionError
-from rag_nodes.store import Filter, open_store
+from rag_nodes.store import Filter, Query, open_store
+from rag_nodes.store.engine import DENSE, SPARSE, Layout
 from rag_nodes.store.server import rankings
+from rag_nodes.store.server.rankings import Rankings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,3 +124,14 @@ def test_a_collection_that_others_made_anew_is_looked_at_anew(
     assert hit.node.text == "short"
     served.add(collection, [make_node("another", [0.0, 1.0])])
     assert served.count(collection) == 2
+
+
+def test_what_small_copies_of_embeddings_find_is_scored_by_the_whole_ones() -> None:
+    layout = Layout(DENSE, 3, SPARSE)
+    requests = Rankings(layout, Query(X, "zebra", 5)).requests
+    dense = [one.params for one in requests if one.using == DENSE]
+    assert dense
+    for params in dense:
+        assert params is not None
+        assert params.quantization is not None
+        assert params.quantization.rescore is True
