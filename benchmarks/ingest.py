@@ -3,6 +3,7 @@
     python benchmarks/ingest.py                     a minute: 4 MB of text, 4 PDFs, 2,000 chunks
     python benchmarks/ingest.py --megabytes 100 --files 8000 --pdfs 40 --chunks 10000 100000
     python benchmarks/ingest.py --only ours --megabytes 500 --files 100000
+    python benchmarks/ingest.py --only write --chunks 10000
     python benchmarks/ingest.py --only memory --chunks 10000 100000
 
 Both sides embed with the same offline model and weigh words by the same BM25; both cut to 512
@@ -26,6 +27,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -192,6 +194,17 @@ def _streamed(store: Store, chunks: int) -> int:
     return report.columns[0].chunks
 
 
+def written(side: str, store: Path, nodes: Sequence[BaseNode]) -> int:
+    """Store embedded nodes, which `search.py` makes, in a vector store of LlamaIndex."""
+    import search
+
+    vectors = search.SIDES[side](str(store))
+    for first in range(0, len(nodes), search.BATCH):
+        vectors.add(list(nodes[first : first + search.BATCH]))
+    getattr(vectors, "close", vectors.client.close)()
+    return len(nodes)
+
+
 STREAMS: dict[str, Callable[[Path, int], int]] = {"streamed": streamed, "forgotten": forgotten}
 
 
@@ -242,16 +255,23 @@ def _memory(name: str) -> int:
 
 def child(work: str, folder: Path, corpus: Path, chunks: int) -> None:
     """Print what a side or a stream takes, after a first file."""
-    first = folder / "first"
-    first.mkdir()
-    (first / "first.txt").write_text("A sentence of some words. " * 200, encoding="utf-8")
     store = folder / "store"
     if work in SIDES:
+        first = folder / "first"
+        first.mkdir()
+        (first / "first.txt").write_text("A sentence of some words. " * 200, encoding="utf-8")
         SIDES[work](first, folder / "warm")
-    else:
+        run = partial(SIDES[work], corpus, store)
+    elif work in STREAMS:
         STREAMS[work](folder / "warm", 10)
+        run = partial(STREAMS[work], store, chunks)
+    else:
+        import search
+
+        nodes = list(search.nodes(chunks))
+        run = partial(written, work.removeprefix("write-"), store, nodes)
     with Watch() as watch:
-        stored = SIDES[work](corpus, store) if work in SIDES else STREAMS[work](store, chunks)
+        stored = run()
     disk = sum(path.stat().st_blocks * 512 for path in store.rglob("*") if path.is_file())
     print(json.dumps({"chunks": stored, "disk": disk / MEGABYTE, **watch.found}))
 
@@ -286,7 +306,17 @@ def again(place: str | None, corpus: Path) -> list[dict[str, float]]:
 
 def sides(names: list[str], chosen: argparse.Namespace, corpus: Path) -> dict[str, Any]:
     """Measure both sides, and print what they take."""
-    found = {name: measured(name, chosen.folder, corpus) for name in names}
+    return _table({name: measured(name, chosen.folder, corpus) for name in names})
+
+
+def writes(chosen: argparse.Namespace) -> dict[str, Any]:
+    """Measure the writing of embedded nodes alone, and print what it takes."""
+    print()
+    many = chosen.chunks[0]
+    return _table({s: measured(f"write-{s}", chosen.folder, Path(), many) for s in SIDES})
+
+
+def _table(found: dict[str, dict[str, float]]) -> dict[str, Any]:
     for one in found.values():
         one["per chunk"] = 1000 * one["cpu"] / one["chunks"]
     rows = []
@@ -302,7 +332,7 @@ def sides(names: list[str], chosen: argparse.Namespace, corpus: Path) -> dict[st
         values = [one[key] for one in found.values()]
         times = f"{values[0] / values[1]:.1f}" if len(values) > 1 else ""
         rows.append([name, *(f"{value:,.{digits}f}" for value in values), times])
-    print(markdown_table(["", *found, "ratio" if len(names) > 1 else ""], rows), flush=True)
+    print(markdown_table(["", *found, "ratio" if len(found) > 1 else ""], rows), flush=True)
     return found
 
 
@@ -330,7 +360,7 @@ def main() -> None:
     parser.add_argument("--pdfs", type=int, default=4)
     parser.add_argument("--source", type=Path, help="folder of texts to take paragraphs from")
     parser.add_argument("--chunks", type=int, nargs="+", default=[2_000])
-    parser.add_argument("--only", choices=["sides", "ours", "again", "memory"])
+    parser.add_argument("--only", choices=["sides", "ours", "write", "again", "memory"])
     parser.add_argument("--folder", help="where all is made; the system's choice if none")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -341,12 +371,14 @@ def main() -> None:
     results: dict[str, Any] = {}
     corpus = Path(tempfile.mkdtemp(dir=chosen.folder))
     try:
-        if chosen.only != "memory":
+        if chosen.only not in {"memory", "write"}:
             fill(corpus, chosen.megabytes, chosen.files, chosen.pdfs, chosen.source)
             print(f"{chosen.megabytes:g} MB in {chosen.files:,} texts, {chosen.pdfs} PDFs\n")
         if chosen.only in {None, "sides", "ours"}:
             names = ["ours"] if chosen.only == "ours" else list(SIDES)
             results["sides"] = sides(names, chosen, corpus)
+        if chosen.only in {None, "write"}:
+            results["write"] = writes(chosen)
         if chosen.only in {None, "again"}:
             results["again"] = first, second = again(chosen.folder, corpus)
             print(f"\nagain: {first['cpu']:.1f} s of CPU, unchanged {second['cpu']:.1f} s")
