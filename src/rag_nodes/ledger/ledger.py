@@ -189,6 +189,11 @@ class Ledger:
             rows = self._read_in(f"{query} AND document_id IN", [collection], document_ids)
         return {row[1]: DepositRow(*row) for row in rows}
 
+    def unsettled(self, collection: str) -> list[str]:
+        """The ids of documents of which only the store knows what a collection holds."""
+        query = "SELECT document_id FROM deposits WHERE collection = ? AND stored_at IS NULL"
+        return [one for (one,) in self._read(query, collection)]
+
     def is_true(self, collection: str, count: int) -> bool:
         """Whether the ledger knows all that a collection holds.
 

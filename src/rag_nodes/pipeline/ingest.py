@@ -11,20 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rag_nodes.errors import ConfigurationError, EmptyFileError
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
-from rag_nodes.metadata import PAGE_STARTS, SOURCE
 from rag_nodes.models import settled
 from rag_nodes.pipeline.ahead import ahead
+from rag_nodes.pipeline.arrivals import Parsers, arrivals_of, characters_of, given, parsers_for
 from rag_nodes.pipeline.books import Books, LedgerBooks, reading_key
 from rag_nodes.pipeline.dry_run import UnchangedStore, rehearsed
 from rag_nodes.pipeline.pruning import check_folders, pruned
-from rag_nodes.pipeline.run import Arrival, IngestRun
+from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.transforms import UserTransformations, identity_of
 
 if TYPE_CHECKING:
@@ -37,11 +36,6 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.report import IngestReport, Progress
     from rag_nodes.readers import FileShard, Limits
     from rag_nodes.store import Store
-
-FIRST = 300_000
-"""Characters of the first documents, which parsers that are made for the documents get to see."""
-Parsers = Mapping[str, object] | Callable[[Sequence["Document"]], Mapping[str, object]]
-"""Parsers by name, or what makes them for the first documents that arrive."""
 
 
 class IngestEngine(Protocol):
@@ -185,7 +179,7 @@ def _ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
 
     # Before the first file is looked at, as the books say for which parsers it is due.
     run = None if callable(parsers) else run_of(parsers)
-    with ahead(arrivals_of(paths, limits, books, shard), _characters) as coming:
+    with ahead(arrivals_of(paths, limits, books, shard), characters_of) as coming:
         made, arrivals = parsers_for(parsers, coming)
         return (run or run_of(made)).take(arrivals, total)
 
@@ -246,7 +240,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         CancelledError: `parse` was cancelled.
     """
     chosen = settled(models, embed_model)
-    made, arrivals = parsers_for(parsers, map(_given, documents))
+    made, arrivals = parsers_for(parsers, map(given, documents))
     with opened_ledger(ledger, store) as opened:
         run = IngestRun(
             made,
@@ -304,60 +298,3 @@ def _lacks(report: IngestReport) -> bool:
     """Whether something was not stored whole: what it was made of may have a new place by now."""
     incomplete = any(file.status == "incomplete" for file in report.files)
     return incomplete or any(column.error for column in report.columns)
-
-
-def arrivals_of(
-    paths: Iterable[str | Path],
-    limits: Limits,
-    books: Books | None = None,
-    shard: FileShard | None = None,
-) -> Iterator[Arrival]:
-    """The documents of files and folders, as `read_all` reads them, and those that are left."""
-    from rag_nodes.readers import listed, read_all
-
-    for seen in (books or Books()).seen(listed(paths, shard)):
-        path = seen.file.path
-        for left in seen.left:
-            yield Arrival(str(path), None, left=left)
-        for read in () if seen.left else read_all([path], limits=limits):
-            yield Arrival(
-                str(read.path), read.document, read.error, read.seconds, seen.row, None, seen.twins
-            )
-
-
-def parsers_for(
-    parsers: Parsers, arrivals: Iterator[Arrival]
-) -> tuple[Mapping[str, object], Iterable[Arrival]]:
-    """The parsers, and all arrivals, of which the first may have been looked at."""
-    if not callable(parsers):
-        return parsers, arrivals
-    first, characters = [], 0
-    for one in arrivals:
-        first.append(one)
-        characters += _characters(one)
-        if characters >= FIRST:
-            break
-    seen = [_beginning(one.document) for one in first if one.document and not one.error]
-    return parsers(seen), chain(first, arrivals)
-
-
-def _characters(arrival: Arrival) -> int:
-    return len(arrival.document.text) if arrival.document else 0
-
-
-def _beginning(document: Document) -> Document:
-    """As much of a document as is looked at."""
-    if len(document.text) <= FIRST:
-        return document
-    starts = document.metadata.get(PAGE_STARTS)
-    known = {PAGE_STARTS: [one for one in starts if one < FIRST]} if starts else {}
-    return type(document)(
-        text=document.text[:FIRST], id_=document.id_, metadata={**document.metadata, **known}
-    )
-
-
-def _given(document: Document) -> Arrival:
-    name = str(document.metadata.get(SOURCE) or document.id_)
-    nothing = "the document has no text, so nothing of it is stored"
-    blank = None if document.text.strip() else EmptyFileError(name, nothing, "check what made it")
-    return Arrival(name, document, blank)

@@ -135,21 +135,23 @@ class LedgerRecord(CollectionRecord):
     def _reconciled(self) -> bool:
         """Make the ledger say what the store holds, and whether it does now."""
         count = self.store.count(self.collection)
-        rows = self._ledger.deposits(self.collection)
-        self._is_blank = not count and not rows
-        unsettled = [one for one, row in rows.items() if row.stored_at is None]
+        unsettled = self._ledger.unsettled(self.collection)
         if len(unsettled) <= FEW:
-            self._ledger.settle(
-                stored_row(self.collection, one, self.store.stored(self.collection, one))
-                for one in unsettled
-            )
+            self._ask_for(unsettled)
             if self._ledger.is_true(self.collection, count):
+                self._is_blank = not count
                 return True
         found = self.store.documents(self.collection)
-        self._ledger.replace(
-            self.collection, (stored_row(self.collection, *pair) for pair in found.items())
-        )
+        rows = [stored_row(self.collection, *pair) for pair in found.items()]
+        self._ledger.replace(self.collection, rows)
         return self._ledger.is_true(self.collection, count)
+
+    def _ask_for(self, document_ids: Sequence[str]) -> None:
+        """Write down what the store says of some documents, and forget those it does not have."""
+        found = {one: self.store.stored(self.collection, one) for one in document_ids}
+        rows = [stored_row(self.collection, one, nodes) for one, nodes in found.items() if nodes]
+        self._ledger.forget_deposits(self.collection, [one for one in found if not found[one]])
+        self._ledger.settle(rows)
 
 
 class ShardRecord(LedgerRecord):
@@ -168,11 +170,7 @@ class ShardRecord(LedgerRecord):
         rows = self._ledger.deposits(self.collection)
         torn = [one for one, row in rows.items() if row.stored_at is None]
         doubted = torn if self._is_likely(rows) else list(rows)
-        found = {one: self.store.stored(self.collection, one) for one in doubted}
-        self._ledger.forget_deposits(self.collection, [one for one in doubted if not found[one]])
-        self._ledger.settle(
-            stored_row(self.collection, one, nodes) for one, nodes in found.items() if nodes
-        )
+        self._ask_for(doubted)
         return True
 
     def _is_likely(self, rows: Mapping[str, DepositRow]) -> bool:

@@ -12,11 +12,11 @@ from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError, MissingExtraError
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import CollectionRow
-from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
+from rag_nodes.metadata import READ_WARNINGS, SOURCE_HASH
 from rag_nodes.models.embedded_tokens import metered
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.books import Books, FoundDocument
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document, TransformComponent
 
-    from rag_nodes.ledger import DocumentRow, FileRow
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline.arrivals import Arrival
     from rag_nodes.pipeline.books import Left
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.deposit import Deposit
@@ -53,70 +53,6 @@ if TYPE_CHECKING:
 
 MOST_THREADS = 8
 """Parsers that run at the same time where the embedding model is a server."""
-
-
-class Arrival(NamedTuple):
-    """One document as it arrives, or why it did not; a blank one does both.
-
-    Attributes:
-        path: of its file as found, or its source.
-        document: what was read; None where it was not, or was left.
-        error: why it did not arrive.
-        seconds: that reading it took.
-        file: its file, for the books; None where none are kept.
-        left: the document, where its file was not opened as nothing of it changed.
-        twins: ids of documents of the same bytes.
-    """
-
-    path: str
-    document: Document | None
-    error: Exception | None = None
-    seconds: float = 0.0
-    file: FileRow | None = None
-    left: Left | None = None
-    twins: tuple[str, ...] = ()
-
-    def success(self, document: Document) -> FileOutcome:
-        """The row of a file that became this document, before anything of it is stored."""
-        warnings: list[str] = document.metadata.get(READ_WARNINGS) or []
-        return FileOutcome(
-            path=self.path,
-            status="partial" if warnings else "read",
-            pages=document.metadata.get(TOTAL_PAGES),
-            characters=len(document.text),
-            error="; ".join(warnings) or None,
-            seconds=self.seconds,
-            document_id=document.id_,
-            name=display_name(document.metadata),
-            source=document.metadata.get(SOURCE),
-        )
-
-    def untouched(self, row: DocumentRow) -> FileOutcome:
-        """The row of a document that was left as it is stored."""
-        return FileOutcome(
-            path=self.path,
-            status="read",
-            pages=row.pages,
-            characters=row.characters,
-            error=row.warnings,
-            seconds=self.seconds,
-            document_id=row.id,
-            name=row.name,
-            source=row.source,
-        )
-
-    def failure(self) -> FileOutcome:
-        """The row of a file that became no document."""
-        cause = self.error.__cause__ if self.error else None
-        return FileOutcome(
-            path=self.path,
-            status="failed",
-            pages=None,
-            characters=0,
-            error=str(self.error),
-            seconds=self.seconds,
-            missing_extra=cause.extra if isinstance(cause, MissingExtraError) else None,
-        )
 
 
 class IngestRun:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import EngineError, ReaderCrashedError
 from rag_nodes.pipeline import FileColumn, FileOutcome
-from rag_nodes.pipeline.run import Arrival
+from rag_nodes.pipeline.arrivals import Arrival
 from rag_nodes.workers.batches import FileGroups
 from rag_nodes.workers.merging import MergedProgress, PartReport, PlacedRow, spoiled
 from rag_nodes.workers.messages import (

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rag_nodes.pipeline import IngestReport
-    from rag_nodes.pipeline.ingest import Parsers
+    from rag_nodes.pipeline.arrivals import Parsers
     from rag_nodes.store import Store
 
 _CPU_MAX = Path("/sys/fs/cgroup/cpu.max")

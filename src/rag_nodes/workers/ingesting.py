@@ -13,14 +13,13 @@ from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.models import settled
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline import IngestReport
+from rag_nodes.pipeline.arrivals import Arrival, arrivals_of, parsers_for
 from rag_nodes.pipeline.ingest import (
-    arrivals_of,
     books_of,
     count_documents,
     opened_ledger,
-    parsers_for,
 )
-from rag_nodes.pipeline.run import Arrival, IngestRun
+from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.readers import Limits, listed
 from rag_nodes.workers.batches import DueFile
 from rag_nodes.workers.driver import Driver
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress
+    from rag_nodes.pipeline.arrivals import Parsers
     from rag_nodes.pipeline.books import Seen
-    from rag_nodes.pipeline.ingest import Parsers
     from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
     from rag_nodes.workers.transport import Transport

@@ -9,7 +9,7 @@ from queue import Queue
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, RagNodesError
-from rag_nodes.pipeline.ingest import arrivals_of
+from rag_nodes.pipeline.arrivals import arrivals_of
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.workers.messages import BatchFailed, BatchFinished, Began, Message, Progressed
 from rag_nodes.workers.outbox import Outbox, SentBooks
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rag_nodes.pipeline import Progress
-    from rag_nodes.pipeline.run import Arrival
+    from rag_nodes.pipeline.arrivals import Arrival
     from rag_nodes.store import Store
     from rag_nodes.workers.messages import Batch
     from rag_nodes.workers.recipe import Recipe

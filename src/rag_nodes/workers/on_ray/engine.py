@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.pipeline import IngestReport
-    from rag_nodes.pipeline.ingest import Parsers
+    from rag_nodes.pipeline.arrivals import Parsers
     from rag_nodes.store import Store
     from rag_nodes.workers.recipe import Recipe
 
