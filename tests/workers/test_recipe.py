@@ -77,6 +77,18 @@ def test_keys_travel_beside_the_recipe_and_are_never_shown() -> None:
     assert made.given_keys["api_key"].get_secret_value() == CANARY
 
 
+def test_workers_share_what_an_account_may_ask_in_a_minute() -> None:
+    model = OpenAIServerEmbedding(
+        model_name="m", api_key=CANARY, requests_per_minute=90, tokens_per_minute=1_000_000
+    )
+    recipe = Recipe.of({"x": get_parser("fixed")}, Models.of(embed_model=model))
+    made = made_again(recipe.shared_by(4)).make().models.embedding
+    assert isinstance(made, OpenAIServerEmbedding)
+    assert (made.requests_per_minute, made.tokens_per_minute) == (22.5, 250_000)
+    unlimited = Recipe.of({"x": get_parser("fixed")}, Models.of(embed_model="lexical"))
+    assert unlimited.shared_by(4) == unlimited
+
+
 def test_a_model_that_takes_a_key_as_option_gets_it_again() -> None:
     model = LettersEmbedding(letters="xyz", api_key=CANARY)
     recipe = Recipe.of({"x": get_parser("fixed")}, Models.of(embed_model=model))

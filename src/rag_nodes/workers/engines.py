@@ -53,5 +53,9 @@ class ProcessEngine:
     ) -> IngestReport:
         """As `rag_nodes.pipeline.ingest`, with its options."""
         return ingest_by(
-            lambda recipe: ChildProcesses(recipe, self.workers), paths, parsers, store, **options
+            lambda recipe: ChildProcesses(recipe.shared_by(self.workers), self.workers),
+            paths,
+            parsers,
+            store,
+            **options,
         )

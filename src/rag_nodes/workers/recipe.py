@@ -7,7 +7,7 @@ worker then takes from wherever it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -108,6 +108,11 @@ class Recipe:
             keys={**keys, **shelf.keys()},
         )
 
+    def shared_by(self, workers: int) -> Self:
+        """The recipe of each of so many: what an account may ask in a minute is divided."""
+        models = [{**one, "options": _shared(one["options"], workers)} for one in self.models]
+        return replace(self, models=models)
+
     def plain(self) -> dict[str, Any]:
         """All but the keys, as what JSON can hold."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -155,6 +160,15 @@ class Recipe:
         }
         one = self.models[number]
         return read_back(WrittenModel(one["path"], dict(one["options"]), keys))
+
+
+def _shared(options: Mapping[str, Any], workers: int) -> dict[str, Any]:
+    found = dict(options)
+    if requests := found.get("requests_per_minute"):
+        found["requests_per_minute"] = requests / workers
+    if tokens := found.get("tokens_per_minute"):
+        found["tokens_per_minute"] = max(1, tokens // workers)
+    return found
 
 
 class _Shelf:

@@ -61,4 +61,5 @@ class RayEngine:
         return ingest_by(self._start, paths, parsers, store, **options)
 
     def _start(self, recipe: Recipe) -> RayTransport:
-        return RayTransport(recipe, self.workers, address=self.address, num_gpus=self.num_gpus)
+        share = recipe.shared_by(self.workers)
+        return RayTransport(share, self.workers, address=self.address, num_gpus=self.num_gpus)
