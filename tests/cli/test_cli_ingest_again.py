@@ -1,0 +1,105 @@
+"""`rag-nodes ingest` a second time: what it says of what it remembers, and of what is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rag_nodes.cli.failures import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Ended
+
+KEPT = ("-p", "fixed", "--store", "kept", "-q")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "teas"
+    made.mkdir()
+    for name in ("green", "black"):
+        (made / f"{name}.md").write_text(f"# Tea\n\nThis tea is {name}.\n")
+    return made
+
+
+def test_what_was_stored_before_is_said_to_be_spared(
+    command: Callable[..., Ended], folder: Path
+) -> None:
+    assert "spared" not in command("ingest", folder, *KEPT).stdout
+
+    again = command("ingest", folder, *KEPT).stdout
+
+    assert "unchanged" in again
+    assert "Already embedded: 100%" in again
+    told = command("ingest", folder, *KEPT, "--json").json
+    assert told["hit_rate"] == 1
+    assert told["spared_tokens"] == told["columns"][0]["tokens"]
+
+
+def test_another_option_says_what_became_of_the_former_collection(
+    command: Callable[..., Ended], folder: Path
+) -> None:
+    command("ingest", folder, *KEPT)
+    [former] = command("status", "--store", "kept", "--json").json["collections"]
+
+    said = " ".join(command("ingest", folder, *KEPT, "-s", "chunk_size=400").stdout.split())
+
+    assert "The former one stays, with 2 chunks of 2 documents" in said
+    assert f"rag-nodes clear --parser {former['name']} --yes" in said
+    command("clear", "--store", "kept", "--parser", former["name"], "--yes")
+    left = command("status", "--store", "kept", "--json").json["collections"]
+    assert [one["name"] == former["name"] for one in left] == [False]
+
+
+def test_pruning_names_what_went(command: Callable[..., Ended], folder: Path) -> None:
+    command("ingest", folder, *KEPT)
+    (folder / "green.md").unlink()
+
+    ended = command("ingest", folder, *KEPT, "--prune")
+
+    assert ended.code == ExitCode.DONE
+    assert "Removed, as they are gone: green.md (1 chunk)." in ended.stdout
+    listed = command("list", "--store", "kept", "--json").json["documents"]
+    assert [one["name"] for one in listed] == ["black.md"]
+
+
+def test_a_missing_folder_prunes_nothing_and_says_so(
+    command: Callable[..., Ended], folder: Path
+) -> None:
+    command("ingest", folder, *KEPT)
+    folder.rename(folder.with_name("elsewhere"))
+
+    ended = command("ingest", folder, *KEPT, "--prune")
+
+    assert ended.code == ExitCode.FAILURE
+    assert "nothing was removed" in ended.stderr
+    assert len(command("list", "--store", "kept", "--json").json["documents"]) == 2
+
+
+def test_the_ledger_lies_where_it_is_told_to(
+    command: Callable[..., Ended], folder: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "memory" / "tea.sqlite"
+
+    command("ingest", folder, *KEPT, "--ledger", place)
+
+    assert place.is_file()
+    status = command("status", "--store", "kept", "--ledger", place, "--json").json
+    assert status["collections"][0]["last_used"]
+
+
+def test_a_torn_ledger_is_named_with_the_remedy(
+    command: Callable[..., Ended], folder: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "tea.sqlite"
+    place.write_text("torn, " * 1000)
+
+    ended = command("ingest", folder, *KEPT, "--ledger", place)
+
+    assert ended.code == ExitCode.FAILURE
+    assert "tea.sqlite: the ledger is damaged" in ended.stderr
+    assert "move it away" in ended.stderr
