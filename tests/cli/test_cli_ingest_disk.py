@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.pipeline import column
+from rag_nodes.pipeline import delivery
 from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(
     [before] = ingest("--json").json["columns"]
     write(docs, "latter")
     with monkeypatch.context() as full:
-        full.setattr(column, "BATCH", 10)
+        full.setattr(delivery, "BATCH", 10)
         full.setattr(shards.shutil, "disk_usage", _FillingUp(5))
         ended = ingest("--json")
     assert ended.code in (1, 3)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openai_server import TOO_LONG, UNKNOWN_MODEL, Fault
 
-from rag_nodes.pipeline import column
+from rag_nodes.pipeline import delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ def test_files_that_a_stopped_parser_did_not_reach_say_what_is_kept_of_them(
     same = (folder / "5.md").read_text()
     write(folder, "latter")
     (folder / "5.md").write_text(same)
-    monkeypatch.setattr(column, "BATCH", 5)
+    monkeypatch.setattr(delivery, "BATCH", 5)
     openai_server.faults.extend([PROBE, *[UNKNOWN_MODEL] * 999])
     ended = ingest("--json")
     *changed, unchanged = [file["columns"].popitem()[1] for file in ended.json["files"]]

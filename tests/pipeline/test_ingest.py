@@ -17,7 +17,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.parsers import FixedSizeNodeParser, get_parser
 from rag_nodes.pipeline import Progress, ingest, ingest_documents
-from rag_nodes.pipeline import column as column_module
+from rag_nodes.pipeline import delivery as delivery_module
 from rag_nodes.store import QdrantStore, Store, open_store
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def test_a_run_that_broke_in_the_middle_completes_when_run_again(
     embedding: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(column_module, "BATCH", 2)
+    monkeypatch.setattr(delivery_module, "BATCH", 2)
     batches = Counter[str]()
 
     def break_down(texts: list[str]) -> None:
@@ -184,10 +184,10 @@ import os, sys
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import column, ingest
+from rag_nodes.pipeline import delivery, ingest
 from rag_nodes.store import open_store
 
-column.BATCH = 3
+delivery.BATCH = 3
 embedding = get_embedding("lexical")
 models = Models(embedding, None, "lexical", "extractive", True)
 limit = int(sys.argv[3])
@@ -275,7 +275,7 @@ def test_a_hopeless_failure_is_not_repeated_for_every_document(
     embedding: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(column_module, "BATCH", 1)
+    monkeypatch.setattr(delivery_module, "BATCH", 1)
     attempts = []
 
     def refuse(texts: list[str]) -> None:

@@ -166,7 +166,7 @@ def test_an_ingest_that_was_killed_anywhere_is_completed_by_the_next(
     nth: int,
     after: bool,
 ) -> None:
-    monkeypatch.setattr("rag_nodes.pipeline.column.BATCH", 4)
+    monkeypatch.setattr("rag_nodes.pipeline.delivery.BATCH", 4)
     corpus.ingest()
     for number in range(3):
         corpus.write(f"{number}.md", f"# Coffee {number}\n\nNumber {number} is black.\n" * 9)

@@ -11,7 +11,7 @@ from llama_index.core.schema import BaseNode, NodeRelationship
 
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.parent_child import parents_first
-from rag_nodes.pipeline import column as column_module
+from rag_nodes.pipeline import delivery as delivery_module
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.pipeline.deposit import is_kept
 from rag_nodes.store.catalogue import StoredNode
@@ -106,7 +106,7 @@ def test_batches_of_any_size_have_a_vector_to_begin_with(
     store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for batch in (2, 3):
-        monkeypatch.setattr(column_module, "BATCH", batch)
+        monkeypatch.setattr(delivery_module, "BATCH", batch)
         wanted = document(9)
         wanted.id_ = f"manual {batch}"
         [column] = run(store, models, wanted).columns

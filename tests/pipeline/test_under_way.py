@@ -20,8 +20,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import IngestReport, Progress, ingest_documents
-from rag_nodes.pipeline import column as column_module
+from rag_nodes.pipeline import IngestReport, Progress, delivery, ingest_documents
 from rag_nodes.processes import Interrupt, interruptible
 
 from .conftest import CountingEmbedding
@@ -177,7 +176,7 @@ def test_who_gives_up_loses_nothing_that_was_embedded(
 def test_whoever_waits_for_a_server_that_hangs_can_be_ended(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(column_module, "GRACE", 0.0)
+    monkeypatch.setattr(delivery, "GRACE", 0.0)
     interrupt, release = Interrupt(), threading.Event()
     model = CountingEmbedding(embed_batch_size=5, num_workers=2)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rag_nodes.models.prices import cost_of
 from rag_nodes.pipeline import ParserOutcome, Progress
-from rag_nodes.pipeline.column import summary
+from rag_nodes.pipeline.notes import summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

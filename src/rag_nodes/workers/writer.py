@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import RagNodesError
-from rag_nodes.pipeline.column import HOPELESS
+from rag_nodes.pipeline.notes import HOPELESS
 from rag_nodes.readers.base import document_id
 from rag_nodes.workers.merging import Refusal
 from rag_nodes.workers.messages import Deleted, Settled, Unsettled
