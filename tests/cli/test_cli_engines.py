@@ -10,7 +10,7 @@ import pytest
 
 from rag_nodes.cli.engines import engine_of
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.workers import ProcessEngine
+from rag_nodes.workers import AutoEngine, ProcessEngine
 from rag_nodes.workers.on_ray import RayEngine
 
 if TYPE_CHECKING:
@@ -20,18 +20,28 @@ if TYPE_CHECKING:
     from conftest import Ended
 
 
-def test_without_options_this_process_does_it_alone() -> None:
-    assert engine_of(None, None, None) is None
+def test_without_options_the_amount_that_is_due_decides() -> None:
+    assert isinstance(engine_of("auto", None, None), AutoEngine)
+
+
+def test_one_worker_is_this_process() -> None:
+    assert engine_of("1", None, None) is None
+
+
+@pytest.mark.parametrize("workers", ["0", "-1", "two", "1.5", ""])
+def test_what_is_no_number_of_workers_is_refused(workers: str) -> None:
+    with pytest.raises(ConfigurationError, match="number from 1 on"):
+        engine_of(workers, None, None)
 
 
 def test_a_number_of_workers_means_processes_of_this_machine() -> None:
-    engine = engine_of(3, None, None)
+    engine = engine_of("3", None, None)
     assert isinstance(engine, ProcessEngine)
     assert engine.workers == 3
 
 
 def test_ray_is_used_where_it_is_named_with_the_address_that_is_given() -> None:
-    engine = engine_of(5, "ray", "10.0.0.5:6379")
+    engine = engine_of("5", "ray", "10.0.0.5:6379")
     assert isinstance(engine, RayEngine)
     assert (engine.workers, engine.address) == (5, "10.0.0.5:6379")
 
@@ -39,7 +49,7 @@ def test_ray_is_used_where_it_is_named_with_the_address_that_is_given() -> None:
 @pytest.mark.parametrize("engine", [None, "processes"])
 def test_an_address_of_ray_for_something_else_is_refused(engine: None) -> None:
     with pytest.raises(ConfigurationError, match="--ray-address is for --engine ray"):
-        engine_of(2, engine, "10.0.0.5:6379")
+        engine_of("2", engine, "10.0.0.5:6379")
 
 
 def test_an_engine_without_workers_or_with_less_than_no_card_is_refused() -> None:

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hostile_parsers import PoisonedNodeParser, wait_for, wait_until_gone
+from own_models import LettersEmbedding
 from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
-from rag_nodes.errors import ConfigurationError, MissingPackageError
+from rag_nodes.errors import ConfigurationError, EngineError, MissingPackageError
 from rag_nodes.ledger import Ledger
+from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import Progress
 from rag_nodes.store import QdrantStore, open_store
-from rag_nodes.workers import ProcessEngine, Recipe
+from rag_nodes.workers import AutoEngine, ProcessEngine, Recipe, engines
 from rag_nodes.workers.children import ChildProcesses
 from rag_nodes.workers.engines import usable_cores
 from rag_nodes.workers.messages import Batch, BatchFailed
 
 if TYPE_CHECKING:
-    from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
 
 _spec = importlib.util.spec_from_file_location(
@@ -193,3 +194,50 @@ def test_cores_are_those_that_may_be_used() -> None:
 def test_an_engine_has_a_worker(workers: int) -> None:
     with pytest.raises(ConfigurationError, match="at least 1"):
         ProcessEngine(workers)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Recipe]:
+    """The recipes of which workers would have been made; none is."""
+    recipes: list[Recipe] = []
+
+    class Nobody(ChildProcesses):
+        def __init__(self, recipe: Recipe, workers: int) -> None:
+            recipes.append(recipe)
+            super().__init__(recipe, workers)
+
+        def submit(self, worker: int, batch: Batch) -> None:
+            raise EngineError(f"worker {worker} is to do batch {batch.number}")
+
+    monkeypatch.setattr(engines, "ChildProcesses", Nobody)
+    monkeypatch.setattr(engines, "usable_cores", lambda: 2)
+    monkeypatch.setattr(engines, "LARGE", 200)
+    return recipes
+
+
+def test_much_that_is_due_goes_to_several_processes_and_little_does_not(
+    made: list[Recipe], models: Models, tmp_path: Path
+) -> None:
+    few, many = written(tmp_path / "few", plain(2)), written(tmp_path / "many", plain(20))
+    parsers = {"x": get_parser("heading")}
+    with open_store(tmp_path / "store") as store:
+        ingest(few, parsers, store, models=models, engine=AutoEngine())
+        assert made == []
+        with pytest.raises(EngineError, match="batch 0"):
+            ingest(many, parsers, store, models=models, engine=AutoEngine())
+        for path in many:
+            os.utime(path, (1, 1))
+        ingest(many, parsers, store, models=models)
+        ingest(many, parsers, store, models=models, engine=AutoEngine())  # nothing is due
+        assert len(made) == 1
+
+
+def test_what_another_process_could_not_make_stays_in_this_one(
+    made: list[Recipe], models: Models, tmp_path: Path
+) -> None:
+    paths = written(tmp_path / "many", plain(20))
+    with open_store() as store:
+        ingest(paths, {"x": str.splitlines}, store, models=models, engine=AutoEngine())
+        server = Models.of(embed_model=LettersEmbedding())
+        ingest(paths, {"x": get_parser("fixed")}, store, models=server, engine=AutoEngine())
+    assert made == []

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _WORKERS = "Workers"
 
 Workers = Annotated[
-    int | None,
+    str,
     typer.Option(
-        min=1,
-        help="Read, cut and embed in so many processes; one for each core where only --engine is "
-        "given.",
+        metavar="N|auto",
+        help="Read, cut and embed in so many processes; auto: one for each core where 20 MB and "
+        "more are due and are embedded offline, and else this process alone.",
         rich_help_panel=_WORKERS,
         show_default=False,
     ),
@@ -45,21 +45,31 @@ RayAddress = Annotated[
 
 
 def engine_of(
-    workers: int | None, engine: Literal["processes", "ray"] | None, address: str | None
+    workers: str, engine: Literal["processes", "ray"] | None, address: str | None
 ) -> IngestEngine | None:
     """What the options ask for; None for this process alone.
 
     Raises:
-        ConfigurationError: an address of Ray for something else.
+        ConfigurationError: an address of Ray for something else, or no number of workers.
     """
     if address is not None and engine != "ray":
         raise ConfigurationError("--ray-address is for --engine ray; name that, or leave it out")
+    count = _count(workers)
     if engine == "ray":
         from rag_nodes.workers.on_ray import RayEngine
 
-        return RayEngine(workers, address=address)
-    if workers is None and engine is None:
+        return RayEngine(count, address=address)
+    if engine is None and count == 1:
         return None
-    from rag_nodes.workers import ProcessEngine
+    from rag_nodes.workers import AutoEngine, ProcessEngine
 
-    return ProcessEngine(workers)
+    return AutoEngine() if engine is None and count is None else ProcessEngine(count)
+
+
+def _count(workers: str) -> int | None:
+    """How many; None for as many as pay."""
+    if workers == "auto":
+        return None
+    if workers.isascii() and workers.isdecimal() and int(workers) > 0:
+        return int(workers)
+    raise ConfigurationError(f"--workers {workers}: write a number from 1 on, or auto")

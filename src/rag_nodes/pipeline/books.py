@@ -166,7 +166,7 @@ class LedgerBooks(Books):
         """
         listing = iter(files)
         while block := list(islice(listing, _BLOCK if self._records else 1)):
-            known = self._ledger.known(self._corpus, [one.place for one in block if _is_text(one)])
+            known = self._ledger.known(self._corpus, [one.place for one in block if is_text(one)])
             stored = self._stored(known.values())
             touched: list[FileRow] = []
             for file in block:
@@ -213,7 +213,7 @@ class LedgerBooks(Books):
         stored: Sequence[dict[str, DepositRow]],
         touched: list[FileRow],
     ) -> Seen:
-        if file.size is None or not _is_text(file):
+        if file.size is None or not is_text(file):
             return Seen(file)
         left = self._left(known, stored) if known and known.file.size == file.size else ()
         if known and left and file.mtime_ns == known.file.mtime_ns:
@@ -277,7 +277,7 @@ def reading_key(limits: Limits, identities: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def _is_text(file: ListedFile) -> bool:
+def is_text(file: ListedFile) -> bool:
     """Whether its name can be written down; some systems have names of any bytes."""
     try:
         file.place.encode()

@@ -4,7 +4,7 @@ A worker runs the very same ingest as a process alone, on a few files at a time,
 Where the store is open in one process only, it sends what is to be stored.
 """
 
-from rag_nodes.workers.engines import ProcessEngine
+from rag_nodes.workers.engines import AutoEngine, ProcessEngine
 from rag_nodes.workers.ingesting import ingest_by
 from rag_nodes.workers.messages import Batch, Message
 from rag_nodes.workers.recipe import Recipe
@@ -13,6 +13,7 @@ from rag_nodes.workers.work import BatchWorker
 
 __all__ = [
     "Arrived",
+    "AutoEngine",
     "Batch",
     "BatchWorker",
     "Died",

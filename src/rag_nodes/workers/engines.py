@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline.books import is_text
+from rag_nodes.readers import listed
 from rag_nodes.workers.children import ChildProcesses
 from rag_nodes.workers.ingesting import ingest_by
+from rag_nodes.workers.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from llama_index.core.schema import TransformComponent
+
+    from rag_nodes.ledger import Ledger
+    from rag_nodes.models import Models
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.arrivals import Parsers
+    from rag_nodes.readers import FileShard, ListedFile
     from rag_nodes.store import Store
 
+LARGE = 20_000_000
+"""Bytes of files that are due from which several processes end sooner than one."""
+_BLOCK = 500
+"""Files that are looked up at once."""
 _CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
 """Where a container says how many cores' worth of time it has."""
 
@@ -59,3 +73,55 @@ class ProcessEngine:
             store,
             **options,
         )
+
+
+class AutoEngine:
+    """Several processes where that pays, and this one where it does not.
+
+    Starting a worker takes seconds, and so it pays for `LARGE` bytes that are due and for a model
+    that runs offline: where a server embeds, waiting for it is what takes the time, and one process
+    has several requests under way. What cannot be made in another process stays in this one.
+    """
+
+    def ingest(
+        self, paths: Iterable[str | Path], parsers: Parsers, store: Store, **options: Any
+    ) -> IngestReport:
+        """As `rag_nodes.pipeline.ingest`, with its options."""
+        wanted = list(paths)
+        if usable_cores() > 1 and _pays(wanted, parsers, **options):
+            return ProcessEngine().ingest(wanted, parsers, store, **options)
+        return ingest(wanted, parsers, store, **options)
+
+
+def _pays(
+    paths: Sequence[str | Path],
+    parsers: Parsers,
+    *,
+    models: Models,
+    ledger: Ledger | None,
+    corpus: str,
+    transformations: Sequence[TransformComponent],
+    shard: FileShard | None,
+    **_: Any,
+) -> bool:
+    if callable(parsers) or not models.embeds_offline:
+        return False
+    if _due_bytes(listed(paths, shard), ledger, corpus) < LARGE:
+        return False
+    try:
+        Recipe.of(parsers, models, transformations=transformations)
+    except ConfigurationError:
+        return False
+    return True
+
+
+def _due_bytes(files: Iterator[ListedFile], ledger: Ledger | None, corpus: str) -> int:
+    """Bytes of files that are not as they were, as far as they have to be looked at to know."""
+    due = 0
+    while due < LARGE and (block := list(islice(files, _BLOCK))):
+        named = [file.place for file in block if is_text(file)]
+        known = ledger.known(corpus, named) if ledger else {}
+        facts = {place: (one.file.size, one.file.mtime_ns) for place, one in known.items()}
+        changed = (one for one in block if facts.get(one.place) != (one.size, one.mtime_ns))
+        due += sum(one.size or 0 for one in changed)
+    return due

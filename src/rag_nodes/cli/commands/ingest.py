@@ -83,7 +83,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
     prune: Prune = False,
     ttl: Hours = WEB_HOURS,
     dry_run: DryRun = False,
-    workers: Workers = None,
+    workers: Workers = "auto",
     engine: EngineName = None,
     ray_address: RayAddress = None,
 ) -> None:
@@ -94,7 +94,6 @@ def ingest(  # noqa: PLR0913 - the options of the command
     """
     _check_alias(alias, parser or [], shard)
     share = _shard(shard)
-    chosen = engine_of(workers, engine, ray_address)
     selection = select(parser or [DEFAULT_PARSER], changes or ())
     settings = cli.settings()
     if dry_run and not exists(settings.store):
@@ -104,6 +103,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
         from rag_nodes.transforms import vector_steps
 
         workspace = cli.workspace(settings)
+        chosen = engine_of(workers, engine, ray_address)
         models = workspace.models(answers=bool(_WRITTEN & {*(vector or ())}), check=not dry_run)
         parsers = selection.build(models)
         kept = None if dry_run else _journal(cli, workspace, models, vector or ())
