@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
+
+from measuring import MEGABYTE
 
 CORPUS = Path(__file__).parents[1] / "examples" / "corpus"
 KINDS = ("plain", "markdown", "pdf")
+_MIXED = ("plain", "markdown")
+_BLOCK = 2 * MEGABYTE
+"""Characters of text that paragraphs are taken from, of each kind."""
+_PER_FOLDER = 500
 
 
 def text_of(kind: str, characters: int) -> str:
@@ -84,3 +91,53 @@ def pathological(characters: int) -> dict[str, str]:
         "one table": "| part | price |\n|---|---|\n"
         + "".join(f"| bolt {n} | {n % 97} |\n" for n in range(characters // 20)),
     }
+
+
+def fill(folder: Path, megabytes: float, files: int, pdfs: int, source: Path | None) -> None:
+    """Write text files of unequal sizes, half of them Markdown, and copies of a PDF.
+
+    Args:
+        folder: where to.
+        megabytes: of text in all.
+        files: how many text files.
+        pdfs: how many PDFs, each with bytes of its own behind its end.
+        source: a folder of `.txt` and `.md` files whose paragraphs are used; None for ours.
+    """
+    picked = random.Random(0)  # noqa: S311 -- no secret
+    sizes = [picked.lognormvariate(0, 1) for _ in range(files)]
+    scale = megabytes * MEGABYTE / sum(sizes)
+    texts = {kind: endless(kind, source, picked) for kind in _MIXED}
+    for number, size in enumerate(sizes):
+        kind = _MIXED[number % 2]
+        path = (
+            folder / f"{number // _PER_FOLDER:04}" / f"{number:06}{'.md' if number % 2 else '.txt'}"
+        )
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(taken(texts[kind], max(200, int(size * scale))), encoding="utf-8")
+    content = (CORPUS / "ferry.pdf").read_bytes()
+    for number in range(pdfs):
+        path = folder / "pdf" / f"{number:04}.pdf"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(content + f"\n% {number}\n".encode())
+
+
+def endless(kind: str, source: Path | None, picked: random.Random) -> Iterator[str]:
+    """Paragraphs in random order, without an end."""
+    if source is None:
+        paragraphs = text_of(kind, _BLOCK).split("\n\n")
+    else:
+        found = [path for end in ("*.txt", "*.md") for path in sorted(source.rglob(end))]
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in found]
+        paragraphs = [part for text in texts for part in text.split("\n\n") if part.strip()]
+    while True:
+        yield picked.choice(paragraphs)
+
+
+def taken(paragraphs: Iterator[str], characters: int) -> str:
+    """Paragraphs of about so many characters."""
+    parts: list[str] = []
+    size = 0
+    while size < characters:
+        parts.append(next(paragraphs))
+        size += len(parts[-1]) + 2
+    return "\n\n".join(parts)[:characters]

@@ -31,7 +31,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from corpora import CORPUS, text_of
+from corpora import endless, fill, taken
 from llama_index.core.schema import BaseNode, Document
 from measuring import MEGABYTE, markdown_table, save
 
@@ -39,62 +39,8 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
 
 SIZE, OVERLAP = 512, 64
-_KINDS = ("plain", "markdown")
-_BLOCK = 2 * MEGABYTE
-"""Characters of text that paragraphs are taken from, of each kind."""
-_PER_FOLDER = 500
 _WATCH = 0.02
 """Seconds between two looks at the memory of the process."""
-
-
-def fill(folder: Path, megabytes: float, files: int, pdfs: int, source: Path | None) -> None:
-    """Write text files of unequal sizes, half of them Markdown, and copies of a PDF.
-
-    Args:
-        folder: where to.
-        megabytes: of text in all.
-        files: how many text files.
-        pdfs: how many PDFs, each with bytes of its own behind its end.
-        source: a folder of `.txt` and `.md` files whose paragraphs are used; None for ours.
-    """
-    picked = random.Random(0)  # noqa: S311 -- no secret
-    sizes = [picked.lognormvariate(0, 1) for _ in range(files)]
-    scale = megabytes * MEGABYTE / sum(sizes)
-    texts = {kind: _endless(kind, source, picked) for kind in _KINDS}
-    for number, size in enumerate(sizes):
-        kind = _KINDS[number % 2]
-        path = (
-            folder / f"{number // _PER_FOLDER:04}" / f"{number:06}{'.md' if number % 2 else '.txt'}"
-        )
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_text(_taken(texts[kind], max(200, int(size * scale))), encoding="utf-8")
-    content = (CORPUS / "ferry.pdf").read_bytes()
-    for number in range(pdfs):
-        path = folder / "pdf" / f"{number:04}.pdf"
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_bytes(content + f"\n% {number}\n".encode())
-
-
-def _endless(kind: str, source: Path | None, picked: random.Random) -> Iterator[str]:
-    """Paragraphs in random order, without an end."""
-    if source is None:
-        paragraphs = text_of(kind, _BLOCK).split("\n\n")
-    else:
-        found = [path for end in ("*.txt", "*.md") for path in sorted(source.rglob(end))]
-        texts = [path.read_text(encoding="utf-8", errors="replace") for path in found]
-        paragraphs = [part for text in texts for part in text.split("\n\n") if part.strip()]
-    while True:
-        yield picked.choice(paragraphs)
-
-
-def _taken(paragraphs: Iterator[str], characters: int) -> str:
-    """Paragraphs of about so many characters."""
-    parts: list[str] = []
-    size = 0
-    while size < characters:
-        parts.append(next(paragraphs))
-        size += len(parts[-1]) + 2
-    return "\n\n".join(parts)[:characters]
 
 
 def ours(corpus: Path, store: Path) -> int:
@@ -183,12 +129,12 @@ def _streamed(store: Store, chunks: int) -> int:
     from rag_nodes.pipeline import ingest_documents
 
     parser = get_parser("fixed", chunk_size=SIZE, chunk_overlap=0)
-    text = _endless("plain", None, random.Random(1))  # noqa: S311 -- no secret
+    text = endless("plain", None, random.Random(1))  # noqa: S311 -- no secret
     size = 10 * SIZE
 
     def documents() -> Iterator[Document]:
         for number in range(chunks * SIZE // size):
-            yield Document(text=_taken(text, size), id_=str(number))
+            yield Document(text=taken(text, size), id_=str(number))
 
     report = ingest_documents(documents(), {"chunks": parser}, store, embed_model="lexical")
     return report.columns[0].chunks
