@@ -25,9 +25,14 @@ if TYPE_CHECKING:
     from rag_nodes.store.queries import Fusion, Query
 
 COMPLETE = 1_000
-"""Chunks up to which a hybrid question gets the scores of all of them."""
+"""Chunks up to which a hybrid question gets the scores of all of them, at what a sample costs."""
 DEPTH = 200
-"""Chunks that each ranking gives of a larger collection, at least."""
+"""Chunks that each ranking gives of a larger collection, at least.
+
+Means and deviations of these alone would weigh both rankings otherwise: of 661 labelled questions,
+recall of whole chunks at 1,000 tokens is lower by 2.3 points among 10,000 chunks, and still by 1.7
+at a depth of 5,000. With a sample of the others it is that of complete rankings, at a fifth of the
+time (`benchmarks/fusion_depth.py`)."""
 SAMPLE = 500
 """Chunks that stand for all that are behind them."""
 RANK_OFFSET = 60
