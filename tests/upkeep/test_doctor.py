@@ -13,7 +13,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from rag_nodes.errors import StoreUnreachableError
 from rag_nodes.ledger import CollectionRow, Ledger
 from rag_nodes.store import QdrantStore, open_store
-from rag_nodes.upkeep import Finding, examined
+from rag_nodes.upkeep import Trouble, examined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def examine(store: QdrantStore, ledger: Ledger) -> Callable[..., list[Finding]]:
-    def look(*, repair: bool = False) -> list[Finding]:
+def examine(store: QdrantStore, ledger: Ledger) -> Callable[..., list[Trouble]]:
+    def look(*, repair: bool = False) -> list[Trouble]:
         place = lambda _: ledger.path  # noqa: E731
         return list(examined(store.location, lambda: store, place, repair=repair))
 
     return look
 
 
-def only(found: list[Finding]) -> Finding:
+def only(found: list[Trouble]) -> Trouble:
     (finding,) = found
     return finding
 
 
-def test_a_sound_store_has_no_findings(examine: Callable[..., list[Finding]]) -> None:
+def test_a_sound_store_has_no_findings(examine: Callable[..., list[Trouble]]) -> None:
     assert examine() == []
 
 
 def test_a_document_of_which_chunks_are_missing_is_torn_and_goes(
-    examine: Callable[..., list[Finding]], store: QdrantStore, ledger: Ledger
+    examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
 ) -> None:
     store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
     torn, unlike = examine()
@@ -63,7 +63,7 @@ def versions(total: int) -> list[TextNode]:
 
 
 def test_of_two_versions_the_whole_one_stays(
-    examine: Callable[..., list[Finding]], store: QdrantStore
+    examine: Callable[..., list[Trouble]], store: QdrantStore
 ) -> None:
     store.add(HEADING, versions(total=4))
     assert "chunks of 2 versions" in examine()[0].what
@@ -84,7 +84,7 @@ def family() -> tuple[TextNode, TextNode]:
     ("kept", "said"), [(0, "1 parents are missing"), (1, "1 parents have none of their children")]
 )
 def test_children_without_parents_and_parents_without_children_are_torn(
-    examine: Callable[..., list[Finding]], store: QdrantStore, kept: int, said: str
+    examine: Callable[..., list[Trouble]], store: QdrantStore, kept: int, said: str
 ) -> None:
     store.add(HEADING, [family()[kept]])
     assert said in examine()[0].what
@@ -92,13 +92,13 @@ def test_children_without_parents_and_parents_without_children_are_torn(
     assert store.stored(HEADING, "p.md") == {}
 
 
-def test_a_whole_family_is_sound(examine: Callable[..., list[Finding]], store: QdrantStore) -> None:
+def test_a_whole_family_is_sound(examine: Callable[..., list[Trouble]], store: QdrantStore) -> None:
     store.add(HEADING, list(family()))
     assert {one.kind for one in examine()} == {"ledger"}
 
 
 def test_nodes_that_no_ingest_wrote_are_worth_a_note_and_stay(
-    examine: Callable[..., list[Finding]], store: QdrantStore
+    examine: Callable[..., list[Trouble]], store: QdrantStore
 ) -> None:
     (own,) = nodes_of("own.md", 1)
     own.metadata = {}
@@ -110,7 +110,7 @@ def test_nodes_that_no_ingest_wrote_are_worth_a_note_and_stay(
 
 
 def test_a_ledger_that_says_something_else_is_mended_from_the_store(
-    examine: Callable[..., list[Finding]], store: QdrantStore, ledger: Ledger
+    examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
 ) -> None:
     ledger.unsettle(HEADING, ["a.md"])
     store.add(FIXED, nodes_of("c.md", 1))
@@ -122,7 +122,7 @@ def test_a_ledger_that_says_something_else_is_mended_from_the_store(
 
 
 def test_rows_of_a_collection_that_is_gone_are_forgotten(
-    examine: Callable[..., list[Finding]], store: QdrantStore, ledger: Ledger
+    examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
 ) -> None:
     store.drop(FIXED)
     assert "the store has it no more" in only(examine()).what
@@ -131,7 +131,7 @@ def test_rows_of_a_collection_that_is_gone_are_forgotten(
 
 
 def test_a_collection_that_the_ledger_never_heard_of_is_worth_a_note(
-    examine: Callable[..., list[Finding]], ledger: Ledger
+    examine: Callable[..., list[Trouble]], ledger: Ledger
 ) -> None:
     ledger.forget_collection(FIXED)
     assert not only(examine()).is_wrong
@@ -152,7 +152,7 @@ def test_a_damaged_ledger_is_put_aside(store: QdrantStore, tmp_path: Path) -> No
 
 
 def test_a_disk_that_is_nearly_full_is_told_before_it_is_full(
-    examine: Callable[..., list[Finding]], monkeypatch: pytest.MonkeyPatch
+    examine: Callable[..., list[Trouble]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage("/")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=600 << 20))
@@ -160,7 +160,7 @@ def test_a_disk_that_is_nearly_full_is_told_before_it_is_full(
 
 
 def test_foreign_files_and_what_an_old_folder_left_are_worth_a_note(
-    examine: Callable[..., list[Finding]], store: QdrantStore, tmp_path: Path
+    examine: Callable[..., list[Trouble]], store: QdrantStore, tmp_path: Path
 ) -> None:
     (tmp_path / "store" / "notes.txt").write_text("mine", encoding="utf-8")
     (tmp_path / "store" / "local-mode").mkdir()
@@ -217,7 +217,7 @@ def test_missing_indexes_of_a_server_are_made(
 
 
 def test_what_cannot_be_mended_says_why(
-    examine: Callable[..., list[Finding]], store: QdrantStore, monkeypatch: pytest.MonkeyPatch
+    examine: Callable[..., list[Trouble]], store: QdrantStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
 
@@ -230,7 +230,7 @@ def test_what_cannot_be_mended_says_why(
     assert "could not be mended: it has left" in torn.what
 
 
-def test_findings_are_plain_data(examine: Callable[..., list[Finding]], store: QdrantStore) -> None:
+def test_findings_are_plain_data(examine: Callable[..., list[Trouble]], store: QdrantStore) -> None:
     store.drop(FIXED)
     told: dict[str, Any] = json.loads(json.dumps(only(examine()).as_dict()))
     assert told["can_be_repaired"]

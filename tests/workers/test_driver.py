@@ -114,6 +114,7 @@ def packed(collection: str, node_id: str) -> PackedPoints:
         np.zeros(1, dtype=np.int32),
         np.zeros(0, dtype=np.uint32),
         np.zeros(0, dtype=np.float32),
+        {},
     )
 
 

@@ -7,7 +7,6 @@ what a store does not: paths, times, errors.
 from rag_nodes.pipeline.pruning import Removed
 from rag_nodes.upkeep.copies import copied
 from rag_nodes.upkeep.doctor import examined
-from rag_nodes.upkeep.findings import Finding
 from rag_nodes.upkeep.inventory import (
     CollectionStatus,
     HeldCollection,
@@ -15,14 +14,15 @@ from rag_nodes.upkeep.inventory import (
     ListedDocument,
 )
 from rag_nodes.upkeep.removal import cleared, documents_named, removed
+from rag_nodes.upkeep.troubles import Trouble
 
 __all__ = [
     "CollectionStatus",
-    "Finding",
     "HeldCollection",
     "Inventory",
     "ListedDocument",
     "Removed",
+    "Trouble",
     "cleared",
     "copied",
     "documents_named",

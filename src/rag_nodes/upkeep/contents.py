@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import RagNodesError
 from rag_nodes.pipeline.record import stored_row
 from rag_nodes.store import described, is_complete
-from rag_nodes.upkeep.findings import Finding
+from rag_nodes.upkeep.troubles import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _SHOWN = 5
 """Names that are listed of many."""
 
 
-def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Finding]:
+def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Trouble]:
     """Look at every collection, and at what the ledger says of them.
 
     Raises:
@@ -32,21 +32,21 @@ def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Fin
     if foreign := [name for name in names if name not in ours]:
         what = f"collections of other programs: {_some(foreign)}"
         remedy = "nothing has to be done; ours are not touched by them"
-        yield Finding("foreign", store.location, what, remedy, is_wrong=False)
+        yield Trouble("foreign", store.location, what, remedy, is_wrong=False)
     for name in ours:
         try:
             yield from _Examined(store, ledger, name).findings()
         except RagNodesError as error:
             what, _, remedy = str(error).partition("; ")
-            yield Finding("unreadable", name, what, remedy or "drop the collection")
+            yield Trouble("unreadable", name, what, remedy or "drop the collection")
     if ledger:
         yield from _orphans(ledger, ours)
 
 
-def _orphans(ledger: Ledger, names: list[str]) -> Iterator[Finding]:
+def _orphans(ledger: Ledger, names: list[str]) -> Iterator[Trouble]:
     """Rows of collections that are gone."""
     for row in (one.row for one in ledger.collections() if one.row.name not in names):
-        yield Finding(
+        yield Trouble(
             "ledger",
             row.name,
             "the ledger knows this collection, and the store has it no more",
@@ -61,7 +61,7 @@ class _Examined:
     def __init__(self, store: QdrantStore, ledger: Ledger | None, name: str) -> None:
         self._store, self._ledger, self._name = store, ledger, name
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Trouble]:
         """All about it; what the ledger says is looked at when the documents are mended."""
         documents = self._store.documents(self._name)
         is_torn = False
@@ -75,13 +75,13 @@ class _Examined:
         if self._ledger:
             yield from self._unlike(self._ledger, documents)
 
-    def _torn(self, documents: Mapping[str, Mapping[str, StoredNode]]) -> Iterator[Finding]:
+    def _torn(self, documents: Mapping[str, Mapping[str, StoredNode]]) -> Iterator[Trouble]:
         foreign = []
         for document, nodes in documents.items():
             if all(not node.source_hash for node in nodes.values()):
                 foreign.append(document)
             elif what := what_is_torn(nodes):
-                yield Finding(
+                yield Trouble(
                     "torn",
                     f"{self._name}: document {document}",
                     what,
@@ -91,7 +91,7 @@ class _Examined:
         if foreign:
             what = f"{len(foreign)} documents were not written by an ingest: {_some(foreign)}"
             remedy = "nothing has to be done where you wrote them yourself"
-            yield Finding("foreign", self._name, what, remedy, is_wrong=False)
+            yield Trouble("foreign", self._name, what, remedy, is_wrong=False)
 
     def _mend(self, document: str, nodes: Mapping[str, StoredNode]) -> None:
         """Keep the version that is whole, if there is one, and delete the rest."""
@@ -104,23 +104,23 @@ class _Examined:
         elif self._ledger:
             self._ledger.forget_deposits(self._name, [document])
 
-    def _unfindable(self, documents: Mapping[str, Mapping[str, StoredNode]]) -> Iterator[Finding]:
+    def _unfindable(self, documents: Mapping[str, Mapping[str, StoredNode]]) -> Iterator[Trouble]:
         """Chunks without a vector."""
         chunks = sum(not one.is_parent for nodes in documents.values() for one in nodes.values())
         if lacking := chunks - self._store.count(self._name):
-            yield Finding(
+            yield Trouble(
                 "torn",
                 self._name,
                 f"{lacking} of {chunks} chunks have no embedding, and no search finds them",
                 "run `rag-nodes clear --yes` for this parser, and ingest again",
             )
 
-    def _unfilterable(self) -> Iterator[Finding]:
+    def _unfilterable(self) -> Iterator[Trouble]:
         engine = self._store.engine
         with engine.step(self._name):
             lacking = engine.unfilterable(self._name)
         if lacking:
-            yield Finding(
+            yield Trouble(
                 "indexes",
                 self._name,
                 f"the server has no index of {_some(lacking)}: filters by them are slow or refused",
@@ -134,12 +134,12 @@ class _Examined:
 
     def _unlike(
         self, ledger: Ledger, documents: Mapping[str, Mapping[str, StoredNode]]
-    ) -> Iterator[Finding]:
+    ) -> Iterator[Trouble]:
         """What the ledger says otherwise."""
         if self._name not in {one.row.name for one in ledger.collections()}:
             what = "the ledger does not know this collection: it was written elsewhere"
             remedy = "the next ingest into it makes it known"
-            yield Finding("ledger", self._name, what, remedy, is_wrong=False)
+            yield Trouble("ledger", self._name, what, remedy, is_wrong=False)
             return
         there = {one: stored_row(self._name, one, nodes) for one, nodes in documents.items()}
         known = ledger.deposits(self._name)
@@ -152,7 +152,7 @@ class _Examined:
             or known[one].stored_at is None
         ]
         if different:
-            yield Finding(
+            yield Trouble(
                 "ledger",
                 self._name,
                 f"the ledger says something else of {len(different)} documents: {_some(different)}",

@@ -26,13 +26,13 @@ from rag_nodes.errors import (
 from rag_nodes.ledger import FILE_NAME, Ledger
 from rag_nodes.transforms import WRITTEN_FILE
 from rag_nodes.upkeep.contents import examined_contents
-from rag_nodes.upkeep.findings import Finding
+from rag_nodes.upkeep.troubles import Trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rag_nodes.store import QdrantStore
-    from rag_nodes.upkeep.findings import FindingKind
+    from rag_nodes.upkeep.troubles import FindingKind
 
 SPACE = 1 << 30
 """Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
@@ -46,7 +46,7 @@ def examined(
     ledger_path: Callable[[str], Path | None],
     *,
     repair: bool = False,
-) -> Iterator[Finding]:
+) -> Iterator[Trouble]:
     """Look at a store from outside to inside; findings come as they are made.
 
     Args:
@@ -59,7 +59,7 @@ def examined(
         yield _mended(finding) if repair and finding.repair else finding
 
 
-def _mended(finding: Finding) -> Finding:
+def _mended(finding: Trouble) -> Trouble:
     assert finding.repair is not None  # noqa: S101 -- for the type checker
     try:
         finding.repair()
@@ -70,7 +70,7 @@ def _mended(finding: Finding) -> Finding:
 
 def _findings(
     location: str, opened: Callable[[], QdrantStore], ledger_path: Callable[[str], Path | None]
-) -> Iterator[Finding]:
+) -> Iterator[Trouble]:
     if "://" not in location:
         found = list(_folder(Path(location).expanduser().resolve()))
         yield from found
@@ -79,12 +79,12 @@ def _findings(
     try:
         store = opened()
     except StoreError as error:
-        yield Finding(_kind(error), location, *_halves(error))
+        yield Trouble(_kind(error), location, *_halves(error))
         return
     yield from _inside(store, ledger_path(store.location))
 
 
-def _inside(store: QdrantStore, path: Path | None) -> Iterator[Finding]:
+def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
     """What can be seen of an open store, and of its ledger."""
     ledger = None
     if path and path.is_file():
@@ -93,7 +93,7 @@ def _inside(store: QdrantStore, path: Path | None) -> Iterator[Finding]:
         except LedgerError as error:
             is_torn = isinstance(error, LedgerDamagedError)
             mend = (lambda: _put_aside(path)) if is_torn else None
-            yield Finding("ledger", str(path), *_halves(error), repair=mend)
+            yield Trouble("ledger", str(path), *_halves(error), repair=mend)
     try:
         yield from examined_contents(store, ledger)
     finally:
@@ -101,20 +101,20 @@ def _inside(store: QdrantStore, path: Path | None) -> Iterator[Finding]:
             ledger.close()
     if path and not path.is_file() and store.collections():
         what = "there is no ledger, so that an ingest opens every file"
-        yield Finding("ledger", str(path), what, "the next ingest makes one", is_wrong=False)
+        yield Trouble("ledger", str(path), what, "the next ingest makes one", is_wrong=False)
 
 
-def _folder(path: Path) -> Iterator[Finding]:
+def _folder(path: Path) -> Iterator[Trouble]:
     """What can be seen without opening it."""
     from rag_nodes.store.edge.folder import looked_at
 
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         remedy = "give it to the user who runs this, with the right to read and to write"
-        yield Finding("folder", str(path), "it cannot be written to", remedy)
+        yield Trouble("folder", str(path), "it cannot be written to", remedy)
         return
     free = shutil.disk_usage(path).free
     if free < SPACE:
-        yield Finding(
+        yield Trouble(
             "disk",
             str(path),
             f"{free >> 20} MB are free on its disk",
@@ -122,19 +122,19 @@ def _folder(path: Path) -> Iterator[Finding]:
         )
     look = looked_at(path)
     for error in look.damaged:
-        yield Finding("unreadable", str(path), *_halves(error))
+        yield Trouble("unreadable", str(path), *_halves(error))
     if look.is_old:
         what = "it was written by an earlier release, on qdrant-client's local mode"
         remedy = "any command that opens it, such as `rag-nodes status`, takes it over once"
-        yield Finding("old-folder", str(path), what, remedy)
+        yield Trouble("old-folder", str(path), what, remedy)
     if look.kept:
         what = "what was here before the folder was taken over is still kept"
         remedy = "delete it when you do not want to go back"
-        yield Finding("old-folder", str(look.kept), what, remedy, is_wrong=False)
+        yield Trouble("old-folder", str(look.kept), what, remedy, is_wrong=False)
     ours = {WRITTEN_FILE, *(f"{FILE_NAME}{side}" for side in _SIDES)}
     if foreign := [name for name in look.foreign if name not in ours]:
         what = f"files that are none of ours: {', '.join(foreign)}"
-        yield Finding("foreign", str(path), what, "keep them elsewhere", is_wrong=False)
+        yield Trouble("foreign", str(path), what, "keep them elsewhere", is_wrong=False)
 
 
 def _sound(path: Path) -> Ledger:

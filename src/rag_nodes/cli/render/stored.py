@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from rag_nodes.upkeep import CollectionStatus, Finding, ListedDocument
+    from rag_nodes.upkeep import CollectionStatus, ListedDocument, Trouble
 
 _STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
 _KILO = 1000
@@ -107,7 +107,7 @@ def removed_view(title: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Rend
         yield plain(f"  {nodes} of {documents} in {row['collection']}{aliases}")
 
 
-def finding_view(finding: Finding) -> Iterator[RenderableType]:
+def finding_view(finding: Trouble) -> Iterator[RenderableType]:
     """What was found, and what to do about it."""
     style = "yellow" if finding.mended else "red" if finding.is_wrong else "dim"
     word = "mended" if finding.mended else finding.kind if finding.is_wrong else "note"
@@ -118,7 +118,7 @@ def finding_view(finding: Finding) -> Iterator[RenderableType]:
         yield plain(f"  {one_line(finding.remedy)}", "dim")
 
 
-def verdict_view(location: str, found: Sequence[Finding]) -> Iterator[RenderableType]:
+def verdict_view(location: str, found: Sequence[Trouble]) -> Iterator[RenderableType]:
     """How many findings there are of each kind."""
     mended = sum(one.mended for one in found)
     wrong = sum(one.is_wrong and not one.mended for one in found)

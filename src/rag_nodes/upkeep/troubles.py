@@ -26,7 +26,7 @@ which not all is there, a server that does not answer, data that cannot be read.
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Trouble:
     """One thing that was found.
 
     Attributes:
