@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -219,21 +217,3 @@ def remarks(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
     if beyond := [str(one[CUT_BY_SIZE]) for one in found if one.get(CUT_BY_SIZE)]:
         said.append(("Cut by size", f"{len(beyond):,} of {len(found):,} chunks, {beyond[0]}"))
     return said
-
-
-VECTORS = ("heading", "plain", "summary", "context")
-"""What stands in front of a chunk where it is embedded: the headings above it, nothing, or a
-summary or context and then the headings."""
-USUAL = VECTORS[0]
-"""The embedding that every chunk has."""
-
-
-def check_vector(name: str) -> None:
-    """Refuse what is no name of an embedding.
-
-    Raises:
-        ConfigurationError: it is none of `VECTORS`.
-    """
-    if name not in VECTORS:
-        known = f"{', '.join(VECTORS[:-1])} or {VECTORS[-1]}"
-        raise ConfigurationError(f"unknown vector {name!r}; choose {known}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import select
 import shutil
 import signal
@@ -197,7 +196,7 @@ def test_ctrl_c_ends_all_processes_and_says_how_to_go_on(place: Place) -> None:
     os.kill(run.pid, signal.SIGINT)
     _, errors = run.communicate()
     assert run.returncode == 130
-    assert re.search("again", errors.splitlines()[-1])
+    assert "again" in " ".join(errors.splitlines()[-2:])  # broken into two where it is long
     assert "Traceback" not in errors
     wait_for_all(started)
     assert list((place.folder / "t").glob("rag-*")) == []

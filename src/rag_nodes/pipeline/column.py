@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes.errors import CancelledError
-from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR, USUAL
+from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.delivery import Delivery
 from rag_nodes.pipeline.deposit import Counts, Deposit, is_kept, tokens_of
@@ -23,6 +23,7 @@ from rag_nodes.pipeline.report import ParserOutcome
 from rag_nodes.processes import current_interrupt
 from rag_nodes.store import is_complete
 from rag_nodes.transforms import further_text
+from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

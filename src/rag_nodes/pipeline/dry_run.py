@@ -14,12 +14,12 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import USUAL
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.embedders import cutting_with
 from rag_nodes.store import Store
+from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

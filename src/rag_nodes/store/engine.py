@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.metadata import USUAL
+from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

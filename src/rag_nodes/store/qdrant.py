@@ -14,13 +14,13 @@ from rag_nodes.errors import (
     StoreError,
     StoreUnreachableError,
 )
-from rag_nodes.metadata import USUAL
 from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, described
 from rag_nodes.store.engine import DENSE, Layout, Point
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
 from rag_nodes.store.fusion import Hit, best_hits
 from rag_nodes.store.protocol import Store
+from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,10 +9,11 @@ from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import ConfigDict
 
-from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY, USUAL, check_vector
+from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.transforms.context import ChunkContext
 from rag_nodes.transforms.summaries import SectionSummary, SummaryJournal
+from rag_nodes.vector_names import USUAL, check_vector
 
 _WRITTEN = {"summary": SUMMARY, "context": CONTEXT}
 """Metadata with what is embedded in front of the usual text."""

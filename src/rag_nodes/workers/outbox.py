@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rag_nodes.errors import RagNodesError, StoreError
 from rag_nodes.ledger import FileRow
-from rag_nodes.metadata import USUAL
 from rag_nodes.pipeline.books import Books, Seen
 from rag_nodes.pipeline.record import CollectionRecord
 from rag_nodes.store import Store
 from rag_nodes.store.payload import agreed_length, lengths_of
 from rag_nodes.store.points import points_of
+from rag_nodes.vector_names import USUAL
 from rag_nodes.workers.messages import Deleted, FileNote, Settled, Unsettled
 from rag_nodes.workers.packing import PackedPoints
 
