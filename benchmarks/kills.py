@@ -1,34 +1,40 @@
 """Is anything lost or doubled when an ingest is killed, again and again, and then run to its end?
 
     python benchmarks/kills.py [FOLDER…] [--kills 100] [--seed 1] [--parsers heading parent-child]
-        [--workers 2] [--keep WHERE]
+        [--engine single|workers|ray] [--workers 2] [--keep WHERE]
 
 Documents are copies of those in the folders, which is `examples/corpus` by default. `rag-nodes
-ingest` takes them into a folder; at a random moment it is killed (SIGKILL), and started again,
-until it comes to its end. Then all text files are changed, and the same is done to the ingest that
-takes the changes. After each end every point is compared with those of a run that nobody disturbed:
-ids, payloads and vectors. Then it starts from nothing again, until there were enough kills.
+ingest` takes them into a folder; at random moments one of its processes is killed (SIGKILL): with
+`single` the only one, else by chance a worker or the process that was started, which on Ray is one
+in nine, as Ray takes ten seconds to start. A run whose worker died goes on. One that was killed, or
+that had to give up a file by which two workers had died, is started again, until one comes to its
+end with every file. Then all text files are changed, and the same is done to the ingest that takes
+the changes. After each end every point is compared with those of a run that nobody disturbed: ids,
+payloads and vectors. Then it starts from nothing again, until there were enough kills. After each
+kill of the process that was started, all that it had started must end.
 
 Each run is a fork of this process, which has imported everything and done nothing: so the moments
-are moments of an ingest and not of starting Python. Needs `fork`, so no Windows.
+are moments of an ingest and not of starting Python. On Ray it is a process of its own, and moments
+count from when there are workers. Needs Linux.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
+
+import relatives
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread would not survive the fork
 
@@ -37,9 +43,18 @@ CHANGED = (".csv", ".html", ".md", ".txt")
 """Files of these kinds get another line."""
 SHARE = 0.7
 """Kills come within this share of the time that the undisturbed run takes."""
+WORKERS = {"single": None, "workers": "rag_nodes.workers.child", "ray": "ray::BatchActor"}
+"""By engine, what the command line of a worker has in it."""
+CHANCES = {"single": 0, "workers": 1, "ray": 4}
+"""By engine, of a worker to be killed, where that of the process that was started is 1."""
+STARTING = 120.0
+"""Seconds in which Ray must have started."""
 
 Points = dict[tuple[str, str], str]
 """By collection and id, payload and vectors as JSON."""
+Suffered = Counter[str]
+"""How many "drivers" were killed, which is what was started as `rag-nodes`, and how many "workers";
+and how often a run was "incomplete", as it gave up a file by which two workers had died."""
 
 
 class Difference(NamedTuple):
@@ -60,6 +75,20 @@ class Difference(NamedTuple):
         )
 
 
+class Clean(NamedTuple):
+    """What a run that nobody disturbed gave.
+
+    Attributes:
+        points: of the store.
+        missing: files of which not all is stored, as they cannot be read.
+        seconds: that it took, from when there were workers.
+    """
+
+    points: Points
+    missing: frozenset[str]
+    seconds: float
+
+
 class Trial:
     """One set of documents, ingested and killed.
 
@@ -68,6 +97,7 @@ class Trial:
         sources: files and folders to copy.
         options: of `rag-nodes ingest`.
         rng: chooses the moments.
+        engine: what does the ingest, one of `WORKERS`.
         say: takes a line now and then.
     """
 
@@ -77,76 +107,109 @@ class Trial:
         sources: Sequence[Path],
         options: Sequence[str],
         rng: random.Random,
+        engine: str = "single",
         say: Callable[[str], None] = print,
     ) -> None:
-        self._folder, self._rng, self._say = folder, rng, say
+        self._folder, self._rng, self._engine, self._say = folder, rng, engine, say
         self._options = list(options)
         self._documents = folder / "documents"
-        self._log = folder / "log.txt"
+        self._log, self._report = folder / "log.txt", folder / "report.json"
         for source in sources:
             shutil.copytree(source, self._documents / source.name)
         _import_all()
 
-    def run(self, kills: int) -> list[tuple[str, int, Difference]]:
-        """Until there were so many kills: what each undisturbed end left, and after how many."""
-        clean, seconds = self._undisturbed()
-        found: list[tuple[str, int, Difference]] = []
-        left = kills
-        while left > 0:
+    def run(self, kills: int) -> tuple[Suffered, list[Difference]]:
+        """Until there were so many kills: how many of what, and what each end left."""
+        clean = self._undisturbed()
+        found: list[Difference] = []
+        all_suffered: Suffered = Counter()
+        while (left := kills - _kills(all_suffered)) > 0:
             shutil.rmtree(self._folder / "store", ignore_errors=True)
             for version in ("first", "changed"):
                 self._write(version)
-                suffered = self._killed(left, seconds[version])
-                left -= suffered
-                difference = Difference.of(self._points("store"), clean[version])
-                found.append((version, suffered, difference))
-                self._say(f"{kills - left} kills, {version}: {difference}")
-        return found
+                suffered = self._killed(left, clean[version])
+                all_suffered += suffered
+                left -= _kills(suffered)
+                found.append(Difference.of(self._points("store"), clean[version].points))
+                self._say(f"{version}: {dict(suffered)}, {found[-1]}, {left} kills left")
+        return all_suffered, found
 
-    def _undisturbed(self) -> tuple[dict[str, Points], dict[str, float]]:
-        """The points of every version, and how long it takes."""
-        clean: dict[str, Points] = {}
-        seconds: dict[str, float] = {}
+    def _undisturbed(self) -> dict[str, Clean]:
+        """What comes of every version."""
+        clean: dict[str, Clean] = {}
         for version in ("first", "changed"):
             self._write(version)
+            run = self._start("clean")
             started = time.monotonic()
-            self._ingest("clean")
-            seconds[version] = time.monotonic() - started
-            clean[version] = self._points("clean")
+            missing = self._end(run)
+            seconds = time.monotonic() - started
+            clean[version] = Clean(self._points("clean"), missing, seconds)
         shutil.rmtree(self._folder / "clean")
-        self._ingest("clean")
-        fresh = Difference.of(self._points("clean"), clean["changed"])
+        self._end(self._start("clean"))
+        fresh = Difference.of(self._points("clean"), clean["changed"].points)
+        first, changed = clean.values()
         self._say(
-            f"undisturbed: {len(clean['first'])} points in {seconds['first']:.1f} s, then "
-            f"{len(clean['changed'])} in {seconds['changed']:.1f} s; from nothing: {fresh}"
+            f"undisturbed: {len(first.points)} points in {first.seconds:.1f} s, then "
+            f"{len(changed.points)} in {changed.seconds:.1f} s; from nothing: {fresh}"
         )
         if any(fresh):
             raise SystemExit("an undisturbed run over changed files is not like one from nothing")
-        return clean, seconds
+        return clean
 
-    def _killed(self, most: int, seconds: float) -> int:
-        """Ingest to the end; after how many kills."""
-        for suffered in range(most):
-            latest = SHARE * seconds * (1 + suffered / 10)  # or a busy machine would never end
-            if not self._ingest("store", self._rng.uniform(0, latest)):
+    def _killed(self, most: int, clean: Clean) -> Suffered:
+        """Ingest to the end; after which kills."""
+        suffered: Suffered = Counter()
+        while True:
+            # Ever later, or a busy machine would never end.
+            latest = SHARE * clean.seconds * (1 + _kills(suffered) / 10)
+            missing = self._disturbed(most, latest, suffered)
+            if missing == clean.missing:
                 return suffered
-        self._ingest("store")
-        return most
+            suffered["incomplete"] += missing is not None
 
-    def _ingest(self, store: str, after: float | None = None) -> bool:
-        """Run `rag-nodes ingest`; whether it was killed after so many seconds."""
-        place = str(self._folder / store)
+    def _disturbed(self, most: int, latest: float, suffered: Suffered) -> frozenset[str] | None:
+        """Run `rag-nodes ingest` and kill; of which files not all is stored, None if it died."""
+        run = self._start("store")
+        while _kills(suffered) < most and not _ends_within(run, self._rng.uniform(0, latest)):
+            found = self._workers_of(run)
+            victim = self._rng.choice([run, *found * CHANCES[self._engine]])
+            if victim != run:
+                relatives.kill(victim)
+                suffered["workers"] += 1
+                continue
+            # Of Ray two agents, which hold nothing of ours, live on for a minute.
+            family = [one for one in relatives.of(run.pid) if "agent" not in one.command.lower()]
+            relatives.kill(run)
+            os.waitpid(run.pid, 0)
+            relatives.await_end(family)
+            suffered["drivers"] += 1
+            return None
+        return self._end(run)
+
+    def _start(self, store: str) -> relatives.Process:
+        """Start `rag-nodes ingest`; returns when it may be killed."""
+        place, own = str(self._folder / store), self._engine == "ray"
+        arguments = ["ingest", str(self._documents), "--store", place, "--json", *self._options]
         child = os.fork()
         if not child:
-            _become(["ingest", str(self._documents), "--store", place, *self._options], self._log)
-        status = _ended_within(child, after)
-        if status is None:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return True
-        if (code := os.waitstatus_to_exitcode(status)) not in (0, 3):  # some files may be bad
+            _become(arguments, self._report, self._log, anew=own)
+        run, end = relatives.Process.of(child), time.monotonic() + STARTING
+        while own and not self._workers_of(run) and not _ends_within(run, 0.05):
+            if time.monotonic() > end:
+                raise SystemExit("Ray has not started")
+        return run
+
+    def _workers_of(self, run: relatives.Process) -> list[relatives.Process]:
+        mark = WORKERS[self._engine]
+        return [one for one in relatives.of(run.pid) if mark and mark in one.command]
+
+    def _end(self, run: relatives.Process) -> frozenset[str]:
+        """Wait for the end; of which files not all is stored."""
+        code = os.waitstatus_to_exitcode(os.waitpid(run.pid, 0)[1])
+        if code not in (0, 3):  # some files may be bad
             raise SystemExit(f"ended with {code}:\n{self._log.read_text()[-2000:]}")
-        return False
+        files = json.loads(self._report.read_text())["files"]
+        return frozenset(one["path"] for one in files if one["status"] in ("failed", "incomplete"))
 
     def _points(self, store: str) -> Points:
         """Everything that is stored; read by a process of its own, which starts threads."""
@@ -171,6 +234,10 @@ class Trial:
             if file.suffix in CHANGED:
                 text = file.read_bytes().removesuffix(line.encode())
                 file.write_bytes(text + line.encode() if version == "changed" else text)
+
+
+def _kills(suffered: Suffered) -> int:
+    return suffered["workers"] + suffered["drivers"]
 
 
 def points_of(folder: Path) -> Iterator[tuple[tuple[str, str], str]]:
@@ -210,13 +277,16 @@ def _import_all() -> None:
         print(f"{count} threads are running, which a fork does not have", file=sys.stderr)
 
 
-def _become(arguments: list[str], log: Path) -> None:
-    """Be `rag-nodes` with these arguments, to the end."""
+def _become(arguments: list[str], output: Path, errors: Path, *, anew: bool) -> None:
+    """Be `rag-nodes` with these arguments, to the end; as a new program where that is asked for."""
     code = 1
     try:
-        with log.open("w") as opened:
-            os.dup2(opened.fileno(), 1)
-            os.dup2(opened.fileno(), 2)
+        with output.open("w") as stdout, errors.open("w") as stderr:
+            os.dup2(stdout.fileno(), 1)
+            os.dup2(stderr.fileno(), 2)
+        if anew:
+            program = [sys.executable, "-m", "rag_nodes.cli", *arguments]
+            os.execv(sys.executable, program)  # noqa: S606 - ourselves
         from rag_nodes.cli.program import run
 
         code = run(arguments)
@@ -225,16 +295,15 @@ def _become(arguments: list[str], log: Path) -> None:
         os._exit(code)
 
 
-def _ended_within(child: int, seconds: float | None) -> int | None:
-    """Wait so long for a child, None for as long as it takes: how it ended, None if it did not."""
-    end = time.monotonic() + (math.inf if seconds is None else seconds)
-    while True:
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            return status
+def _ends_within(run: relatives.Process, seconds: float) -> bool:
+    """Wait so long for a child of this process, which it stays until it was waited for."""
+    end = time.monotonic() + seconds
+    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    while os.waitid(os.P_PID, run.pid, options) is None:
         if time.monotonic() >= end:
-            return None
+            return False
         time.sleep(0.002)
+    return True
 
 
 def main() -> None:
@@ -244,20 +313,22 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--parsers", nargs="+", default=["heading", "parent-child"])
-    parser.add_argument("--workers", type=int, help="worker processes of each ingest")
+    parser.add_argument("--engine", choices=WORKERS, default="single")
+    parser.add_argument("--workers", type=int, default=2, help="of each ingest but a single one")
     parser.add_argument("--keep", type=Path, help="an empty folder for all that is made")
     asked = parser.parse_args()
     options = [word for name in asked.parsers for word in ("--parser", name)]
-    if asked.workers:
+    if asked.engine != "single":
         options += ["--workers", str(asked.workers)]
+    if asked.engine == "ray":
+        options += ["--engine", "ray"]
     with tempfile.TemporaryDirectory() as temporary:
         sources = [folder.resolve() for folder in asked.folders]
-        place = asked.keep or Path(temporary)
+        place = (asked.keep or Path(temporary)).resolve()
         rng = random.Random(asked.seed)  # noqa: S311 - moments are no secret
-        found = Trial(place, sources, options, rng).run(asked.kills)
-    ends, suffered = len(found), sum(count for _, count, _ in found)
-    total = Difference(*map(sum, zip(*(one for _, _, one in found), strict=True)))
-    print(f"{suffered} kills, {ends} ends: {total}")
+        suffered, found = Trial(place, sources, options, rng, asked.engine).run(asked.kills)
+    total = Difference(*map(sum, zip(*found, strict=True)))
+    print(f"{_kills(suffered)} kills, {len(found)} ends: {total}; {dict(suffered)}")
     raise SystemExit(any(total))
 
 
