@@ -146,3 +146,15 @@ def test_a_dry_run_counts_what_would_be_embedded_in_further_ways(
             return report.embedding_tokens
 
         assert counted("plain") > counted()
+
+
+def test_a_file_that_was_moved_keeps_all_its_vectors(
+    models: Models, embedding: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "tea.md"
+    file.write_text(TEXT)
+    with open_store(tmp_path / "store") as store:
+        for path in (file, file.with_name("coffee.md")):
+            file = file.rename(path)
+            ingest([file], PARSERS, store, models=models, transformations=vector_steps(["plain"]))
+    assert len(embedding.texts) == 6

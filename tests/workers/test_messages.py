@@ -112,7 +112,7 @@ def test_a_batch_comes_out_as_it_went_in() -> None:
         7,
         ("a.md", "odd \udcff name.md"),
         {"c": {"d": {"n": StoredNode("hash", 2, 30, parent="p")}}},
-        {"c": {"n": ("text", [0.5, 0.25])}},
+        {"c": {"heading": {"n": ("text", [0.5, 0.25])}, "plain": {}}},
         {"c": "the disk is full"},
         (("t",), ()),
     )

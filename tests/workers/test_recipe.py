@@ -15,7 +15,13 @@ from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.parsers import PRESETS, ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.readers import Limits
 from rag_nodes.store.options import ServerAddress
-from rag_nodes.transforms import ChunkContext, NeighbourText
+from rag_nodes.transforms import (
+    ChunkContext,
+    FurtherVectors,
+    NeighbourText,
+    SectionSummary,
+    identity_of,
+)
 from rag_nodes.workers import Recipe
 
 if TYPE_CHECKING:
@@ -154,6 +160,14 @@ def test_a_transformation_of_plain_options_is_made_again(models: Models) -> None
     (found,) = made_again(recipe).make().transformations
     assert isinstance(found, NeighbourText)
     assert found.tokens == 9
+
+
+def test_names_of_further_embeddings_go_to_workers(models: Models) -> None:
+    steps = [SectionSummary(), FurtherVectors("summary", "plain")]
+    recipe = Recipe.of({"x": get_parser("fixed")}, models, transformations=steps)
+    assert [identity_of(one) for one in made_again(recipe).make().transformations] == [
+        identity_of(one) for one in steps
+    ]
 
 
 class Holding(TransformComponent):

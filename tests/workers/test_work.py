@@ -6,17 +6,34 @@ import pytest
 from stored_points import points_of, without_seconds
 
 from rag_nodes.errors import StoreError
-from rag_nodes.models import Models
+from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline.books import Books
+from rag_nodes.pipeline.record import CollectionRecord
+from rag_nodes.settings import Settings
 from rag_nodes.store import QdrantStore, open_store
+from rag_nodes.transforms import FurtherVectors, SectionSummary
+from rag_nodes.vector_names import USUAL
 from rag_nodes.workers import Batch, BatchWorker, Recipe
-from rag_nodes.workers.messages import BatchFinished, Began, Deleted, Message, pack, unpack
+from rag_nodes.workers.messages import (
+    BatchFinished,
+    Began,
+    Deleted,
+    Message,
+    pack,
+    pack_batch,
+    unpack,
+    unpack_batch,
+)
 from rag_nodes.workers.outbox import Outbox
 from rag_nodes.workers.packing import PackedPoints
+from rag_nodes.workers.writer import Writer
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from openai_server import OpenAIServer
 
     from rag_nodes.parsers import SpanNodeParser
 
@@ -72,6 +89,32 @@ def test_a_changed_file_replaces_what_was_sent_along(tmp_path: Path, models: Mod
         finished = applied([*worker.work(Batch(1, (str(path),), stored))], store)
         assert finished.report.columns[0].deleted == 1
         assert store.count(column.collection) == 1
+
+
+def test_no_stored_embedding_of_any_name_is_paid_for_by_a_worker_again(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("# One\n\nSteel is heavy.\n\n# Two\n\nWood is light.")
+    parsers = {"x": get_parser("heading", chunk_size=60, min_chunk_size=5)}
+    served = {"embedding": "openai", "llm": "extractive", "api_key": "sk-test"}
+    models = choose_models(Settings(**served, api_base=openai_server.base))
+    with open_store() as store:
+        plain = [FurtherVectors("plain")]
+        report = ingest([path], parsers, store, models=models, transformations=plain)
+        (file,), (column,) = report.files, report.columns
+        name, document = column.collection, str(file.document_id)
+        stored = {name: {document: store.stored(name, document)}}
+        writer = Writer([CollectionRecord(store, name)], Books(), vectors=(USUAL, "plain"))
+        batch = Batch(1, (str(path),), stored, writer.vectors(stored))
+        before = len(openai_server.embedded)
+        # Summaries are new, so every chunk is due; what it was embedded as before is not.
+        steps = [SectionSummary(), FurtherVectors("plain", "summary")]
+        worker = BatchWorker(Recipe.of(parsers, models, transformations=steps))
+        applied([*worker.work(unpack_batch(pack_batch(batch)))], store)
+        summaries = store.vectors(name, [*store.stored(name, document)], "summary")
+    assert sorted(openai_server.embedded[before:]) == sorted(text for text, _ in summaries.values())
+    assert len(summaries) == column.chunks
 
 
 def test_what_the_store_refused_is_refused_for_every_file(

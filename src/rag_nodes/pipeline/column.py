@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from llama_index.core.schema import MetadataMode
-
 from rag_nodes.errors import CancelledError
 from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
@@ -231,12 +229,13 @@ class ColumnRun:
 
     def _take_vectors_of(self, twins: Sequence[str], nodes: list[BaseNode]) -> None:
         """Give nodes of a file that was moved or copied the vectors of what reads the same."""
-        with self._notes.timed("store"):
-            stored = [one for twin in twins for one in self.record.stored(twin)]
-            vectors = dict(self._store.vectors(self._collection, stored).values())
-        for node in filter(lacks_vector, nodes):
-            if vector := vectors.get(node.get_content(MetadataMode.EMBED)):
-                self._spare(node, USUAL, vector)
+        stored = [one for twin in twins for one in self.record.stored(twin)]
+        for name in {USUAL}.union(*map(further_due, nodes)):
+            with self._notes.timed("store"):
+                vectors = dict(self._store.vectors(self._collection, stored, name).values())
+            for node in filter(lacks_vector, nodes) if name == USUAL else nodes:
+                if vector := vectors.get(further_text(node, name) or ""):
+                    self._spare(node, name, vector)
 
     def _spare(self, node: BaseNode, name: str, vector: list[float]) -> None:
         give_vector(node, name, vector)

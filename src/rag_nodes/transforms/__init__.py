@@ -3,6 +3,7 @@
 from rag_nodes.transforms.context import ChunkContext, NeighbourText
 from rag_nodes.transforms.further import (
     FurtherVectors,
+    further_names,
     further_text,
     vector_steps,
     with_vector,
@@ -20,6 +21,7 @@ __all__ = [
     "SectionSummary",
     "SummaryJournal",
     "UserTransformations",
+    "further_names",
     "further_text",
     "identity_of",
     "vector_steps",

@@ -7,7 +7,7 @@ from typing import Any
 
 from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY
 from rag_nodes.parsers.parent_child import is_leaf
@@ -43,12 +43,13 @@ class FurtherVectors(TransformComponent):
 
     model_config = ConfigDict(extra="forbid")
 
-    names: tuple[str, ...]
+    names: list[str] = Field(default_factory=list)
 
-    def __init__(self, *names: str) -> None:
-        for name in names:
+    def __init__(self, *given: str, names: Sequence[str] = ()) -> None:
+        wanted = {*given, *names}
+        for name in wanted:
             check_vector(name)
-        super().__init__(names=tuple(sorted({*names} - {USUAL})))  # type: ignore[call-arg] # pydantic's
+        super().__init__(names=sorted(wanted - {USUAL}))  # type: ignore[call-arg] # pydantic's
 
     @classmethod
     def class_name(cls) -> str:
@@ -96,11 +97,17 @@ def with_vector(
         name: of the embedding.
         transformations: that there are anyway; "summary" and "context" need those that write them.
     """
-    marked = {one for step in transformations for one in getattr(step, "names", ())}
+    marked = further_names(transformations)
     if name == USUAL or name in marked:
         return list(transformations)
     others = [one for one in transformations if not isinstance(one, FurtherVectors)]
     return [*others, FurtherVectors(name, *marked)]
+
+
+def further_names(transformations: Iterable[object]) -> list[str]:
+    """Names of the embeddings that transformations ask for beside the usual one."""
+    marked = (step.names for step in transformations if isinstance(step, FurtherVectors))
+    return sorted({name for names in marked for name in names})
 
 
 def further_text(node: BaseNode, name: str) -> str | None:

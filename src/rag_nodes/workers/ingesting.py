@@ -21,6 +21,8 @@ from rag_nodes.pipeline.ingest import (
 )
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.readers import Limits, listed
+from rag_nodes.transforms import further_names
+from rag_nodes.vector_names import USUAL
 from rag_nodes.workers.batches import DueFile
 from rag_nodes.workers.driver import Driver
 from rag_nodes.workers.merging import PartReport, PlacedRow, merged_column
@@ -90,7 +92,7 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
         writer = Writer(
             run.records.values(),
             books,
-            vectors=not chosen.embeds_offline,
+            vectors=() if chosen.embeds_offline else (USUAL, *further_names(transformations)),
             is_shared=store.address is not None,
         )
         with closing(start(recipe)) as transport:

@@ -30,8 +30,8 @@ from rag_nodes.workers.packing import PackedPoints
 
 Stored = Mapping[str, Mapping[str, Mapping[str, StoredNode]]]
 """What is stored: nodes by id, by document, by collection."""
-Vectors = Mapping[str, Mapping[str, tuple[str, list[float]]]]
-"""What stored nodes were embedded as, by node, by collection; see `Store.vectors`."""
+Vectors = Mapping[str, Mapping[str, Mapping[str, tuple[str, list[float]]]]]
+"""What stored nodes were embedded as, by node, by name, by collection; see `Store.vectors`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,8 +267,11 @@ def unpack_batch(data: bytes) -> Batch:
             for collection, documents in given["stored"].items()
         }
         vectors = {
-            collection: {node: (text, vector) for node, (text, vector) in nodes.items()}
-            for collection, nodes in given["vectors"].items()
+            collection: {
+                name: {node: (text, vector) for node, (text, vector) in nodes.items()}
+                for name, nodes in named.items()
+            }
+            for collection, named in given["vectors"].items()
         }
         files, twins = tuple(given["files"]), tuple(map(tuple, given["twins"]))
         return Batch(given["number"], files, stored, vectors, dict(given["refused"]), twins)

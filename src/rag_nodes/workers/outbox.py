@@ -65,8 +65,8 @@ class Outbox(Store):
     def vectors(
         self, collection: str, node_ids: Sequence[str], using: str = USUAL
     ) -> dict[str, tuple[str, list[float]]]:
-        """What came with the batch: the usual embeddings."""
-        known = self._batch.vectors.get(collection, {}) if using == USUAL else {}
+        """What came with the batch."""
+        known = self._batch.vectors.get(collection, {}).get(using, {})
         return {one: known[one] for one in node_ids if one in known}
 
     def count(self, collection: str) -> int:

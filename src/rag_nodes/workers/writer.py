@@ -14,7 +14,7 @@ from rag_nodes.workers.messages import Deleted, Settled, Unsettled
 from rag_nodes.workers.packing import PackedPoints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from rag_nodes.pipeline.books import Books
     from rag_nodes.pipeline.record import CollectionRecord
@@ -34,7 +34,8 @@ class Writer:
     Args:
         records: of the collections that the ingest writes.
         books: told what becomes of files.
-        vectors: send along what stored nodes were embedded as, since doing it again costs money.
+        vectors: names of what stored nodes were embedded as that is sent along, since doing it
+            again costs money.
         is_shared: workers look and write into the store themselves; what is left is the books.
 
     Attributes:
@@ -47,12 +48,12 @@ class Writer:
         records: Iterable[CollectionRecord],
         books: Books,
         *,
-        vectors: bool = False,
+        vectors: Collection[str] = (),
         is_shared: bool = False,
     ) -> None:
         self._records = {record.collection: record for record in records}
         self._books = books
-        self._with_vectors = vectors
+        self._names = vectors
         self._is_shared = is_shared
         self.closed: dict[str, str] = {}
         self.unwritten: Counter[str] = Counter()
@@ -78,15 +79,15 @@ class Writer:
 
     def vectors(self, stored: Stored) -> Vectors:
         """What these nodes were embedded as, where that is worth sending."""
-        if not self._with_vectors:
-            return {}
-        return {
-            collection: self._records[collection].store.vectors(
-                collection, [one for nodes in known.values() for one in nodes]
-            )
-            for collection, known in stored.items()
-            if known
-        }
+        found: dict[str, Mapping[str, Mapping[str, tuple[str, list[float]]]]] = {}
+        for collection, known in stored.items():
+            ids = [one for nodes in known.values() for one in nodes]
+            store = self._records[collection].store
+            if ids and self._names:
+                found[collection] = {
+                    name: store.vectors(collection, ids, name) for name in self._names
+                }
+        return found
 
     def write(self, sent: Sent, refusals: Refusals) -> None:
         """Do what a worker asks for.
