@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from conftest import Ended
 
+_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 KEPT = ("-p", "fixed", "--store", "kept", "-q")
 
 
@@ -89,7 +91,35 @@ def test_the_ledger_lies_where_it_is_told_to(
 
     assert place.is_file()
     status = command("status", "--store", "kept", "--ledger", place, "--json").json
-    assert status["collections"][0]["last_used"]
+    assert _UTC.fullmatch(status["collections"][0]["last_used"])
+
+
+def test_programs_are_given_times_in_utc_and_null_where_none_is_known(
+    command: Callable[..., Ended], folder: Path, tmp_path: Path
+) -> None:
+    command("ingest", folder, *KEPT)
+    (one,) = command("status", "--store", "kept", "--json").json["collections"]
+    listed = command("list", "--store", "kept", "--json").json["documents"]
+    for time in (one["first_used"], one["last_used"], *(row["stored_at"] for row in listed)):
+        assert _UTC.fullmatch(time)
+    elsewhere = ("--ledger", tmp_path / "none.sqlite", "--json")
+    (one,) = command("status", "--store", "kept", *elsewhere).json["collections"]
+    assert (one["first_used"], one["last_used"]) == (None, None)
+
+
+def test_documents_without_a_file_are_counted_until_they_are_pruned(
+    command: Callable[..., Ended], folder: Path
+) -> None:
+    names = sorted(path.name for path in folder.iterdir())
+    command("ingest", folder, *KEPT)
+    (folder / names[0]).unlink()
+    said = command("ingest", folder, *KEPT).stdout
+    assert "1 stored document has no file any more; --prune removes them." in said
+    (folder / names[1]).write_text("")
+    assert command("ingest", folder, *KEPT, "--json").json["gone"] == 2
+    assert "2 stored documents have no file" in command("ingest", folder, *KEPT, "--dry-run").stdout
+    ended = command("ingest", folder / names[1], *KEPT, "--json")
+    assert ended.json["gone"] == 1
 
 
 def test_a_torn_ledger_is_named_with_the_remedy(

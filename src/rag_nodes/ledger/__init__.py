@@ -16,6 +16,7 @@ from rag_nodes.ledger.rows import (
     FileRow,
     FileState,
     KnownFile,
+    utc_time,
 )
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "Ledger",
     "ledger_path",
     "merge",
+    "utc_time",
 ]

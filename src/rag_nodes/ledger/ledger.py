@@ -42,6 +42,10 @@ _UNSETTLE = """
 INSERT INTO deposits VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL)
 ON CONFLICT (collection, document_id) DO UPDATE SET stored_at = NULL
 """
+_VANISHED = """
+SELECT d.* FROM documents AS d JOIN files AS f ON f.corpus = d.corpus AND f.path = d.path
+WHERE d.corpus = ? AND (d.source_hash = '' OR f.state = 'empty') ORDER BY d.path, d.rowid
+"""
 _NAMED = """
 SELECT * FROM documents WHERE corpus = ?1 AND
     (?2 IN (path, source, name, id) OR substr(path, 1, length(?3)) IN (?3, ?4))
@@ -138,6 +142,23 @@ class Ledger:
         for row in sorted(map(DocumentRow._make, documents), key=_is_gone):
             found[row.path].documents.append(row)
         return found
+
+    def paths(self, corpus: str) -> Iterator[str]:
+        """Every file of a corpus, in the order of their paths; a portion at a time is in memory."""
+        query = "SELECT path FROM files WHERE corpus = ? AND path > ? ORDER BY path LIMIT ?"
+        last = ""
+        while rows := self._read(query, corpus, last, _PORTION):
+            yield from (path for (path,) in rows)
+            [last] = rows[-1]
+
+    def vanished(self, corpus: str) -> list[DocumentRow]:
+        """The documents that their files have no more, and those of files that are empty now."""
+        return [DocumentRow(*row) for row in self._read(_VANISHED, corpus)]
+
+    def holders(self, corpus: str, document_ids: Sequence[str]) -> list[DocumentRow]:
+        """Some documents as each file has them that has them still."""
+        query = "SELECT * FROM documents WHERE corpus = ? AND source_hash > '' AND id IN"
+        return [DocumentRow(*row) for row in self._read_in(query, [corpus], document_ids)]
 
     def twins(self, corpus: str, content_hash: str) -> list[str]:
         """The ids of the documents of files with the same bytes."""

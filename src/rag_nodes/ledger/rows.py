@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 WEB_HOURS = 24.0
@@ -10,6 +11,18 @@ WEB_HOURS = 24.0
 FileState = Literal["read", "partial", "failed", "empty"]
 """What became of a file when it was last opened: "partial" means read with warnings, "failed" that
 it, or a document in it, could not be read, and "empty" that there is no text in it any more."""
+
+
+def utc_time(seconds: float | None) -> str | None:
+    """A time of a ledger for programs, as ISO 8601; None where it is not known.
+
+    Example:
+        >>> utc_time(1_600_000_000.5)
+        '2020-09-13T12:26:40Z'
+    """
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")
 
 
 class FileRow(NamedTuple):

@@ -22,7 +22,7 @@ from rag_nodes.pipeline.ahead import ahead
 from rag_nodes.pipeline.arrivals import Parsers, arrivals_of, characters_of, given, parsers_for
 from rag_nodes.pipeline.books import Books, LedgerBooks, reading_key
 from rag_nodes.pipeline.dry_run import UnchangedStore, rehearsed
-from rag_nodes.pipeline.pruning import check_folders, pruned
+from rag_nodes.pipeline.pruning import check_folders, gone_documents, pruned
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.transforms import UserTransformations, identity_of
 
@@ -139,8 +139,10 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         if prune:
             _check_prunable(wanted, store, opened, corpus)
         report = run(wanted, parsers, store, models=chosen, ledger=opened, **options)
-        if not opened or not prune or _lacks(report):
+        if not opened or (prune and _lacks(report)):
             return report
+        if not prune:
+            return replace(report, gone=gone_documents(opened, corpus, wanted))
         return replace(report, pruned=pruned(store, opened, corpus, wanted))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,7 @@ from rag_nodes.store import is_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rag_nodes.ledger import DocumentRow, FileRow, Ledger
+    from rag_nodes.ledger import DocumentRow, Ledger
     from rag_nodes.store import Store
 
 _REMEDY = (
@@ -61,7 +61,6 @@ def check_folders(paths: Iterable[str | Path], ledger: Ledger, corpus: str) -> N
         FileMissingError: one is not there, cannot be looked into, or is a folder without a document
             where there were some.
     """
-    files = list(ledger.files(corpus))
     for path in map(Path, paths):
         try:
             if path.is_dir():
@@ -70,8 +69,8 @@ def check_folders(paths: Iterable[str | Path], ledger: Ledger, corpus: str) -> N
                 path.stat()
         except OSError as error:
             raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
-        place = path.resolve()
-        if path.is_dir() and _is_bare(path) and any(_is_below(Path(one), place) for one in files):
+        here = partial(_is_below, places=_places([path]))
+        if path.is_dir() and _is_bare(path) and any(map(here, ledger.paths(corpus))):
             reason = "there is no document in this folder, and there were some"
             raise FileMissingError(path, reason, _REMEDY)
 
@@ -91,21 +90,22 @@ def pruned(store: Store, ledger: Ledger, corpus: str, paths: Iterable[str | Path
     Raises:
         StoreError: the store or the ledger failed.
     """
-    places = [Path(path).resolve() for path in paths]
-    here = {
-        path: file
-        for path, file in ledger.files(corpus).items()
-        if any(_is_below(Path(path), place) for place in places)
-    }
-    lost = {path for path in here if _is_lost(path)}
-    gone, kept = _divided(ledger.documents(corpus), here, lost)
-    chosen = {one.id: one for one in gone if one.id not in kept}
+    chosen, lost = _gone(ledger, corpus, paths)
     names = _collections_of(store, ledger, corpus) if chosen else []
     out = taken_out(store, ledger, corpus, list(chosen), names)
-    ledger.forget_files(corpus, sorted(lost))
+    ledger.forget_files(corpus, lost)
     return Pruned(
         tuple(one.source or one.path for one in chosen.values()), sum(one.nodes for one in out)
     )
+
+
+def gone_documents(ledger: Ledger, corpus: str, paths: Sequence[str | Path]) -> int:
+    """How many documents `pruned` would take out; 0 where it would refuse these paths."""
+    try:
+        check_folders(paths, ledger, corpus)
+    except FileMissingError:
+        return 0
+    return len(_gone(ledger, corpus, paths)[0])
 
 
 def taken_out(
@@ -156,20 +156,18 @@ def _collections_of(store: Store, ledger: Ledger, corpus: str) -> list[str]:
     ]
 
 
-def _divided(
-    documents: dict[str, list[DocumentRow]], here: dict[str, FileRow], lost: set[str]
-) -> tuple[list[DocumentRow], set[str]]:
-    """Documents that are gone from their files, and the ids of those that are not."""
-    gone: list[DocumentRow] = []
-    kept: set[str] = set()
-    for path, rows in documents.items():
-        emptied = path in lost or (path in here and here[path].state == "empty")
-        for row in rows:
-            if path in here and (emptied or not row.source_hash):
-                gone.append(row)
-            elif row.source_hash:
-                kept.add(row.id)
-    return gone, kept
+def _gone(
+    ledger: Ledger, corpus: str, paths: Iterable[str | Path]
+) -> tuple[dict[str, DocumentRow], list[str]]:
+    """Documents by id that no file has any more, and the files that are not there any more."""
+    here = partial(_is_below, places=_places(paths))
+    lost = [path for path in filter(here, ledger.paths(corpus)) if _is_lost(path)]
+    rows = [row for one in ledger.known(corpus, lost).values() for row in one.documents]
+    rows += [row for row in ledger.vanished(corpus) if here(row.path)]
+    gone = {(row.path, row.id) for row in rows}
+    holders = ledger.holders(corpus, list({row.id for row in rows}))
+    kept = {row.id for row in holders if (row.path, row.id) not in gone}
+    return {row.id: row for row in rows if row.id not in kept}, lost
 
 
 def _is_lost(path: str) -> bool:
@@ -188,7 +186,12 @@ def _is_bare(folder: Path) -> bool:
     return next(listed([folder])).path == folder
 
 
-def _is_below(path: Path, place: Path) -> bool:
-    with suppress(ValueError):
-        return path.is_relative_to(place)
-    return False
+def _places(paths: Iterable[str | Path]) -> list[str]:
+    return [os.path.normcase(Path(path).resolve()) for path in paths]
+
+
+def _is_below(path: str, *, places: Sequence[str]) -> bool:
+    """Whether a file is one of some files, or in one of some folders."""
+    # Compared as text: there may be a million of them.
+    given = os.path.normcase(path)
+    return any(given == one or given.startswith(os.path.join(one, "")) for one in places)  # noqa: PTH118

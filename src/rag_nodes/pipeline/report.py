@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from rag_nodes.ledger import utc_time
+
 if TYPE_CHECKING:
     from rag_nodes.ledger import CollectionSums
     from rag_nodes.pipeline.pruning import Pruned
@@ -205,6 +207,8 @@ class IngestReport:
         former: collections whose place new ones took.
         pruned: what was gone from the files and folders and was removed; None where that was not
             asked for, or put off since something was not stored whole.
+        gone: documents that are stored and of which no file is left, as they were deleted or
+            emptied; none where these were removed.
         dry_run: nothing of it was done: it says what an ingest would do, and what it would cost.
         estimated: parsers of a dry run whose numbers are estimates: their embedding model would
             decide where to cut, and words were compared in its place.
@@ -217,6 +221,7 @@ class IngestReport:
     corpus: str = "default"
     former: tuple[FormerCollection, ...] = ()
     pruned: Pruned | None = None
+    gone: int = 0
     dry_run: bool = False
     estimated: tuple[str, ...] = ()
 
@@ -265,8 +270,11 @@ class IngestReport:
             "models": self.models,
             "files": [asdict(outcome) for outcome in self.files],
             "columns": [asdict(outcome) for outcome in self.columns],
-            "former": [asdict(one) for one in self.former],
+            "former": [
+                {**asdict(one), "last_used": utc_time(one.last_used)} for one in self.former
+            ],
             "pruned": self.pruned._asdict() if self.pruned else None,
+            "gone": self.gone,
             "seconds": self.seconds,
             "embedding_tokens": self.embedding_tokens,
             "embedding_cost": self.embedding_cost,

@@ -83,7 +83,9 @@ def ask(
             answer = engine.answer(question)
             if not cli.as_json:
                 cli.show(*answer_view(answer, models.describe(), cli.output.width, shown=chunks))
-    read_from = tokens_of(cli, settings, workspace.store.location, collection, _documents(answer))
+    # The ledger knows collections by their own names.
+    kept = workspace.store.aliases()[alias] if alias else collection
+    read_from = tokens_of(cli, settings, workspace.store.location, kept, _documents(answer))
     reduction = 1 - answer.context_tokens / read_from if read_from else None
     if cli.as_json:
         about = {"parser": label, "collection": collection, "models": models.describe()}

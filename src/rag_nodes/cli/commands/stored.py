@@ -12,8 +12,11 @@ from rag_nodes.cli.render.stored import documents_view, removed_view, status_vie
 from rag_nodes.cli.render.text import counted
 from rag_nodes.cli.stores import inventory, of_parser
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from rag_nodes.upkeep import HeldCollection, Inventory, ListedDocument
 
 _NAMED = 5
@@ -35,7 +38,8 @@ def status(cli: Invocation, parser: StoredParser = "") -> None:
     collections = of_parser(held.collections(cli.flags["corpus"]), parser)
     found = [held.status(one) for one in collections]
     if cli.as_json:
-        cli.emit({"store": held.store.location, "collections": [asdict(one) for one in found]})
+        rows = [_plain(one, "first_used", "last_used") for one in found]
+        cli.emit({"store": held.store.location, "collections": rows})
     else:
         cli.show(*status_view(held.store.location, found))
 
@@ -66,7 +70,8 @@ def list_(
     listed = held.documents(settings.corpus, collections)
     shown = [one for one in listed if not states or one.state in states]
     if cli.as_json:
-        cli.emit({"corpus": settings.corpus, "documents": [asdict(one) for one in shown]})
+        rows = [_plain(one, "stored_at") for one in shown]
+        cli.emit({"corpus": settings.corpus, "documents": rows})
     else:
         cli.show(*documents_view(settings.corpus, shown, of=len(listed)))
 
@@ -161,3 +166,9 @@ def _would_go(held: "Inventory", collections: "list[HeldCollection]") -> list[di
         }
         for one in found
     ]
+
+
+def _plain(row: "DataclassInstance", *times: str) -> dict[str, Any]:
+    """A row for programs, its times in UTC."""
+    data = asdict(row)
+    return data | {name: utc_time(data[name]) for name in times}

@@ -71,6 +71,10 @@ def _gone(report: IngestReport, removed: str) -> Iterator[RenderableType]:
         more = f" and {len(gone) - MOST_NAMES} more" if len(gone) > MOST_NAMES else ""
         nodes = counted(report.pruned.nodes, "chunk")
         yield plain(f"{removed}: {names}{more} ({nodes}).")
+    if report.gone:
+        has = "has" if report.gone == 1 else "have"
+        documents = counted(report.gone, "stored document")
+        yield plain(f"{documents} {has} no file any more; --prune removes them.", "yellow")
 
 
 def dry_run_view(report: IngestReport) -> Iterator[RenderableType]:
