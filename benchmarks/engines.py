@@ -30,7 +30,7 @@ from rag_nodes.workers.on_ray import RayEngine
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rag_nodes.pipeline.ingest import IngestEngine
+    from rag_nodes.pipeline.ingesting import IngestEngine
 
 
 def timed(docs: Path, place: Path, engine: IngestEngine | None) -> tuple[float, dict[str, object]]:

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
         load_preset,
         to_chunks,
     )
-    from rag_nodes.pipeline import IngestReport, build_pipeline
-    from rag_nodes.pipeline.ingest import ingest, ingest_documents
+    from rag_nodes.pipeline import IngestReport, build_pipeline, ingest, ingest_documents
     from rag_nodes.query import (
         Answer,
         Citation,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +48,19 @@ def test_one_parser_is_chosen_by_preset_or_class(
 ) -> None:
     found = command("status", "--store", store, "--parser", parser, "--json").json
     assert [one["parser"] for one in found["collections"]] == ["HeadingHierarchyNodeParser"]
+
+
+def test_llamaindex_is_not_loaded_to_see_what_is_stored(store: Path) -> None:
+    script = (
+        "import sys\n"
+        "from rag_nodes.cli.program import run\n"
+        f"codes = [run([name, '--store', {str(store)!r}]) for name in ('status', 'list')]\n"
+        "print(codes, 'llama_index.core' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1] == "[0, 0] False"
 
 
 def test_an_empty_store_says_so(command: Callable[..., Ended], tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, ForeignNodeParser, get_parser
+from rag_nodes.pipeline import ingest_documents
 from rag_nodes.pipeline.arrivals import FIRST
-from rag_nodes.pipeline.ingest import ingest_documents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

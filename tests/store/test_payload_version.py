@@ -9,7 +9,7 @@ from llama_index.core.schema import Document
 from rag_nodes import get_parser
 from rag_nodes.errors import StoreError
 from rag_nodes.models import get_embedding
-from rag_nodes.pipeline.ingest import ingest_documents
+from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import payload as payload_module
 from rag_nodes.store.payload import PAYLOAD_VERSION, VERSION, node_in, payload_of
 

@@ -9,7 +9,7 @@ import typer
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.pipeline.ingest import IngestEngine
+    from rag_nodes.pipeline.ingesting import IngestEngine
 
 _WORKERS = "Workers"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rag_nodes.doors import imported_when_asked
 from rag_nodes.evaluation.label_free import duplicates_of, judge, limits_of, total
 from rag_nodes.evaluation.metrics import (
     Passage,
@@ -66,32 +67,20 @@ __all__ = [
     "within_budget",
 ]
 
-_HOMES = {
-    "Dataset": "dataset",
-    "EvaluationPlan": "plan",
-    "EvaluationReport": "report",
-    "Judging": "judging.stage",
-    "Question": "dataset",
-    "Recommendation": "recommendation",
-    "Searched": "columns",
-    "StoredCollection": "columns",
-    "evaluate": "run",
-    "load_dataset": "importers",
-    "recommend": "recommendation",
-}
-"""Where a name is defined that is imported when it is first asked for."""
-
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-
-    def __getattr__(name: str) -> object:
-        """Import a public name when it is first asked for (PEP 562).
-
-        Raises:
-            AttributeError: there is no such name.
-        """
-        from importlib import import_module
-
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        return value
+    __getattr__ = imported_when_asked(
+        __name__,
+        {
+            "Dataset": "dataset",
+            "EvaluationPlan": "plan",
+            "EvaluationReport": "report",
+            "Judging": "judging.stage",
+            "Question": "dataset",
+            "Recommendation": "recommendation",
+            "Searched": "columns",
+            "StoredCollection": "columns",
+            "evaluate": "run",
+            "load_dataset": "importers",
+            "recommend": "recommendation",
+        },
+    )

@@ -1,7 +1,14 @@
-"""Documents into the store, through every parser, safe to run again at any time."""
+"""Documents into the store, through every parser, safe to run again at any time.
 
-from rag_nodes.pipeline.build import build_pipeline
-from rag_nodes.pipeline.ingest import ingest, ingest_documents
+What does it is imported when it is first asked for: it brings LlamaIndex along, which is of no use
+to those who look at what is stored.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.doors import imported_when_asked
 from rag_nodes.pipeline.report import (
     ColumnStatus,
     FileColumn,
@@ -13,6 +20,10 @@ from rag_nodes.pipeline.report import (
     Progress,
     Stage,
 )
+
+if TYPE_CHECKING:
+    from rag_nodes.pipeline.build import build_pipeline
+    from rag_nodes.pipeline.ingesting import ingest, ingest_documents
 
 __all__ = [
     "ColumnStatus",
@@ -28,3 +39,13 @@ __all__ = [
     "ingest",
     "ingest_documents",
 ]
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+    __getattr__ = imported_when_asked(
+        __name__,
+        {
+            "build_pipeline": "build",
+            "ingest": "ingesting",
+            "ingest_documents": "ingesting",
+        },
+    )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import FileMissingError
-from rag_nodes.readers import listed
 from rag_nodes.store import is_of
 
 if TYPE_CHECKING:
@@ -183,6 +182,8 @@ def _is_lost(path: str) -> bool:
 
 def _is_bare(folder: Path) -> bool:
     """Whether there is no file in a folder that would be read."""
+    from rag_nodes.readers import listed
+
     return next(listed([folder])).path == folder
 
 

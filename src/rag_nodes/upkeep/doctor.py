@@ -24,7 +24,6 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.ledger import FILE_NAME, Ledger
-from rag_nodes.transforms import WRITTEN_FILE
 from rag_nodes.upkeep.contents import examined_contents
 from rag_nodes.upkeep.troubles import Trouble
 
@@ -107,6 +106,7 @@ def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
 def _folder(path: Path) -> Iterator[Trouble]:
     """What can be seen without opening it."""
     from rag_nodes.store.edge.folder import looked_at
+    from rag_nodes.transforms import WRITTEN_FILE
 
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         remedy = "give it to the user who runs this, with the right to read and to write"
@@ -131,6 +131,7 @@ def _folder(path: Path) -> Iterator[Trouble]:
         what = "what was here before the folder was taken over is still kept"
         remedy = "delete it when you do not want to go back"
         yield Trouble("old-folder", str(look.kept), what, remedy, is_wrong=False)
+
     ours = {WRITTEN_FILE, *(f"{FILE_NAME}{side}" for side in _SIDES)}
     if foreign := [name for name in look.foreign if name not in ours]:
         what = f"files that are none of ours: {', '.join(foreign)}"

@@ -14,7 +14,7 @@ from rag_nodes.models import settled
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline import IngestReport
 from rag_nodes.pipeline.arrivals import Arrival, arrivals_of, parsers_for
-from rag_nodes.pipeline.ingest import (
+from rag_nodes.pipeline.ingesting import (
     books_of,
     count_documents,
     opened_ledger,

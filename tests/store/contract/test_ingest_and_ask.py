@@ -8,7 +8,7 @@ from llama_index.core import Document
 
 from rag_nodes import Comparison, get_parser
 from rag_nodes.models import choose_models
-from rag_nodes.pipeline.ingest import ingest, ingest_documents
+from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.query import Filter, QueryOptions, ask
 from rag_nodes.settings import Settings
 

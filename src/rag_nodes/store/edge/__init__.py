@@ -4,7 +4,17 @@ What a new version of it may change without a word is written down in
 `tests/store/test_inside_edge.py`, a test per assumption.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.doors import imported_when_asked
 from rag_nodes.store.edge.engine import Edge, open_edge
-from rag_nodes.store.edge.vector_store import EdgeVectorStore
+
+if TYPE_CHECKING:
+    from rag_nodes.store.edge.vector_store import EdgeVectorStore
 
 __all__ = ["Edge", "EdgeVectorStore", "open_edge"]
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+    __getattr__ = imported_when_asked(__name__, {"EdgeVectorStore": "vector_store"})
