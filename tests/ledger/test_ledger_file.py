@@ -159,3 +159,24 @@ with Ledger({str(place)!r}) as ledger:
     assert [child.wait() for child in children] == [0, 0, 0]
     with Ledger(place) as ledger:
         assert ledger.is_true("one", 150)
+
+
+_WITHOUT_ROOM = """
+import resource, signal, sys
+from rag_nodes.ledger import Ledger
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1, 1))  # as a disk that has no block left
+with Ledger(sys.argv[1]) as ledger:
+    print(len(ledger.deposits("one")))
+"""
+
+
+def test_a_ledger_is_read_where_the_disk_is_full(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    filled(place)
+    ended = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_ROOM, place], capture_output=True, text=True, check=False
+    )
+    assert (ended.stdout, ended.stderr) == ("2000\n", "")
+    assert len(deposits_in(place)) == 2000

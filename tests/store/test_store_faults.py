@@ -92,21 +92,44 @@ def test_a_damaged_folder_is_named_with_its_remedy(tmp_path: Path, content: byte
 
 
 @pytest.mark.parametrize("file", ["collection.json", "edge_config.json"])
-def test_a_damaged_collection_is_found_when_the_folder_is_opened(
-    tmp_path: Path, collection: str, make_node: Callable[..., TextNode], file: str
+def test_a_damaged_collection_is_told_when_the_folder_is_opened_and_refused_where_it_is_asked_for(
+    tmp_path: Path,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    caplog: pytest.LogCaptureFixture,
+    file: str,
 ) -> None:
+    node, other = make_node("one", [1.0, 0.0]), collection.replace("tests", "other")
     with open_store(tmp_path) as store:
-        store.add(collection, [make_node("one", [1.0, 0.0])])
+        store.add(collection, [node])
     [found] = tmp_path.rglob(file)
     kept = found.read_bytes()
     found.unlink()
-    with pytest.raises(StoreDamagedError, match="ingest again, or restore") as told:
-        open_store(tmp_path)
-    assert str(tmp_path) in str(told.value)
+    with open_store(tmp_path) as store:
+        assert f"{tmp_path}" in caplog.text
+        assert "the other collections can be used" in caplog.text
+        store.add(other, [node])
+        assert store.count(other) == 1
+        for refused in (
+            lambda: store.count(collection),
+            lambda: store.add(collection, [node]),
+            lambda: store.search(collection, vector=[1.0, 0.0], text="one", limit=1),
+        ):
+            with pytest.raises(StoreDamagedError, match="ingest again, or restore") as told:
+                refused()
+            assert str(tmp_path) in str(told.value)
     assert not found.exists(), "opening must not put an empty one in its place"
     found.write_bytes(kept)
     with open_store(tmp_path) as store:
         assert store.count(collection) == 1
+
+
+def test_folders_of_others_beside_collections_are_left_alone(tmp_path: Path) -> None:
+    theirs = tmp_path / "collections" / "photos"
+    theirs.mkdir(parents=True)
+    with open_store(tmp_path) as store:
+        assert store.collections() == []
+    assert theirs.is_dir()
 
 
 def test_a_damaged_shard_is_told_by_its_first_use_and_hurts_no_other_collection(
@@ -124,6 +147,11 @@ def test_a_damaged_shard_is_told_by_its_first_use_and_hurts_no_other_collection(
         assert store.count(other) == 1
         with pytest.raises(StoreDamagedError, match="delete this folder and ingest again"):
             store.count(collection)
+        known = {info.name: info for info in store.collections()}
+        assert (known[other].points, known[other].trouble) == (1, "")
+        assert "delete this folder and ingest again" in known[collection].trouble
+        store.drop(collection)
+        assert [info.name for info in store.collections()] == [other]
 
 
 def test_a_damaged_folder_does_not_stay_locked(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,6 @@ from rag_nodes.upkeep import Trouble, examined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -162,12 +162,14 @@ def test_a_disk_that_is_nearly_full_is_told_before_it_is_full(
 def test_foreign_files_and_what_an_old_folder_left_are_worth_a_note(
     examine: Callable[..., list[Trouble]], store: QdrantStore, tmp_path: Path
 ) -> None:
-    (tmp_path / "store" / "notes.txt").write_text("mine", encoding="utf-8")
+    for name in ("notes.txt", "ledger.sqlite.damaged"):
+        (tmp_path / "store" / name).write_text("mine", encoding="utf-8")
     (tmp_path / "store" / "local-mode").mkdir()
-    kept, foreign = examine()
-    assert (kept.kind, foreign.kind) == ("old-folder", "foreign")
-    assert "notes.txt" in foreign.what
-    assert not any(one.is_wrong for one in (kept, foreign))
+    kept, aside, foreign = examine()
+    assert (kept.kind, aside.kind, foreign.kind) == ("old-folder", "ledger", "foreign")
+    assert aside.what == "a damaged ledger was put aside: ledger.sqlite.damaged"
+    assert foreign.what == "files that are none of ours: notes.txt"
+    assert not any(one.is_wrong for one in (kept, aside, foreign))
     assert store.count(HEADING) == 5
 
 
@@ -195,9 +197,37 @@ def test_a_collection_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         made.add(HEADING, nodes_of("a.md", 1))
     (about,) = tmp_path.glob("collections/*/collection.json")
     about.write_text("{", encoding="utf-8")
-    found = only(list(examined(str(tmp_path), never, lambda _: None)))
+    with open_store(tmp_path) as store:
+        found = only(list(examined(str(tmp_path), lambda: store, lambda _: None)))
     assert found.kind == "unreadable"
     assert str(about.parent) in found.what
+
+
+def test_a_damaged_collection_is_no_orphan_of_the_ledger_and_hides_no_other(
+    store: QdrantStore, ledger: Ledger
+) -> None:
+    store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
+    folder = Path(store.location)
+    store.close()
+    for about in folder.glob("collections/*fixed*/collection.json"):
+        about.write_text("{", encoding="utf-8")
+    with open_store(folder) as again:
+        found = list(examined(str(folder), lambda: again, lambda _: ledger.path, repair=True))
+    assert [one.kind for one in found] == ["unreadable", "torn"]
+    assert {one.row.name for one in ledger.collections()} == {FIXED, HEADING}
+
+
+def test_a_shard_that_cannot_be_opened_is_named_with_the_command_that_deletes_it(
+    store: QdrantStore, ledger: Ledger
+) -> None:
+    folder = Path(store.location)
+    store.close()
+    for file in folder.glob("collections/*fixed*/shard/segments/*/segment.json"):
+        file.write_text("{", encoding="utf-8")
+    with open_store(folder) as again:
+        found = only(list(examined(str(folder), lambda: again, lambda _: ledger.path)))
+    assert (found.kind, found.where) == ("unreadable", FIXED)
+    assert f"rag-nodes clear --parser {FIXED} --yes" in found.remedy
 
 
 def test_a_server_that_does_not_answer_is_a_finding() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 from kept_store import FIXED, HEADING, NOON, nodes_of
 
 from rag_nodes.ledger import DocumentRow, FileRow
 from rag_nodes.store import collection_name, open_store
-from rag_nodes.upkeep import Inventory, ListedDocument
+from rag_nodes.upkeep import Inventory, ListedDocument, cleared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,3 +129,22 @@ def test_a_document_that_its_file_has_no_more_stays_listed_until_it_is_removed(
 ) -> None:
     ledger.record(FileRow("tests", "/docs/a.md", 10, 1, "other", "reading", "read", 0), [])
     assert listed(known)["a.md"].state == "stored"
+
+
+def test_on_a_full_disk_the_ledger_says_what_is_stored(
+    known: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = [known.status(one) for one in known.collections()]
+    known.store.close()
+    usage = shutil.disk_usage("/")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=1 << 20))
+    with open_store(known.store.location) as full:
+        inventory = Inventory(full, known.ledger, clock=lambda: NOON)
+        for one, before in zip(inventory.collections(), whole, strict=True):
+            status = inventory.status(one)
+            assert "free some space" in status.trouble
+            assert (status.chunks, status.documents) == (before.chunks, before.documents)
+        assert listed(inventory)["a.md"].chunks == {FIXED: 3, HEADING: 3}
+        removed = cleared(inventory, inventory.collections()[:1])
+        assert [(one.documents, one.nodes) for one in removed] == [(2, 5)]
+        assert full.engine.names() == [HEADING]

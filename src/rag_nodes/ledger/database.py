@@ -105,14 +105,25 @@ def opened(path: Path) -> sqlite3.Connection:
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
     with translated(path):
-        connection = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
         try:
-            _prepare(connection, path)
-        except BaseException:
-            connection.close()
-            raise
+            return _connected(path)
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_IOERR_SHM"):
+                raise
+            # The disk has no room for what processes share to read while one writes.
+            return _connected(path, "EXCLUSIVE")
+
+
+def _connected(path: Path, locking: str = "NORMAL") -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute(f"PRAGMA locking_mode = {locking}")
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

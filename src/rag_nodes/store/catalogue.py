@@ -41,7 +41,8 @@ class CollectionInfo:
         corpus: readable form of the corpus name.
         parser: readable form of the parser name.
         embedding: readable form of the embedding model's name.
-        points: chunks in it.
+        points: chunks in it; 0 while it cannot be opened.
+        trouble: why it cannot be opened, and what to do about it; "" where it can.
     """
 
     name: str
@@ -49,6 +50,7 @@ class CollectionInfo:
     parser: str
     embedding: str
     points: int
+    trouble: str = ""
 
 
 def collection_name(

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import (
     ConfigurationError,
     DimensionError,
+    StoreDamagedError,
     StoreError,
+    StoreFullError,
     StoreUnreachableError,
 )
 from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, described
@@ -177,12 +179,15 @@ class QdrantStore(Store):
     def collections(self) -> list[CollectionInfo]:
         """Every collection of this package in the store, by name; foreign ones are left out."""
         with self.engine.step():
-            found = [
-                described(name, self.engine.count(name, DENSE))
-                for name in sorted(self.engine.names())
-                if described(name, 0)
-            ]
-        return [info for info in found if info]
+            known = (described(name, 0) for name in sorted(self.engine.names()))
+            return [self._counted(info) for info in known if info]
+
+    def _counted(self, info: CollectionInfo) -> CollectionInfo:
+        """The same with its chunks; one that cannot be opened must not hide the others."""
+        try:
+            return replace(info, points=self.engine.count(info.name, DENSE))
+        except (StoreDamagedError, StoreFullError) as error:
+            return replace(info, trouble=str(error))
 
     def count(self, collection: str) -> int:
         """Chunks in a collection that a search can find; parents are not counted."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import RagNodesError
+from rag_nodes.errors import RagNodesError, StoreDamagedError
 from rag_nodes.pipeline.record import stored_row
 from rag_nodes.store import described, is_complete
 from rag_nodes.upkeep.troubles import Trouble
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 """Names that are listed of many."""
+_ANEW = "`rag-nodes clear --parser {} --yes` deletes it; then ingest again, or restore a copy"
 
 
 def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Trouble]:
@@ -36,23 +38,34 @@ def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Tro
     for name in ours:
         try:
             yield from _Examined(store, ledger, name).findings()
+        except StoreDamagedError as error:
+            yield Trouble.of(error, name, "unreadable", remedy=_ANEW.format(name))
         except RagNodesError as error:
-            what, _, remedy = str(error).partition("; ")
-            yield Trouble("unreadable", name, what, remedy or "drop the collection")
+            yield Trouble.of(error, name, "unreadable")
     if ledger:
-        yield from _orphans(ledger, ours)
+        yield from _orphans(store, ledger)
 
 
-def _orphans(ledger: Ledger, names: list[str]) -> Iterator[Trouble]:
+def _orphans(store: QdrantStore, ledger: Ledger) -> Iterator[Trouble]:
     """Rows of collections that are gone."""
-    for row in (one.row for one in ledger.collections() if one.row.name not in names):
-        yield Trouble(
-            "ledger",
-            row.name,
-            "the ledger knows this collection, and the store has it no more",
-            "--repair forgets it; ingest its documents again if it should be there",
-            repair=lambda name=row.name: ledger.forget_collection(name),  # type: ignore[misc]
-        )
+    for name in (one.row.name for one in ledger.collections() if one.documents):
+        if _is_gone(store, name):
+            yield Trouble(
+                "ledger",
+                name,
+                "the ledger knows this collection, and the store has it no more",
+                "--repair forgets it; ingest its documents again if it should be there",
+                repair=partial(ledger.forget_collection, name),
+            )
+
+
+def _is_gone(store: QdrantStore, name: str) -> bool:
+    """Whether a collection is not there; one that cannot be read is."""
+    try:
+        with store.engine.step(name):
+            return store.engine.layout(name) is None
+    except RagNodesError:
+        return False
 
 
 class _Examined:
@@ -86,7 +99,7 @@ class _Examined:
                     f"{self._name}: document {document}",
                     what,
                     "ingest it again; --repair removes what is not whole, so that it becomes due",
-                    repair=lambda one=document, of=nodes: self._mend(one, of),  # type: ignore[misc]
+                    repair=partial(self._mend, document, nodes),
                 )
         if foreign:
             what = f"{len(foreign)} documents were not written by an ingest: {_some(foreign)}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,7 @@ from rag_nodes.errors import (
     LedgerDamagedError,
     LedgerError,
     RagNodesError,
-    StoreDamagedError,
     StoreError,
-    StoreLockedError,
-    StoreUnreachableError,
 )
 from rag_nodes.ledger import FILE_NAME, Ledger
 from rag_nodes.upkeep.contents import examined_contents
@@ -31,12 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rag_nodes.store import QdrantStore
-    from rag_nodes.upkeep.troubles import FindingKind
 
 SPACE = 1 << 30
 """Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
 _SIDES = ("", "-wal", "-shm")
 """Endings of the files of a ledger."""
+_ASIDE = ".damaged"
+"""After the name of a file that cannot be read and was put aside."""
 
 
 def examined(
@@ -73,12 +72,12 @@ def _findings(
     if "://" not in location:
         found = list(_folder(Path(location).expanduser().resolve()))
         yield from found
-        if any(one.kind in {"old-folder", "unreadable"} and one.is_wrong for one in found):
+        if any(one.kind == "old-folder" and one.is_wrong for one in found):
             return
     try:
         store = opened()
     except StoreError as error:
-        yield Trouble(_kind(error), location, *_halves(error))
+        yield Trouble.of(error, location, "folder")
         return
     yield from _inside(store, ledger_path(store.location))
 
@@ -91,8 +90,8 @@ def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
             ledger = _sound(path)
         except LedgerError as error:
             is_torn = isinstance(error, LedgerDamagedError)
-            mend = (lambda: _put_aside(path)) if is_torn else None
-            yield Trouble("ledger", str(path), *_halves(error), repair=mend)
+            mend = partial(_put_aside, path) if is_torn else None
+            yield Trouble.of(error, str(path), "ledger", repair=mend)
     try:
         yield from examined_contents(store, ledger)
     finally:
@@ -122,7 +121,7 @@ def _folder(path: Path) -> Iterator[Trouble]:
         )
     look = looked_at(path)
     for error in look.damaged:
-        yield Trouble("unreadable", str(path), *_halves(error))
+        yield Trouble.of(error, str(path), "unreadable")
     if look.is_old:
         what = "it was written by an earlier release, on qdrant-client's local mode"
         remedy = "any command that opens it, such as `rag-nodes status`, takes it over once"
@@ -131,8 +130,11 @@ def _folder(path: Path) -> Iterator[Trouble]:
         what = "what was here before the folder was taken over is still kept"
         remedy = "delete it when you do not want to go back"
         yield Trouble("old-folder", str(look.kept), what, remedy, is_wrong=False)
-
-    ours = {WRITTEN_FILE, *(f"{FILE_NAME}{side}" for side in _SIDES)}
+    put_aside = {f"{FILE_NAME}{side}{_ASIDE}" for side in _SIDES}
+    if kept := sorted(put_aside.intersection(look.foreign)):
+        what = f"a damaged ledger was put aside: {', '.join(kept)}"
+        yield Trouble("ledger", str(path), what, "delete it", is_wrong=False)
+    ours = {WRITTEN_FILE, *put_aside, *(f"{FILE_NAME}{side}" for side in _SIDES)}
     if foreign := [name for name in look.foreign if name not in ours]:
         what = f"files that are none of ours: {', '.join(foreign)}"
         yield Trouble("foreign", str(path), what, "keep them elsewhere", is_wrong=False)
@@ -164,18 +166,4 @@ def _put_aside(path: Path) -> None:
     for side in _SIDES:
         file = path.with_name(path.name + side)
         if file.exists():
-            file.replace(file.with_name(f"{file.name}.damaged"))
-
-
-def _kind(error: StoreError) -> FindingKind:
-    if isinstance(error, StoreLockedError):
-        return "locked"
-    if isinstance(error, StoreUnreachableError):
-        return "unreachable"
-    return "unreadable" if isinstance(error, StoreDamagedError) else "folder"
-
-
-def _halves(error: Exception) -> tuple[str, str]:
-    """What is wrong, and what to do: our messages have both, parted by a semicolon."""
-    what, _, remedy = str(error).partition("; ")
-    return what, remedy or "see what it says"
+            file.replace(file.with_name(f"{file.name}{_ASIDE}"))

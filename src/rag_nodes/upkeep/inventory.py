@@ -73,6 +73,8 @@ class CollectionStatus:
         first_used: of the first ingest, in seconds since 1970; None where unknown.
         last_used: of the last one.
         aliases: its other names.
+        trouble: why it cannot be opened, with the remedy; numbers are then those of the ledger. ""
+            where it can.
     """
 
     name: str
@@ -91,6 +93,7 @@ class CollectionStatus:
     first_used: float | None
     last_used: float | None
     aliases: tuple[str, ...] = ()
+    trouble: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +155,12 @@ class Inventory:
     def deposits(self, held: HeldCollection) -> dict[str, DepositRow]:
         """What a collection holds of each document, by the document's id.
 
-        The ledger is believed where its sum is what the store counts; else the store is read.
+        The ledger is believed where its sum is what the store counts, and has to be where the
+        collection cannot be opened; else the store is read.
         """
         name = held.info.name
         known = self.ledger.deposits(name) if self.ledger else {}
-        if self.ledger and self.ledger.is_true(name, held.info.points):
+        if held.info.trouble or (self.ledger and self.ledger.is_true(name, held.info.points)):
             return known
         found = self.store.documents(name)
         errors = {one: row.error for one, row in known.items()}
@@ -183,7 +187,7 @@ class Inventory:
             options=row.options if row else None,
             model=row.model if row else held.info.embedding,
             dimension=layout.size if layout else 0,
-            chunks=held.info.points,
+            chunks=sum(one.chunks for one in deposits) if held.info.trouble else held.info.points,
             parents=sum(one.parents for one in deposits),
             documents=len(deposits),
             incomplete=sum(not _is_whole(one, known.get(one.document_id, [])) for one in deposits),
@@ -192,6 +196,7 @@ class Inventory:
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
             aliases=tuple(sorted(one for one, of in self.store.aliases().items() if of == name)),
+            trouble=held.info.trouble,
         )
 
     def documents(self, corpus: str, collections: Iterable[HeldCollection]) -> list[ListedDocument]:

@@ -282,7 +282,7 @@ def asked_preset(store: Store, corpus: str, embedding_name: str) -> str:
     Raises:
         StoreError: the store does not answer.
     """
-    present = {info.name for info in store.collections() if info.points}
+    present = {info.name for info in store.collections() if info.points or info.trouble}
     stored = [
         name
         for name in PRESETS

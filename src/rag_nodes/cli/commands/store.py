@@ -194,11 +194,3 @@ def _none_of(store: "Store", corpus: str | None) -> Never:
         f"{store.location}: no collection of corpus {corpus or 'any'!r}; {known}; name one with "
         "--corpus"
     )
-
-
-def _of_corpus(store: "Store", corpus: str) -> list[str]:
-    from rag_nodes.store import is_of
-
-    stored = store.collections()
-    found = [info.name for info in stored if is_of(info, corpus)]
-    return found or _none_of(store, corpus)

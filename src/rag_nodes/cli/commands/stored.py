@@ -31,7 +31,7 @@ def status(cli: Invocation, parser: StoredParser = "") -> None:
     """Show what is stored: by which parser and model, how much, and from when.
 
     All corpora, unless one is named. Times come from the ledger of the ingest, and are "-" where
-    there is none.
+    there is none. Ends with 3 where a collection cannot be opened, which says why.
     """
     settings = cli.settings()
     held = inventory(cli, settings)
@@ -42,6 +42,7 @@ def status(cli: Invocation, parser: StoredParser = "") -> None:
         cli.emit({"store": held.store.location, "collections": rows})
     else:
         cli.show(*status_view(held.store.location, found))
+    _end_as(collections)
 
 
 @takes(*STORE_SETTINGS, "ledger", "corpus")
@@ -59,7 +60,8 @@ def list_(
 ) -> None:
     """List the documents of a corpus, with what is stored of each.
 
-    Incomplete ones are as they were before, or in part; the next ingest completes them.
+    Incomplete ones are as they were before, or in part; the next ingest completes them. Ends with 3
+    where a collection cannot be opened: then it is listed as the ledger knows it.
     """
     states = [one.strip() for one in state.split(",") if one.strip()]
     if unknown := [one for one in states if one not in _STATES]:
@@ -74,6 +76,10 @@ def list_(
         cli.emit({"corpus": settings.corpus, "documents": rows})
     else:
         cli.show(*documents_view(settings.corpus, shown, of=len(listed)))
+    for one in collections:
+        if one.info.trouble:
+            cli.complain(f"{one.info.name} is shown as the ledger knows it: {one.info.trouble}")
+    _end_as(collections)
 
 
 @takes(*STORE_SETTINGS, "ledger", "corpus")
@@ -129,6 +135,12 @@ def clear(
     _show(cli, _would_go(held, collections), f"Would clear corpus {settings.corpus!r}")
     cli.complain("Nothing was deleted; say --yes to do it.")
     raise typer.Exit(ExitCode.USAGE)
+
+
+def _end_as(collections: "list[HeldCollection]") -> None:
+    """Tell programs that not all could be looked at."""
+    if any(one.info.trouble for one in collections):
+        raise typer.Exit(ExitCode.PARTIAL)
 
 
 def _show(cli: Invocation, rows: list[dict[str, Any]], title: str) -> None:

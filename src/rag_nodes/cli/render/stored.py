@@ -38,12 +38,15 @@ def status_view(location: str, found: Sequence[CollectionStatus]) -> Iterator[Re
 
 def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     yield "  Collection", one.name
+    if one.trouble:
+        yield "  Trouble", one_line(one.trouble)
     if one.aliases:
         yield "  Aliases", ", ".join(map(one_line, one.aliases))
     yield "  Model", f"{one_line(one.model)}, {one.dimension} numbers"
     parents = f" and {counted(one.parents, 'parent')}" if one.parents else ""
     documents = counted(one.documents, "document")
-    yield "  Stored", f"{counted(one.chunks, 'chunk')}{parents} of {documents}"
+    said = ", says the ledger" if one.trouble else ""
+    yield "  Stored", f"{counted(one.chunks, 'chunk')}{parents} of {documents}{said}"
     wrong = [
         counted(one.incomplete, "document") + " not whole" if one.incomplete else "",
         counted(one.expired, "document") + " expired" if one.expired else "",

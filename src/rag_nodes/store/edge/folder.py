@@ -8,6 +8,7 @@ first, so that one which was interrupted is never taken for whole.
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,8 @@ from rag_nodes.store.edge.shards import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
 
 FORMAT = 1
 """Of the folder; raised when an older release could not read it."""
@@ -65,14 +68,18 @@ class StorageFolder:
     Args:
         path: of the folder, resolved; made where it is missing.
 
+    A collection that cannot be read is in nobody's way but its own: it is refused where it is asked
+    for, and the others work.
+
     Raises:
         StoreLockedError: another process holds it.
-        StoreDamagedError: what is in it cannot be read.
+        StoreDamagedError: what tells about the folder itself cannot be read.
         StoreError: it cannot be made or written to, or a newer release wrote it.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._damaged: dict[Path, StoreDamagedError] = {}
         self._lock = _locked(path)
         try:
             self._check_format()
@@ -94,8 +101,11 @@ class StorageFolder:
 
         Raises:
             ConfigurationError: they cannot be ranked here.
+            StoreDamagedError: what tells about it cannot be read.
         """
         known = self._known.get(name)
+        if known is None and (error := self._damaged.get(self._collections / _file_name(name))):
+            raise StoreDamagedError(str(error))
         if known and known.refused:
             raise ConfigurationError(known.refused)
         return known.vectors if known else None
@@ -193,8 +203,12 @@ class StorageFolder:
         for folder in sorted(self._collections.iterdir()):
             if folder.suffix in _UNFINISHED:
                 _removed(folder)
-            elif folder.is_dir():
-                yield _about(folder)
+            elif _is_collection(folder):
+                try:
+                    yield _about(folder)
+                except StoreDamagedError as error:
+                    self._damaged[folder] = error
+                    logger.warning("%s; the other collections can be used", error)
 
     def _read_aliases(self) -> Aliases:
         file = self.path / FILE
@@ -227,9 +241,11 @@ def looked_at(path: Path) -> FolderLook:
     torn: list[StoreDamagedError] = []
     within = path / _COLLECTIONS
     for folder in sorted(within.iterdir()) if within.is_dir() else ():
-        if not folder.is_dir():
+        if folder.suffix in _UNFINISHED:
+            continue
+        if not _is_collection(folder):
             foreign.append(f"{_COLLECTIONS}/{folder.name}")
-        elif folder.suffix not in _UNFINISHED:
+        else:
             try:
                 _about(folder)
             except StoreDamagedError as error:
@@ -238,6 +254,11 @@ def looked_at(path: Path) -> FolderLook:
     return FolderLook(
         is_old(path), kept if kept.is_dir() else None, tuple(sorted(foreign)), tuple(torn)
     )
+
+
+def _is_collection(folder: Path) -> bool:
+    """Whether a folder is one of ours, be it torn; others may have put theirs beside."""
+    return (folder / _ABOUT).exists() or (folder / _SHARD).exists()
 
 
 def _about(folder: Path) -> tuple[str, _Known]:
