@@ -55,12 +55,14 @@ class Found(NamedTuple):
         strategy: name of the preset.
         reason: why the page is not cited; "" where it is.
         cited: pages that are cited, as `file p. 3`.
+        first: whether the page is in the first citation.
     """
 
     asked: Asked
     strategy: str
     reason: str
     cited: tuple[str, ...]
+    first: bool = False
 
 
 def questions(folder: Path = QUESTIONS) -> list[Asked]:
@@ -104,8 +106,9 @@ def judged(asked: Asked, strategy: str, answer: Answer, ranked: Sequence[Hit]) -
     """
     cited = [_pages(citation) for citation in answer.citations]
     places = tuple(f"{name} p. {pages[0]}" for name, pages in cited if pages)
-    if any(name == asked.file and asked.pages & set(pages) for name, pages in cited):
-        return Found(asked, strategy, "", places)
+    right = [name == asked.file and bool(asked.pages & set(pages)) for name, pages in cited]
+    if any(right):
+        return Found(asked, strategy, "", places, right[0])
     return Found(asked, strategy, _reason(asked, answer, ranked, cited), places)
 
 
@@ -190,8 +193,9 @@ def table(found: Sequence[Found]) -> str:
     for strategy in dict.fromkeys(one.strategy for one in found):
         own = [one for one in found if one.strategy == strategy]
         parts = [[one for one in own if one.asked.file == file] for file in files]
-        rows.append([PRESETS[strategy].title, *map(_share, parts), _share(own, goal=GOAL)])
-    return markdown_table(["strategy", *files, "all"], rows)
+        first = f"{sum(one.first for one in own)} of {len(own)}"
+        rows.append([PRESETS[strategy].title, *map(_share, parts), _share(own, goal=GOAL), first])
+    return markdown_table(["strategy", *files, "all", "cited first"], rows)
 
 
 def _share(found: Sequence[Found], goal: float = 0.0) -> str:

@@ -6,18 +6,23 @@ they are in the documents of the set; with `--alone` each document is a collecti
 
     python benchmarks/peer_recall.py --data FOLDER --pages PAGES.json
     python benchmarks/peer_recall.py --data FOLDER --alone --sets evidence_inference de
+    python benchmarks/peer_recall.py --data FOLDER --rows nominal --sets evidence_inference
+    python benchmarks/peer_recall.py --data FOLDER --rows equal --sets evidence_inference
+    python benchmarks/peer_recall.py --data FOLDER --rows presets --sets evidence_inference qmsum
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
 from labelled_sets import LANGUAGES, labelled_set, options_of
 from llama_index.core.node_parser import SentenceSplitter
 from measuring import markdown_table
+from systems import langchain
 
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.plan import EvaluationPlan
@@ -25,67 +30,110 @@ from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 from rag_nodes.query import QueryOptions
-from rag_nodes.text.tokens import count_tokens
 
 BUDGET, SHORT = 1000, 200
 """Tokens that are read; of documents of XQuAD, which have about 1,000, the smaller number."""
-OURS = "recursive 200"
+OURS = "recursive"
+"""What the others are compared with."""
 
 
-def columns() -> dict[str, object]:
-    """The rows of the table."""
-    from langchain_text_splitters import RecursiveCharacterTextSplitter
-
-    sized = {
-        f"LangChain recursive {size}": RecursiveCharacterTextSplitter(
-            chunk_size=size, chunk_overlap=0, length_function=count_tokens
-        )
-        for size in (100, 200, 400, 800)
-    }
+def peers() -> dict[str, object]:
+    """Splitters of other packages at sizes that people use, and ours at one."""
+    found = {f"LangChain recursive {size}": langchain(size) for size in (100, 200, 400, 800)}
     return {
         OURS: get_parser("recursive", unit="tokens", chunk_size=200, chunk_overlap=0),
-        **sized,
+        **found,
         "LlamaIndex sentence 100": SentenceSplitter(chunk_size=100, chunk_overlap=0),
         "LlamaIndex sentence 512": SentenceSplitter(chunk_size=512),
         "heading 200": get_parser("heading", chunk_size=200),
     }
 
 
-def measured(dataset: Dataset, cache: Path | None) -> EvaluationReport:
-    """One set, at the columns' own options."""
-    budget = SHORT if dataset.name in LANGUAGES else BUDGET
+def strategies() -> dict[str, object]:
+    """Every strategy at the same size by name, which is not the same on average."""
+    sized = {"unit": "tokens", "chunk_size": 200, "chunk_overlap": 0}
+    return {
+        OURS: get_parser("recursive", **sized),
+        "LangChain recursive": langchain(200),
+        "fixed": get_parser("fixed", **sized),
+        "sentence": get_parser("sentence", **sized),
+        "token-overlap": get_parser("token-overlap", chunk_size=200, chunk_overlap=0),
+        "heading": get_parser("heading", chunk_size=200),
+        "semantic, optimal": get_parser("semantic", method="optimal", chunk_size=200),
+    }
+
+
+def presets() -> dict[str, object]:
+    """Presets as they come."""
+    names = (OURS, "fixed", "token-overlap", "heading", "semantic", "auto")
+    return {name: get_parser(name) for name in names}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What one table compares.
+
+    Attributes:
+        columns: makes the splitters, by name.
+        budget: tokens that are read.
+        target: mean size that all are brought to; None for their own.
+    """
+
+    columns: Callable[[], Mapping[str, object]]
+    budget: int = BUDGET
+    target: int | None = None
+
+
+TABLES = {
+    "peers": Rows(peers),
+    "nominal": Rows(strategies),
+    "equal": Rows(strategies, target=86),
+    "presets": Rows(presets, budget=1500),
+}
+
+
+def measured(dataset: Dataset, rows: Rows, cache: Path | None) -> EvaluationReport:
+    """The rows of a table on one set."""
     plan = EvaluationPlan(
-        budgets=(budget,), sizes=(), target=None, options=QueryOptions(mode="sparse")
+        budgets=(SHORT if dataset.name in LANGUAGES else rows.budget,),
+        sizes=(),
+        target=rows.target,
+        options=QueryOptions(mode="sparse"),
     )
-    return evaluate(dataset, columns(), plan=plan, cache=cache)
+    return evaluate(dataset, rows.columns(), plan=plan, cache=cache)
 
 
-def each_alone(dataset: Dataset, cache: Path | None) -> dict[str, str]:
+def each_alone(dataset: Dataset, rows: Rows, cache: Path | None) -> dict[str, str]:
     """Per column the recall over all questions, each document being a collection of its own."""
     values = defaultdict[str, list[float]](list)
     for document in dataset.documents:
         asked = tuple(one for one in dataset.questions if one.document == document.id_)
         if not asked:
             continue
-        report = measured(replace(dataset, documents=(document,), questions=asked), cache)
-        for row in report.of_role("own"):
+        report = measured(replace(dataset, documents=(document,), questions=asked), rows, cache)
+        for row in report.of_role(_role(rows)):
             values[row.name] += [one.scores[report.measure] for one in row.outcomes]
     return {name: f"{100 * fmean(each):.1f}" for name, each in values.items()}
 
 
-def cells(report: EvaluationReport) -> dict[str, str]:
-    """Per column the recall, with the difference to ours and its interval."""
+def _role(rows: Rows) -> str:
+    return "matched" if rows.target else "own"
+
+
+def cells(report: EvaluationReport, role: str) -> dict[str, str]:
+    """Per column the recall and the mean tokens of a chunk, and the difference to ours."""
+    rows = {row.name: row for row in report.of_role(role) if not row.error}
     found = {
-        row.name: f"{100 * row.means[report.measure]:.1f}"
-        for row in report.of_role("own")
-        if not row.error
+        row.column: f"{100 * row.means[report.measure]:.1f}, {row.chunks['mean']:.0f} tokens"
+        for row in rows.values()
     }
+    ours = next(row.name for row in rows.values() if row.column == OURS)
     for one in report.contrasts:
-        if OURS in (one.left, one.right):
-            sign, name = (1, one.left) if one.right == OURS else (-1, one.right)
+        if ours in (one.left, one.right) and {one.left, one.right} <= rows.keys():
+            sign, name = (1, one.left) if one.right == ours else (-1, one.right)
             low, high = sorted((sign * one.gap.low, sign * one.gap.high))
             gap = f"{100 * sign * one.gap.mean:+.1f}: {100 * low:+.1f} to {100 * high:+.1f}"
-            found[name] += f" ({gap})"
+            found[rows[name].column] += f" ({gap})"
     return found
 
 
@@ -94,16 +142,18 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--cache", type=Path, help="folder that keeps finished rows")
     parser.add_argument("--alone", action="store_true", help="each document by itself")
+    parser.add_argument("--rows", choices=TABLES, default="peers", help="what is compared")
     options = parser.parse_args()
-    found = {}
+    found, table = {}, TABLES[options.rows]
     for name in options.sets:
         if options.alone:
-            found[name] = each_alone(labelled_set(name, options.data), options.cache)
+            found[name] = each_alone(labelled_set(name, options.data), table, options.cache)
             continue
-        report = measured(labelled_set(name, options.data, options.pages), options.cache)
-        found[name] = cells(report)
+        dataset = labelled_set(name, options.data, options.pages)
+        report = measured(dataset, table, options.cache)
+        found[name] = cells(report, _role(table))
         print(name, report.dataset["questions"], "questions;", *report.verdict, flush=True)
-    rows = [[column, *(found[name][column] for name in options.sets)] for column in columns()]
+    rows = [[column, *(found[name][column] for name in options.sets)] for column in table.columns()]
     print(markdown_table(["splitter", *options.sets], rows))
 
 

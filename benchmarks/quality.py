@@ -142,7 +142,7 @@ def alone(dataset: Dataset, cache: Path | None) -> Iterable[System]:
         asked = tuple(one for one in dataset.questions if one.document == document.id_)
         if asked:
             own = replace(dataset, documents=(document,), questions=asked)
-            found.append(list(_few(Measurement(own, cache))))
+            found.append([*plain(own, cache), *ladder(own, cache)])
             places += [order[one.id] for one in asked]
     return [System.joined(systems, places) for systems in zip(*found, strict=True)]
 

@@ -27,7 +27,7 @@ _MIN_BEGINNING = 4
 """Letters two words must share to match loosely."""
 _AROUND = 0.3
 """Weight of question words that only the sentence before or the heading has."""
-_MIN_WEIGHT = 0.5
+_MIN_WEIGHT = 1.0
 """Added to every asked word, so that the subject of all passages counts for something."""
 _REPEATED = 0.8
 """Weight of question words that an earlier extract covers already."""
