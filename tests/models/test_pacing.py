@@ -67,6 +67,19 @@ def test_a_window_holds_both_limits() -> None:
     assert window.take(0) > MINUTE, "requests"
 
 
+@pytest.mark.parametrize(("requests", "tokens"), [(3, None), (0.5, None), (None, 10), (3, 10)])
+def test_a_window_that_begins_spent_lets_nothing_through_for_a_minute(
+    requests: float | None, tokens: int | None
+) -> None:
+    clock = FakeTime()
+    window = RequestWindow(requests, clock.monotonic, tokens_per_minute=tokens)
+    window.spend()
+    wait = window.take(1)
+    assert wait > MINUTE
+    clock.sleep(wait)
+    assert window.take(1) == 0
+
+
 def test_twenty_a_minute_are_not_thirty_seven_in_the_first_one() -> None:
     clock = FakeTime()
     window = RequestWindow(20, clock.monotonic)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hostile_models import impatient, ingest_many
 from hostile_parsers import PoisonedNodeParser, wait_for, wait_until_gone
 from own_models import LettersEmbedding
 from stored_points import points_of, without_seconds
@@ -28,6 +29,8 @@ from rag_nodes.workers.engines import usable_cores
 from rag_nodes.workers.messages import Batch, BatchFailed
 
 if TYPE_CHECKING:
+    from openai_server import OpenAIServer
+
     from rag_nodes.parsers import SpanNodeParser
 
 _spec = importlib.util.spec_from_file_location(
@@ -112,6 +115,7 @@ def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
 
 DRIVER = """
 import sys
+from hostile_models import impatient, ingest_many
 from hostile_parsers import PoisonedNodeParser
 from rag_nodes import ingest, open_store
 from rag_nodes.workers import ProcessEngine
@@ -162,6 +166,27 @@ def test_workers_write_into_a_server_themselves(
             assert store.count(column.collection) == column.chunks
         again = ingest(paths, parsers, store, models=models, ledger=ledger)
         assert {file.status for file in again.files} == {"unchanged"}
+
+
+def test_processes_keep_the_limits_of_an_account_together(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    report = ingest_many(tmp_path, impatient(openai_server, 4), ProcessEngine(2))
+    assert "to be asked again" in str(report.columns[0].error)
+    assert len(openai_server.asked("embeddings")) == 4
+
+
+def test_the_successor_of_a_worker_asks_nothing_for_a_minute(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    docs, note = tmp_path / "docs", tmp_path / "note"
+    docs.mkdir()
+    (docs / "05 more.md").write_text("kill", "utf-8")
+    parser = PoisonedNodeParser(note=str(note))
+    report = ingest_many(docs, impatient(openai_server, 4), ProcessEngine(1), parser)
+    assert note.exists()
+    assert "to be asked again" in str(report.columns[0].error)
+    assert openai_server.asked("embeddings") == []
 
 
 def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_starts(

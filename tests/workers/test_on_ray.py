@@ -1,4 +1,4 @@
-"""Ray itself, as rarely as possible: one start for each way in which a run can end."""
+"""Ray itself, as rarely as possible: one for most, and one that a command starts and ends."""
 
 from __future__ import annotations
 
@@ -12,22 +12,38 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from hostile_models import HeavyEmbedding, impatient, ingest_many
+from stored_points import points_of, without_seconds
 
-from rag_nodes.cli.program import run as run_command
+from rag_nodes import ingest
+from rag_nodes.errors import EngineError
+from rag_nodes.models import Models
+from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.store import open_store
+from rag_nodes.workers.on_ray import RayEngine
+from rag_nodes.workers.on_ray.session import _TOKEN, ray_session
+
+if TYPE_CHECKING:
+    from openai_server import OpenAIServer
+
+    from rag_nodes.pipeline import IngestReport
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 KEY = "sk-canary-" + "7" * 30
 SPLITTER = "hostile_splitter:HostileSplitter"
-PATIENCE = 30_000
+PATIENCE = 60_000
 """Milliseconds in which what was started must be gone."""
 STARTING = 120_000
 """Milliseconds in which Ray must have started and a worker have opened the last file."""
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _TOKEN}
+"""What a driver has to know that joins a Ray which listens on the loopback only."""
 COLUMNS = ("-p", "heading", "-p", SPLITTER)
 
 
@@ -39,7 +55,7 @@ class Place(NamedTuple):
 
     @property
     def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if "RAY" not in name}
+        kept = {name: value for name, value in os.environ.items() if not is_of_ray(name)}
         here = str(self.folder)
         watched = {"RAY_TRAP": f"{here}/trap", "RAY_TRAP_KEY": KEY, "HOSTILE": f"{here}/said"}
         return {
@@ -48,7 +64,7 @@ class Place(NamedTuple):
             "HOME": f"{here}/home",
             "TMPDIR": f"{here}/t",
             "OPENAI_API_KEY": KEY,
-            "PYTHONPATH": os.pathsep.join([str(HERE / "ray_trap"), str(HERE)]),
+            "PYTHONPATH": os.pathsep.join([str(HERE / "ray_trap"), str(HERE.parent)]),
         }
 
     def command(self, *options: str) -> list[str]:
@@ -58,6 +74,10 @@ class Place(NamedTuple):
 
     def said(self, kind: str) -> list[str]:
         return [one.read_text("utf-8") for one in (self.folder / "said").glob(f"*-{kind}")]
+
+    def trapped(self) -> list[tuple[str, Any]]:
+        lines = (self.folder / "trap").read_text("utf-8").splitlines()
+        return [(event, what) for event, what in map(json.loads, lines)]
 
     def processes(self) -> dict[int, str]:
         """Those that were started here, found by their environment, and what they are called."""
@@ -71,44 +91,63 @@ class Place(NamedTuple):
                 continue
         return found
 
+    def check_that_nothing_is_left_of(self, processes: dict[int, str]) -> None:
+        wait_for_all(processes)
+        assert list((self.folder / "t").glob("rag-*")) == []
+        assert not (self.folder / "home" / ".ray").exists()
 
-@pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+
+def is_of_ray(variable: str) -> bool:
+    return variable.startswith("RAY_")
+
+
+@contextmanager
+def made_place() -> Iterator[Place]:
     """A short path, as Ray's sockets have names below it."""
     folder = Path(tempfile.mkdtemp(prefix="rn", dir="/tmp"))
-    for name in ("home", "t", "said"):
-        (folder / name).mkdir()
-    shutil.copytree(ROOT / "examples" / "corpus", folder / "docs")
-    monkeypatch.syspath_prepend(HERE)
-    yield Place(folder, folder / "docs")
-    shutil.rmtree(folder)
+    try:
+        for name in ("home", "t", "said"):
+            (folder / name).mkdir()
+        shutil.copytree(ROOT / "examples" / "corpus", folder / "docs")
+        yield Place(folder, folder / "docs")
+    finally:
+        shutil.rmtree(folder)
 
 
-def points(store: Path) -> dict[str, Any]:
-    """Everything in a folder: payloads and vectors by point and collection."""
-    found = {}
-    with open_store(store) as opened:
-        for info in opened.collections():
-            ids = [one for nodes in opened.documents(info.name).values() for one in nodes]
-            vectors, nodes = opened.vectors(info.name, ids), opened.fetch(info.name, ids)
-            found |= {
-                (info.name, one): (nodes[one].to_dict() if one in nodes else None, vectors.get(one))
-                for one in ids
-            }
-    return found
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with made_place() as place:
+        yield place
 
 
-def rows(report: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{k: v for k, v in one.items() if k != "seconds"} for one in report["files"]]
+class Running(NamedTuple):
+    """Ray, started here, and where its processes are at home."""
+
+    place: Place
+    ray: Any
+
+    @property
+    def said(self) -> str:
+        return str(self.place.folder / "said")
 
 
-def single_run(place: Place, capsys: pytest.CaptureFixture[str], store: str) -> dict[str, Any]:
-    """The same without workers, in this process."""
-    capsys.readouterr()
-    where = ["--store", str(place.folder / store), "--embedding", "lexical", "--json"]
-    run_command(["ingest", str(place.docs), *where, *COLUMNS])
-    report: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return report
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    """Ray with two graphics cards, as far as it knows."""
+    with made_place() as place, ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in filter(is_of_ray, list(os.environ)):
+                patch.delenv(name)
+            for name, value in place.environment.items():
+                patch.setenv(name, value)
+            patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 8, "GPU": 2}))
+            patch.setattr(tempfile, "tempdir", str(place.folder / "t"))
+            ray = stack.enter_context(ray_session(7))
+        yield Running(place, ray)
+        processes = place.processes()
+        assert len(processes) > 3
+        stack.close()
+        place.check_that_nothing_is_left_of(processes)
 
 
 def wait_for_all(processes: dict[int, str]) -> None:
@@ -124,14 +163,16 @@ def wait_for_all(processes: dict[int, str]) -> None:
         os.close(handle)
 
 
-def start_and_wait_for_the_gate(place: Place) -> subprocess.Popen[str]:
+def start_and_wait_for_the_gate(
+    place: Place, command: list[str], environment: dict[str, str]
+) -> subprocess.Popen[str]:
     """A run of which one worker stands still in a file, and has done others."""
     (place.docs / "zz.md").write_text("# Zz\n\nWAIT HERE", "utf-8")
-    gate = place.folder / "said" / "gate"
+    gate = Path(environment["HOSTILE"]) / "gate"
     os.mkfifo(gate)
     run = subprocess.Popen(
-        place.command(),
-        env=place.environment,
+        command,
+        env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -141,79 +182,129 @@ def start_and_wait_for_the_gate(place: Place) -> subprocess.Popen[str]:
     poll = select.poll()
     poll.register(arrived, select.POLLIN)
     poll.register(ended, select.POLLIN)
-    assert arrived in dict(poll.poll(STARTING)), run.communicate()[1]
+    if arrived not in dict(poll.poll(STARTING)):
+        run.kill()
+        raise AssertionError(run.communicate()[1])
     os.close(arrived)
     os.close(ended)
     return run
 
 
-def test_a_run_on_ray_gives_what_a_run_alone_gives_and_leaves_nothing_behind(
-    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def check_that_all_is_as_alone(
+    report: IngestReport, store: Any, expected: IngestReport, alone: Any
 ) -> None:
-    (place.docs / "poison.md").write_text("# Poison\n\nKILL ME", "utf-8")
-    run = subprocess.run(
-        place.command("--json"), env=place.environment, capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 3, run.stderr
-    report = json.loads(run.stdout)
+    assert without_seconds(report) == without_seconds(expected)
+    for column in expected.columns:
+        assert points_of(store, column.collection) == points_of(alone, column.collection)
 
-    # One bad file is one failed row, after two deaths.
-    [bad] = [one for one in report["files"] if one["path"].endswith("poison.md")]
-    assert bad["status"] == "failed"
-    assert "the worker died twice" in bad["error"]
-    assert len(place.said("died")) == 2
+
+def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_the_file_that_ends_its_workers(
+    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOSTILE", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    models = Models.of(embed_model="lexical")
+    parsers = {"heading": get_parser("heading"), "hostile": ForeignNodeParser(path=SPLITTER)}
+    docs = shutil.copytree(running.place.docs, tmp_path / "docs")
+    with open_store() as alone, open_store() as store:
+        expected = ingest([docs], parsers, alone, models=models)
+        poison = docs / "zz poison.md"
+        poison.write_text("# Poison\n\nKILL ME", "utf-8")
+        report = ingest([docs], parsers, store, models=models, engine=RayEngine(2))
+        *rows, bad = report.files
+        assert (bad.status, bad.path) == ("failed", str(poison))
+        assert "the worker died twice" in str(bad.error)
+        assert len(running.place.said("died")) == 2
+        check_that_all_is_as_alone(replace(report, files=tuple(rows)), store, expected, alone)
+
+
+def test_embedders_hold_the_model_each_on_its_card_and_give_what_workers_would(
+    running: Running, tmp_path: Path
+) -> None:
+    model = HeavyEmbedding(said=running.said)
+    (Path(running.said) / f"{os.getpid()}-loaded").unlink()
+    models = Models.of(embed_model=model)
+    parsers = {"x": get_parser("heading"), "y": SemanticNodeParser(embed_model=model)}
+    for number in range(6):
+        text = f"# Part {number}\n\nIt is made of steel. It is heavy.\n\nWood is light."
+        (tmp_path / f"{number}.md").write_text(text, "utf-8")
+    (tmp_path / "9.md").write_text("# End\n\nTea. END THE MODEL once.", "utf-8")
+    with open_store() as alone, open_store() as store:
+        engine = RayEngine(2, embedders=2, num_gpus=1)
+        report = ingest([tmp_path], parsers, store, models=models, engine=engine)
+        assert Path(running.said, "ended").exists()
+        expected = ingest([tmp_path], parsers, alone, models=models)
+        check_that_all_is_as_alone(report, store, expected, alone)
+    cards = running.place.said("loaded")
+    assert set(cards) == {"0", "1"}
+    assert len(cards) == 3  # one was started anew
+
+
+def test_more_cards_than_there_are_is_an_error_at_once(running: Running, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
+    engine = RayEngine(1, embedders=3, num_gpus=1)
+    with open_store() as store, pytest.raises(EngineError, match=r"need 3 graphics.* finds 2"):
+        ingest([tmp_path], {"x": get_parser("fixed")}, store, engine=engine)
+    assert running.ray.available_resources()["GPU"] == 2
+
+
+@pytest.mark.usefixtures("running")
+def test_workers_on_ray_keep_the_limits_of_an_account_together(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    limited = impatient(openai_server, requests_per_minute=4)
+    report = ingest_many(tmp_path, limited, RayEngine(2))
+    assert "to be asked again" in str(report.columns[0].error)
+    assert len(openai_server.asked("embeddings")) == 4
+
+
+def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_with(
+    running: Running, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = running.ray.get_runtime_context().gcs_address
+    run = start_and_wait_for_the_gate(
+        place,
+        place.command("--ray-address", address),
+        {**place.environment, **LOOPBACK, "HOSTILE": running.said},
+    )
+    workers = {n: name for n, name in running.place.processes().items() if "BatchActor" in name}
+    assert len(workers) == 2
+    run.kill()
+    run.communicate()
+    wait_for_all(workers)
+    (place.docs / "zz.md").write_text("# Zz\n\nGo on", "utf-8")
+    monkeypatch.setenv("HOSTILE", str(place.folder / "said"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    models = Models.of(embed_model="lexical")
+    parsers = {"heading": get_parser("heading"), "hostile": ForeignNodeParser(path=SPLITTER)}
+    with open_store(place.folder / "store") as store, open_store() as alone:
+        expected = ingest([place.docs], parsers, alone, models=models)
+        report = ingest([place.docs], parsers, store, models=models)
+        assert any(file.status == "unchanged" for file in report.files)
+        for column in expected.columns:
+            assert points_of(store, column.collection) == points_of(alone, column.collection)
+
+
+def test_ctrl_c_ends_a_ray_of_our_own_which_nobody_heard_of_and_which_wrote_nothing_down(
+    place: Place,
+) -> None:
+    run = start_and_wait_for_the_gate(place, place.command("--json"), place.environment)
+    started = place.processes()
+    assert len(started) > 5
+    os.kill(run.pid, signal.SIGINT)
+    output, errors = run.communicate()
+    assert run.returncode == 130
+    assert "again" in " ".join(errors.splitlines()[-2:])  # broken into two where it is long
+    assert "Traceback" not in errors
 
     # Workers know the key and the home folder, and nobody else gets to know the key.
     digest = hashlib.sha256(KEY.encode()).hexdigest()
     assert set(place.said("saw")) == {f"{digest} {place.folder}/home"}
-    trap = [json.loads(line) for line in (place.folder / "trap").read_text("utf-8").splitlines()]
-    assert max(files for event, files in trap if event == "searched") > 20
-    assert [one for one in trap if one[0] == "found"] == []
-    assert KEY not in run.stdout + run.stderr
+    assert max(files for event, files in place.trapped() if event == "searched") > 20
+    assert [what for event, what in place.trapped() if event == "found"] == []
+    assert KEY not in f"{output}{errors}"
 
     # Nobody is asked or told anything but this machine.
-    contacts = {str(host) for event, host in trap if event.startswith("socket.")}
+    contacts = {str(host) for event, host in place.trapped() if event.startswith("socket.")}
     assert {one for one in contacts if not one.startswith("/")} == {"127.0.0.1"}
-
-    # Nothing is left.
-    assert list((place.folder / "t").glob("rag-*")) == []
-    assert not (place.folder / "home" / ".ray").exists()
-    wait_for_all(place.processes())
-
-    # And all of it is what one process makes of the other files.
-    (place.docs / "poison.md").unlink()
-    monkeypatch.setenv("HOSTILE", str(place.folder / "said"))
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    alone = single_run(place, capsys, "alone")
-    assert rows(alone) == [one for one in rows(report) if not one["path"].endswith("poison.md")]
-    assert points(place.folder / "store") == points(place.folder / "alone")
-
-
-def test_ctrl_c_ends_all_processes_and_says_how_to_go_on(place: Place) -> None:
-    run = start_and_wait_for_the_gate(place)
-    started = place.processes()
-    assert len(started) > 5
-    os.kill(run.pid, signal.SIGINT)
-    _, errors = run.communicate()
-    assert run.returncode == 130
-    assert "again" in " ".join(errors.splitlines()[-2:])  # broken into two where it is long
-    assert "Traceback" not in errors
-    wait_for_all(started)
-    assert list((place.folder / "t").glob("rag-*")) == []
-
-
-def test_a_driver_that_is_killed_takes_its_workers_with_it_and_its_work_is_gone_on_with(
-    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = start_and_wait_for_the_gate(place)
-    # Two agents, which have neither files nor keys of ours in hand, live on for a minute.
-    started = {one: name for one, name in place.processes().items() if "agent" not in name.lower()}
-    run.kill()
-    run.communicate()
-    wait_for_all(started)
-    (place.docs / "zz.md").write_text("# Zz\n\nGo on", "utf-8")
-    monkeypatch.setenv("HOSTILE", str(place.folder / "said"))
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    single_run(place, capsys, "store")
-    single_run(place, capsys, "alone")
-    assert points(place.folder / "store") == points(place.folder / "alone")
+    place.check_that_nothing_is_left_of(started)

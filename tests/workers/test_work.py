@@ -143,4 +143,4 @@ def test_a_batch_that_nobody_listens_to_any_more_ends(
 ) -> None:
     messages = BatchWorker(Recipe.of(parsers, models)).work(Batch(0, tuple(map(str, corpus))))
     assert next(messages) == Began(0)
-    messages.close()  # type: ignore[attr-defined]
+    messages.close()

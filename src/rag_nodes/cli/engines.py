@@ -42,23 +42,49 @@ RayAddress = Annotated[
         show_default=False,
     ),
 ]
+Embedders = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="With --engine ray: so many processes hold the embedding model and embed for all "
+        "workers, instead of each for itself; for large models that run on these machines.",
+        rich_help_panel=_WORKERS,
+        show_default=False,
+    ),
+]
+NumGpus = Annotated[
+    float,
+    typer.Option(
+        "--num-gpus",
+        metavar="SHARE",
+        help="With --engine ray: graphics cards of each process that embeds, such as 1 or 0.25.",
+        rich_help_panel=_WORKERS,
+        show_default=False,
+    ),
+]
 
 
 def engine_of(
-    workers: str, engine: Literal["processes", "ray"] | None, address: str | None
+    workers: str,
+    engine: Literal["processes", "ray"] | None,
+    address: str | None = None,
+    embedders: int = 0,
+    num_gpus: float = 0.0,
 ) -> IngestEngine | None:
     """What the options ask for; None for this process alone.
 
     Raises:
-        ConfigurationError: an address of Ray for something else, or no number of workers.
+        ConfigurationError: an option of Ray for something else, or no such number.
     """
-    if address is not None and engine != "ray":
-        raise ConfigurationError("--ray-address is for --engine ray; name that, or leave it out")
     count = _count(workers)
     if engine == "ray":
         from rag_nodes.workers.on_ray import RayEngine
 
-        return RayEngine(count, address=address)
+        return RayEngine(count, address=address, embedders=embedders, num_gpus=num_gpus)
+    given = {"--ray-address": address, "--embedders": embedders, "--num-gpus": num_gpus}
+    for option, value in given.items():
+        if value not in (None, 0):
+            raise ConfigurationError(f"{option} is for --engine ray; name that, or leave it out")
     if engine is None and count == 1:
         return None
     from rag_nodes.workers import AutoEngine, ProcessEngine

@@ -79,6 +79,13 @@ class RequestWindow:
             self._tokens += tokens
             return 0.0
 
+    def spend(self) -> None:
+        """Count as if all that a minute has were asked now, by somebody before us."""
+        with self._lock:
+            now, tokens = self._clock(), self.tokens_per_minute or 0
+            self._starts.extend([(now, tokens), *[(now, 0)] * ((self._most or 1) - 1)])
+            self._tokens += tokens
+
     def _last_in_the_way(self, tokens: int) -> float | None:
         """When the last request was started that has to leave the window first; None for none."""
         last, count, sum_ = None, len(self._starts), self._tokens + tokens

@@ -43,11 +43,13 @@ class ChildProcesses(Transport):
         self._module = module
         self._arrived: Queue[Arrived] = Queue(maxsize=_HELD * workers)
         self._children: dict[int, _Child] = {}
+        self._died: set[int] = set()
 
     def submit(self, worker: int, batch: Batch) -> None:
         """Give an idle child a batch; it is started with its first one."""
         if worker not in self._children:
-            self._children[worker] = _Child(worker, self._recipe, self._module, self._arrived)
+            recipe = self._recipe.successor() if worker in self._died else self._recipe
+            self._children[worker] = _Child(worker, recipe, self._module, self._arrived)
         self._children[worker].batches.put(batch)
 
     def wait(self, seconds: float) -> Arrived | None:
@@ -60,6 +62,7 @@ class ChildProcesses(Transport):
     def replace(self, worker: int) -> None:
         """Let the next batch start a new child."""
         self._children.pop(worker).end()
+        self._died.add(worker)
 
     def close(self) -> None:
         """Kill all children."""

@@ -59,6 +59,7 @@ class Recipe:
         folder: in which relative paths begin; "" for wherever the worker is.
         store: location of a store in which workers write themselves; None where they send.
         store_options: of that server, see `rag_nodes.store.ServerOptions`.
+        is_successor: it is of a worker in the place of one that died.
         keys: what nobody is to see, by what it is for. In no `repr`, and not in `plain`.
     """
 
@@ -72,6 +73,7 @@ class Recipe:
     folder: str = ""
     store: str | None = None
     store_options: Mapping[str, Any] = field(default_factory=dict)
+    is_successor: bool = False
     keys: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -113,19 +115,33 @@ class Recipe:
         models = [{**one, "options": _shared(one["options"], workers)} for one in self.models]
         return replace(self, models=models)
 
+    def successor(self) -> Self:
+        """The recipe of a worker in the place of one that died.
+
+        What an account may ask in a minute that one may have asked.
+        """
+        return replace(self, is_successor=True)
+
     def plain(self) -> dict[str, Any]:
         """All but the keys, as what JSON can hold."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {name: value for name, value in fields.items() if name != "keys"}
 
-    def make(self) -> MadeParts:
+    def make_models(self) -> list[BaseEmbedding]:
+        """The embedding models, equal to those that were written down; raises as `make`."""
+        return [self._model(number) for number in range(len(self.models))]
+
+    def make(self, made: Sequence[BaseEmbedding] = ()) -> MadeParts:
         """Parsers, models and the rest, equal to those that were written down.
+
+        Args:
+            made: what stands in for the models, which then are not made.
 
         Raises:
             ConfigurationError: they cannot be made here.
             MissingPackageError: a package is missing here.
         """
-        made = [self._model(number) for number in range(len(self.models))]
+        made = made or self.make_models()
         models = Models(
             embedding=made[0],
             llm=None,
@@ -159,7 +175,10 @@ class Recipe:
             name[len(start) :]: key for name, key in self.keys.items() if name.startswith(start)
         }
         one = self.models[number]
-        return read_back(WrittenModel(one["path"], dict(one["options"]), keys))
+        made = read_back(WrittenModel(one["path"], dict(one["options"]), keys))
+        if self.is_successor and (begin_spent := getattr(made, "begin_spent", None)):
+            begin_spent()
+        return made
 
 
 def _shared(options: Mapping[str, Any], workers: int) -> dict[str, Any]:

@@ -15,7 +15,9 @@ from rag_nodes.workers.messages import BatchFailed, BatchFinished, Began, Messag
 from rag_nodes.workers.outbox import Outbox, SentBooks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator, Sequence
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
 
     from rag_nodes.pipeline import Progress
     from rag_nodes.pipeline.arrivals import Arrival
@@ -29,19 +31,20 @@ class BatchWorker:
 
     Args:
         recipe: says what to make, and where the chunks go.
+        models: what stands in for those of the recipe, see `Recipe.make`.
 
     Raises:
         RagNodesError: it cannot be made here.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe, models: Sequence[BaseEmbedding] = ()) -> None:
         if recipe.folder:
             os.chdir(recipe.folder)
         self._recipe = recipe
-        self._made = recipe.make()
+        self._made = recipe.make(models)
         self._store: Store | None = recipe.open_store()
 
-    def work(self, batch: Batch) -> Iterator[Message]:
+    def work(self, batch: Batch) -> Generator[Message, None, None]:
         """Ingest the files of a batch.
 
         Yields:

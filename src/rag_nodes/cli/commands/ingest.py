@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes.cli.engines import EngineName, RayAddress, Workers, engine_of
+from rag_nodes.cli.engines import (
+    Embedders,
+    EngineName,
+    NumGpus,
+    RayAddress,
+    Workers,
+    engine_of,
+)
 from rag_nodes.cli.failures import conclude
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import (
@@ -86,6 +93,8 @@ def ingest(  # noqa: PLR0913 - the options of the command
     workers: Workers = "auto",
     engine: EngineName = None,
     ray_address: RayAddress = None,
+    embedders: Embedders = 0,
+    num_gpus: NumGpus = 0.0,
 ) -> None:
     """Read documents, cut them, and store the chunks.
 
@@ -103,7 +112,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
         from rag_nodes.transforms import vector_steps
 
         workspace = cli.workspace(settings)
-        chosen = engine_of(workers, engine, ray_address)
+        chosen = engine_of(workers, engine, ray_address, embedders, num_gpus)
         models = workspace.models(answers=bool(_WRITTEN & {*(vector or ())}), check=not dry_run)
         parsers = selection.build(models)
         kept = None if dry_run else _journal(cli, workspace, models, vector or ())

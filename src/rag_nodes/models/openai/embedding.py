@@ -115,6 +115,11 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
         """Key and headers it was made with, for a process that is to make an equal one."""
         return self._connection.given_keys
 
+    def begin_spent(self) -> None:
+        """Ask nothing for a minute where requests are limited: another may have had it all."""
+        if self._window:
+            self._window.spend()
+
     def _get_client(self) -> ServerClient:
         return self._connection.client
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.workers.engines import usable_cores
 from rag_nodes.workers.ingesting import ingest_by
-from rag_nodes.workers.on_ray.transport import RayTransport
+from rag_nodes.workers.on_ray.transport import RayShape, RayTransport
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,22 +32,30 @@ class RayEngine:
     Args:
         workers: how many, a core each; None for the cores this process may use.
         address: `host:port` of a cluster; None to start Ray on this machine until it is done.
-        num_gpus: share of a graphics card for each worker, for an embedding model that runs there.
+        embedders: processes that hold the embedding model and embed for all workers, a core each;
+            0 where every worker holds the model itself. For models that run here and are large.
+        num_gpus: share of a graphics card for each embedder, or for each worker where there are
+            none.
 
     Raises:
-        ConfigurationError: fewer than one worker, or a negative share.
+        ConfigurationError: fewer than one worker, or a negative number of anything.
     """
 
     def __init__(
-        self, workers: int | None = None, *, address: str | None = None, num_gpus: float = 0.0
+        self,
+        workers: int | None = None,
+        *,
+        address: str | None = None,
+        embedders: int = 0,
+        num_gpus: float = 0.0,
     ) -> None:
         if workers is not None and workers < 1:
             raise ConfigurationError(f"workers must be at least 1, not {workers}")
-        if num_gpus < 0:
-            raise ConfigurationError(f"num_gpus must not be negative, and is {num_gpus}")
-        self.workers = workers or usable_cores()
+        for name, value in (("embedders", embedders), ("num_gpus", num_gpus)):
+            if value < 0:
+                raise ConfigurationError(f"{name} must not be negative, and is {value}")
+        self.shape = RayShape(workers or usable_cores(), embedders, num_gpus)
         self.address = address
-        self.num_gpus = num_gpus
 
     def ingest(
         self, paths: Iterable[str | Path], parsers: Parsers, store: Store, **options: Any
@@ -61,5 +69,5 @@ class RayEngine:
         return ingest_by(self._start, paths, parsers, store, **options)
 
     def _start(self, recipe: Recipe) -> RayTransport:
-        share = recipe.shared_by(self.workers)
-        return RayTransport(share, self.workers, address=self.address, num_gpus=self.num_gpus)
+        share = recipe.shared_by(self.shape.embedding)
+        return RayTransport(share, self.shape, address=self.address)

@@ -48,7 +48,7 @@ _LONGEST = 25
 
 
 @contextmanager
-def ray_session(workers: int, address: str | None = None) -> Iterator[Any]:
+def ray_session(actors: int, address: str | None = None) -> Iterator[Any]:
     """Ray, started on this machine or joined at an address, and left when this is over.
 
     Where the caller has started Ray in this process already, that is used and left running.
@@ -57,7 +57,7 @@ def ray_session(workers: int, address: str | None = None) -> Iterator[Any]:
     decides that when it is imported.
 
     Args:
-        workers: actors that will run at the same time, one core each.
+        actors: how many will run at the same time, one core each.
         address: `host:port` of a cluster on one of whose machines this runs; None for processes
             of our own on this machine, whatever RAY_ADDRESS says.
 
@@ -82,7 +82,7 @@ def ray_session(workers: int, address: str | None = None) -> Iterator[Any]:
         stack.callback(ray.shutdown)
         try:
             if address is None:
-                _start(ray, workers, Path(folder))
+                _start(ray, actors, Path(folder))
             else:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
@@ -105,7 +105,7 @@ def _ray() -> Any:
     return ray
 
 
-def _start(ray: Any, workers: int, folder: Path) -> None:
+def _start(ray: Any, actors: int, folder: Path) -> None:
     home = folder / "home"
     home.mkdir()
     # Its presence alone keeps Ray from asking 169.254.169.254 and metadata.google.internal which
@@ -114,9 +114,9 @@ def _start(ray: Any, workers: int, folder: Path) -> None:
     with _environment({**_LOCAL, "HOME": str(home)}):
         ray.init(
             address="local",
-            num_cpus=workers + 1,
+            num_cpus=actors + 1,
             include_dashboard=False,
-            object_store_memory=max(80, 25 * workers) * 2**20,
+            object_store_memory=max(80, 25 * actors) * 2**20,
             log_to_driver=False,  # it would write what workers print to stdout
             logging_level=logging.ERROR,
             _temp_dir=str(folder / "r"),

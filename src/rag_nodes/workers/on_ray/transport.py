@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import EngineError, RagNodesError
 from rag_nodes.workers.messages import (
@@ -14,18 +14,46 @@ from rag_nodes.workers.messages import (
     unpack,
     unpack_batch,
 )
+from rag_nodes.workers.on_ray.embedders import (
+    STARTING,
+    EmbedderLostError,
+    Embedders,
+    EmbeddingActor,
+)
 from rag_nodes.workers.on_ray.session import home_for_actors, ray_session
 from rag_nodes.workers.transport import Arrived, Died, Transport
 from rag_nodes.workers.work import BatchWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rag_nodes.workers.messages import Batch, Message
+    from rag_nodes.workers.on_ray.embedders import ModelFacts
     from rag_nodes.workers.recipe import Recipe
 
-STARTING = 120.0
-"""Seconds in which all workers must have started, or there are too few cores for them."""
+
+class RayShape(NamedTuple):
+    """How many actors of what kind, and what each needs.
+
+    Attributes:
+        workers: that read, cut and store, a core each.
+        embedders: that embed for them, a core each; 0 where workers do so themselves.
+        num_gpus: share of a graphics card of each that embeds.
+    """
+
+    workers: int
+    embedders: int = 0
+    num_gpus: float = 0.0
+
+    @property
+    def cores(self) -> int:
+        """Of all actors."""
+        return self.workers + self.embedders
+
+    @property
+    def embedding(self) -> int:
+        """Actors that embed."""
+        return self.embedders or self.workers
 
 
 class BatchActor:
@@ -34,10 +62,16 @@ class BatchActor:
     Args:
         recipe: of the worker. Its keys come as an argument, which nothing shows or writes down,
             unlike an environment that Ray is asked for.
+        number: of the worker.
+        embedders: actors that embed for it; none where it does so itself.
+        facts: of the models that these hold.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(
+        self, recipe: Recipe, number: int, embedders: Sequence[Any], facts: Sequence[ModelFacts]
+    ) -> None:
         self._recipe = recipe
+        self._embedders = Embedders(embedders, facts, number)
         self._made: BatchWorker | None = None
 
     def ready(self) -> None:
@@ -46,29 +80,42 @@ class BatchActor:
         Raises:
             RagNodesError: it cannot be made here.
         """
-        if self._made is None:
-            self._made = BatchWorker(self._recipe)
+        self._worker()
 
     def work(self, batch: bytes) -> Iterator[bytes]:
-        """What happens to a batch, as messages."""
+        """What happens to a batch, as messages.
+
+        Raises:
+            EmbedderLostError: an embedder died of it.
+            EngineError: there are no embedders any more.
+        """
         try:
-            self.ready()
+            worker = self._worker()
         except RagNodesError as error:
             yield pack(BatchFailed(error))
             return
-        if self._made is not None:
-            for message in self._made.work(unpack_batch(batch)):
+        with closing(worker.work(unpack_batch(batch))) as messages:
+            for message in messages:
+                # What the pipeline makes of it is an error like any other of a model.
+                if self._embedders.failure:
+                    raise self._embedders.failure
                 yield pack(message)
+
+    def _worker(self) -> BatchWorker:
+        if self._made is None:
+            self._made = BatchWorker(self._recipe, self._embedders.models())
+        return self._made
 
 
 class RayTransport(Transport):
     """Workers on Ray, one actor each, replaced by us: what Ray restarts by itself blames innocents.
 
+    Embedders it may restart, as each says what it begins with, see `Embedders.ask`.
+
     Args:
         recipe: what every worker is made of.
-        workers: how many.
+        shape: how many there are.
         address: of a cluster; None for this machine, see `ray_session`.
-        num_gpus: share of a graphics card that each worker gets, for local embedding models.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -76,30 +123,21 @@ class RayTransport(Transport):
         RagNodesError: a worker cannot be made of the recipe.
     """
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        workers: int,
-        *,
-        address: str | None = None,
-        num_gpus: float = 0.0,
-    ) -> None:
-        self.workers = workers
-        self._recipe = recipe
+    def __init__(self, recipe: Recipe, shape: RayShape, *, address: str | None = None) -> None:
+        self.workers = shape.workers
+        self._recipe, self._shape, self._address = recipe, shape, address
         self._streams: dict[int, Any] = {}
         self._batches: dict[int, int] = {}
         with ExitStack() as stack:
-            self._ray = stack.enter_context(ray_session(workers, address))
-            self._actor = self._ray.remote(
-                num_cpus=1,
-                num_gpus=num_gpus,
-                max_restarts=0,
-                max_task_retries=0,
-                **({} if address else home_for_actors()),
-            )(BatchActor)
-            self._actors = [self._actor.remote(recipe) for _ in range(workers)]
+            self._ray = stack.enter_context(ray_session(shape.cores, address))
+            self._check_cards()
             stack.callback(self._kill)
-            self._await_all(address)
+            self._actors: list[Any] = []
+            self._embedders = self._started_embedders()
+            ready = [actor.ready.remote() for actor in self._embedders]
+            self._facts = ready[0] if ready else ()
+            self._actors = [self._started(number, recipe) for number in range(shape.workers)]
+            self._await([*ready, *(actor.ready.remote() for actor in self._actors)])
             self._session = stack.pop_all()
 
     def submit(self, worker: int, batch: Batch) -> None:
@@ -126,7 +164,8 @@ class RayTransport(Transport):
 
     def replace(self, worker: int) -> None:
         """See `Transport`."""
-        self._actors[worker] = self._actor.remote(self._recipe)
+        self._ray.kill(self._actors[worker])  # it lives where it was an embedder that died
+        self._actors[worker] = self._started(worker, self._recipe.successor())
 
     def close(self) -> None:
         """See `Transport`."""
@@ -138,6 +177,8 @@ class RayTransport(Transport):
         try:
             return unpack(self._ray.get(next(stream)))
         except errors.RayTaskError as error:
+            if isinstance(error.cause, EmbedderLostError):
+                return Died(str(error.cause))
             return BatchFailed(_plain(error.cause))
         except errors.OutOfMemoryError:
             return Died("ended by Ray, as its machine ran out of memory")
@@ -146,14 +187,39 @@ class RayTransport(Transport):
         except (StopIteration, ValueError):
             return Died("it said what is no message")
 
-    def _await_all(self, address: str | None) -> None:
+    def _started(self, number: int, recipe: Recipe) -> Any:
+        """A new worker."""
+        cards = 0.0 if self._embedders else self._shape.num_gpus
+        kind = self._kind(BatchActor, num_gpus=cards, max_restarts=0)
+        return kind.remote(recipe, number, self._embedders, self._facts)
+
+    def _started_embedders(self) -> list[Any]:
+        kind = self._kind(EmbeddingActor, num_gpus=self._shape.num_gpus, max_restarts=-1)
+        return [kind.remote(self._recipe) for _ in range(self._shape.embedders)]
+
+    def _kind(self, actor: type, **options: Any) -> Any:
+        own = {} if self._address else home_for_actors()
+        return self._ray.remote(num_cpus=1, max_task_retries=0, **options, **own)(actor)
+
+    def _check_cards(self) -> None:
+        """See that this machine has the graphics cards; a cluster may get some when asked."""
+        wanted = self._shape.num_gpus * self._shape.embedding
+        found = self._ray.cluster_resources().get("GPU", 0)
+        if self._address is None and found < wanted:
+            raise EngineError(
+                f"{self._shape.embedding} processes that embed need {wanted:g} graphics cards, and "
+                f"Ray finds {found:g} on this machine: ask for fewer, or for a smaller share each"
+            )
+
+    def _await(self, ready: list[Any]) -> None:
+        """Wait until all actors have made what they need."""
         errors = self._ray.exceptions
         try:
-            self._ray.get([actor.ready.remote() for actor in self._actors], timeout=STARTING)
+            self._ray.get(ready, timeout=STARTING)
         except errors.GetTimeoutError:
-            where = f"the cluster at {address}" if address else "this machine"
+            where = f"the cluster at {self._address}" if self._address else "this machine"
             raise EngineError(
-                f"{self.workers} workers did not start within {STARTING:.0f} seconds; {where} has "
+                f"{len(ready)} workers did not start within {STARTING:.0f} seconds; {where} has "
                 f"{self._ray.cluster_resources().get('CPU', 0):.0f} cores and "
                 f"{self._ray.cluster_resources().get('GPU', 0):.0f} graphics cards for Ray: ask "
                 "for fewer workers"
@@ -167,7 +233,7 @@ class RayTransport(Transport):
             ) from error
 
     def _kill(self) -> None:
-        for actor in self._actors:
+        for actor in (*self._actors, *self._embedders):
             self._ray.kill(actor)
 
 

@@ -1,0 +1,125 @@
+"""How a worker asks those who embed: who dies of what, without Ray."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from own_models import LettersEmbedding
+
+from rag_nodes.errors import EngineError, ModelRequestError
+from rag_nodes.models import Models
+from rag_nodes.models.names import embedding_name
+from rag_nodes.parsers import SemanticNodeParser, get_parser
+from rag_nodes.workers import Recipe
+from rag_nodes.workers.on_ray.embedders import EmbedderLostError, Embedders, EmbeddingActor
+
+
+class RayError(Exception):
+    pass
+
+
+class ActorDiedError(RayError):
+    pass
+
+
+class RayTaskError(RayError):
+    def __init__(self, cause: Exception) -> None:
+        self.cause = cause
+
+
+def get(found: Any, timeout: float | None = None) -> Any:
+    del timeout
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+class FakeActor:
+    """Answers each call with what comes next: what it yields, and whether it is back again."""
+
+    def __init__(self, *calls: list[Any], back: Any = None) -> None:
+        self._calls = iter(calls)
+        self.asked: list[list[str]] = []
+        self.embed = self.ready = self
+        self._back = back
+        self._is_ready = False
+
+    def options(self, **given: Any) -> Any:
+        return SimpleNamespace(remote=self._wait if "max_task_retries" in given else self._embed)
+
+    def _wait(self) -> Any:
+        return self._back
+
+    def _embed(self, number: int, texts: list[str], *, is_query: bool) -> Iterator[Any]:
+        assert (number, is_query) == (0, False)
+        self.asked.append(texts)
+        return iter(next(self._calls))
+
+
+@pytest.fixture(autouse=True)
+def fake_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get=get, exceptions=exceptions))
+
+
+VECTORS = [[1.0, 2.0]]
+
+
+def test_embedders_are_asked_in_turn_from_the_first_one_on() -> None:
+    actors = [FakeActor([None, VECTORS]), FakeActor([None, VECTORS], [None, VECTORS])]
+    asked = Embedders(actors, (), 1)
+    for text in "abc":
+        assert asked.ask(0, [text]) == VECTORS
+    assert [one.asked for one in actors] == [[["b"]], [["a"], ["c"]]]
+
+
+def test_one_that_died_of_what_another_worker_asked_is_asked_again() -> None:
+    actor = FakeActor([ActorDiedError()], [None, VECTORS])
+    asked = Embedders([actor], (), 0)
+    assert asked.ask(0, ["a"]) == VECTORS
+    assert asked.failure is None
+
+
+def test_one_that_dies_of_what_it_was_asked_takes_the_batch_with_it() -> None:
+    asked = Embedders([FakeActor([None, ActorDiedError()])], (), 0)
+    for _ in range(2):  # the second time nobody is asked
+        with pytest.raises(EmbedderLostError, match="ActorDiedError"):
+            asked.ask(0, ["a"])
+    assert isinstance(asked.failure, EmbedderLostError)
+
+
+def test_one_that_does_not_come_back_ends_the_run() -> None:
+    asked = Embedders([FakeActor([ActorDiedError()], back=ActorDiedError())], (), 0)
+    with pytest.raises(EngineError, match="did not come back"):
+        asked.ask(0, ["a"])
+
+
+def test_what_a_model_raises_is_raised_and_the_batch_goes_on() -> None:
+    refused = RayTaskError(ModelRequestError("too long"))
+    asked = Embedders([FakeActor([None, refused], [None, VECTORS])], (), 0)
+    with pytest.raises(ModelRequestError, match=r"^too long$"):
+        asked.ask(0, ["a"])
+    assert asked.ask(0, ["b"]) == VECTORS
+
+
+def test_a_stand_in_has_name_place_and_pace_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = LettersEmbedding(letters="xyz", embed_batch_size=7, num_workers=3)
+    parser = SemanticNodeParser(embed_model=model)
+    recipe = Recipe.of({"x": parser, "y": get_parser("fixed")}, Models.of(embed_model=model))
+    actor = EmbeddingActor(recipe)
+    monkeypatch.setattr(EmbeddingActor, "_own_recipe", lambda _: recipe)
+    [stand_in] = Embedders([object()], actor.ready(), 0).models()
+    assert embedding_name(stand_in) == embedding_name(model)
+    assert (stand_in.embed_batch_size, stand_in.num_workers) == (7, 3)
+    made = recipe.make([stand_in])
+    assert made.models.embedding is stand_in
+    assert made.parsers["x"].fingerprint == parser.fingerprint
+    assert [*actor.embed(0, ["x", "y"], is_query=False)] == [
+        None,
+        model.get_text_embedding_batch(["x", "y"]),
+    ]
+    assert [*actor.embed(0, ["x?"], is_query=True)][1] == [model.get_query_embedding("x?")]
