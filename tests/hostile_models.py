@@ -20,7 +20,6 @@ from rag_nodes.store import open_store
 if TYPE_CHECKING:
     from openai_server import OpenAIServer
 
-    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.ingest import IngestEngine
 
@@ -67,12 +66,11 @@ def ingest_many(
     folder: Path,
     model: ImpatientEmbedding,
     engine: IngestEngine,
-    parser: SpanNodeParser | None = None,
 ) -> IngestReport:
     """Ingest more files than a batch has, a text each, asking for each by itself."""
     for number in range(40):
         (folder / f"{number:02}.md").write_text(f"# A\n\nTea {number}.", "utf-8")
-    parsers = {"x": parser or get_parser("fixed")}
+    parsers = {"x": get_parser("fixed")}
     with open_store() as store:
         return ingest([folder], parsers, store, models=Models.of(embed_model=model), engine=engine)
 

@@ -8,6 +8,7 @@ import pickle
 import uuid
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from llama_index.core.node_parser import NodeParser
@@ -25,6 +26,9 @@ from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_
 from stock_callers import EVERY, documents, plain, small, text_nodes
 
 from rag_nodes.parsers import leaf_nodes
+from rag_nodes.readers import read
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 
 
 @EVERY
@@ -102,6 +106,14 @@ def test_nodes_come_back_whole_from_json_and_from_a_payload(name: str) -> None:
         assert TextNode.from_json(node.to_json()) == node
         payload = json.loads(json.dumps(node_to_metadata_dict(node)))
         assert metadata_dict_to_node(payload) == node
+
+
+@EVERY
+def test_documents_that_travel_as_json_give_the_same_nodes(name: str) -> None:
+    """As they do to the actors of `llama-index-ingestion-ray`, with classes and their options."""
+    given = [*documents(), read(CORPUS / "ferry.pdf"), read(CORPUS / "manual.md")]
+    travelled = [Document.from_json(document.to_json()) for document in given]
+    assert plain(small(name)(travelled)) == plain(small(name)(given))
 
 
 @EVERY

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fake_time import FakeTime
 from own_models import LettersEmbedding
 
 from rag_nodes.errors import EngineError, ModelRequestError
@@ -15,6 +17,7 @@ from rag_nodes.models import Models
 from rag_nodes.models.names import embedding_name
 from rag_nodes.parsers import SemanticNodeParser, get_parser
 from rag_nodes.workers import Recipe
+from rag_nodes.workers.on_ray import embedders
 from rag_nodes.workers.on_ray.embedders import EmbedderLostError, Embedders, EmbeddingActor
 
 
@@ -38,21 +41,18 @@ def get(found: Any, timeout: float | None = None) -> Any:
     return found
 
 
+class ActorUnavailableError(RayError):
+    pass
+
+
 class FakeActor:
     """Answers each call with what comes next: what it yields, and whether it is back again."""
 
-    def __init__(self, *calls: list[Any], back: Any = None) -> None:
-        self._calls = iter(calls)
+    def __init__(self, *calls: list[Any], back: Iterable[Any] = (None,)) -> None:
+        self._calls, self._back = iter(calls), iter(back)
         self.asked: list[list[str]] = []
-        self.embed = self.ready = self
-        self._back = back
-        self._is_ready = False
-
-    def options(self, **given: Any) -> Any:
-        return SimpleNamespace(remote=self._wait if "max_task_retries" in given else self._embed)
-
-    def _wait(self) -> Any:
-        return self._back
+        self.embed = SimpleNamespace(options=lambda **_: SimpleNamespace(remote=self._embed))
+        self.ready = SimpleNamespace(remote=lambda: next(self._back))
 
     def _embed(self, number: int, texts: list[str], *, is_query: bool) -> Iterator[Any]:
         assert (number, is_query) == (0, False)
@@ -62,8 +62,17 @@ class FakeActor:
 
 @pytest.fixture(autouse=True)
 def fake_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
+    exceptions = SimpleNamespace(
+        RayError=RayError, RayTaskError=RayTaskError, ActorUnavailableError=ActorUnavailableError
+    )
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get=get, exceptions=exceptions))
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    clock = FakeTime()
+    monkeypatch.setattr(embedders, "time", clock)
+    return clock.pauses
 
 
 VECTORS = [[1.0, 2.0]]
@@ -77,11 +86,12 @@ def test_embedders_are_asked_in_turn_from_the_first_one_on() -> None:
     assert [one.asked for one in actors] == [[["b"]], [["a"], ["c"]]]
 
 
-def test_one_that_died_of_what_another_worker_asked_is_asked_again() -> None:
-    actor = FakeActor([ActorDiedError()], [None, VECTORS])
-    asked = Embedders([actor], (), 0)
+def test_one_that_died_of_what_another_worker_asked_is_asked_again(slept: list[float]) -> None:
+    back = [ActorUnavailableError(), ActorUnavailableError(), None]
+    asked = Embedders([FakeActor([ActorDiedError()], [None, VECTORS], back=back)], (), 0)
     assert asked.ask(0, ["a"]) == VECTORS
     assert asked.failure is None
+    assert slept == [0.5, 0.5]
 
 
 def test_one_that_dies_of_what_it_was_asked_takes_the_batch_with_it() -> None:
@@ -93,7 +103,7 @@ def test_one_that_dies_of_what_it_was_asked_takes_the_batch_with_it() -> None:
 
 
 def test_one_that_does_not_come_back_ends_the_run() -> None:
-    asked = Embedders([FakeActor([ActorDiedError()], back=ActorDiedError())], (), 0)
+    asked = Embedders([FakeActor([ActorDiedError()], back=[ActorDiedError()])], (), 0)
     with pytest.raises(EngineError, match="did not come back"):
         asked.ask(0, ["a"])
 
@@ -112,7 +122,7 @@ def test_a_stand_in_has_name_place_and_pace_of_the_model(monkeypatch: pytest.Mon
     recipe = Recipe.of({"x": parser, "y": get_parser("fixed")}, Models.of(embed_model=model))
     actor = EmbeddingActor(recipe)
     monkeypatch.setattr(EmbeddingActor, "_own_recipe", lambda _: recipe)
-    [stand_in] = Embedders([object()], actor.ready(), 0).models()
+    [stand_in] = Embedders([object()], [actor.ready()], 0).models()
     assert embedding_name(stand_in) == embedding_name(model)
     assert (stand_in.embed_batch_size, stand_in.num_workers) == (7, 3)
     made = recipe.make([stand_in])
@@ -123,3 +133,10 @@ def test_a_stand_in_has_name_place_and_pace_of_the_model(monkeypatch: pytest.Mon
         model.get_text_embedding_batch(["x", "y"]),
     ]
     assert [*actor.embed(0, ["x?"], is_query=True)][1] == [model.get_query_embedding("x?")]
+
+
+def test_one_that_is_not_back_in_time_ends_the_run(slept: list[float]) -> None:
+    gone = FakeActor([ActorDiedError()], back=repeat(ActorUnavailableError()))
+    with pytest.raises(EngineError, match="did not come back"):
+        Embedders([gone], (), 0).ask(0, ["a"])
+    assert sum(slept) == embedders.STARTING

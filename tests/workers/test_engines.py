@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
 import pytest
 from hostile_models import impatient, ingest_many
@@ -23,7 +24,7 @@ from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import Progress
 from rag_nodes.store import QdrantStore, open_store
-from rag_nodes.workers import AutoEngine, ProcessEngine, Recipe, engines
+from rag_nodes.workers import AutoEngine, ProcessEngine, Recipe, children, engines
 from rag_nodes.workers.children import ChildProcesses
 from rag_nodes.workers.engines import usable_cores
 from rag_nodes.workers.messages import Batch, BatchFailed
@@ -176,17 +177,22 @@ def test_processes_keep_the_limits_of_an_account_together(
     assert len(openai_server.asked("embeddings")) == 4
 
 
-def test_the_successor_of_a_worker_asks_nothing_for_a_minute(
-    tmp_path: Path, openai_server: OpenAIServer
+def test_a_worker_in_the_place_of_one_that_died_is_made_of_the_recipe_of_a_successor(
+    models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs, note = tmp_path / "docs", tmp_path / "note"
-    docs.mkdir()
-    (docs / "05 more.md").write_text("kill", "utf-8")
-    parser = PoisonedNodeParser(note=str(note))
-    report = ingest_many(docs, impatient(openai_server, 4), ProcessEngine(1), parser)
-    assert note.exists()
-    assert "to be asked again" in str(report.columns[0].error)
-    assert openai_server.asked("embeddings") == []
+    made: list[bool] = []
+
+    def child(_: int, recipe: Recipe, *__: object) -> MagicMock:
+        made.append(recipe.is_successor)
+        return MagicMock()
+
+    monkeypatch.setattr(children, "_Child", child)
+    transport = ChildProcesses(Recipe.of({"x": get_parser("fixed")}, models), 2)
+    for worker in (0, 1):
+        transport.submit(worker, Batch(worker, ()))
+    transport.replace(1)
+    transport.submit(1, Batch(2, ()))
+    assert made == [False, False, True]
 
 
 def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_starts(

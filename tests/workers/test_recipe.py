@@ -4,12 +4,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hostile_models import impatient
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import TransformComponent
 from own_models import LettersEmbedding, ParrotLLM
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, ModelRequestError
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.parsers import PRESETS, ForeignNodeParser, SemanticNodeParser, get_parser
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from llama_index.core.schema import BaseNode
+    from openai_server import OpenAIServer
 
 CANARY = "sk-canary-0123456789"
 
@@ -93,6 +95,18 @@ def test_workers_share_what_an_account_may_ask_in_a_minute() -> None:
     assert (made.requests_per_minute, made.tokens_per_minute) == (22.5, 250_000)
     unlimited = Recipe.of({"x": get_parser("fixed")}, Models.of(embed_model="lexical"))
     assert unlimited.shared_by(4) == unlimited
+
+
+def test_a_successor_asks_nothing_for_a_minute_as_the_dead_may_have_had_it_all(
+    openai_server: OpenAIServer,
+) -> None:
+    limited = impatient(openai_server, requests_per_minute=4)
+    recipe = Recipe.of({"x": get_parser("fixed")}, Models.of(embed_model=limited)).shared_by(2)
+    assert made_again(recipe).make().models.embedding.get_text_embedding("tea")
+    successor = made_again(recipe.successor()).make().models.embedding
+    with pytest.raises(ModelRequestError, match="to be asked again in 6"):
+        successor.get_text_embedding("tea")
+    assert len(openai_server.asked("embeddings")) == 1
 
 
 def test_a_model_that_takes_a_key_as_option_gets_it_again() -> None:

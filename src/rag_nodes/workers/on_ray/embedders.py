@@ -7,6 +7,7 @@ have, and seconds to be loaded.
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 
     from rag_nodes.workers.recipe import Recipe
 
-STARTING = 120.0
+STARTING = 300.0
 """Seconds in which actors must have started, or there is too little room for them."""
+
+_PAUSE = 0.5
+"""Seconds between two looks whether an actor is there again."""
 
 
 class EmbedderLostError(Exception):
@@ -101,20 +105,26 @@ class Embedders:
 
     Args:
         actors: of `EmbeddingActor`, which Ray starts anew where they die; may be none.
-        facts: of the models that these hold.
+        facts: what `EmbeddingActor.ready` of one of them gives, to be waited for.
         first: position of the one that is asked first; the others take turns after it.
 
     Attributes:
         failure: why the batch in hand cannot be done; None while it can.
     """
 
-    def __init__(self, actors: Sequence[Any], facts: Sequence[ModelFacts], first: int) -> None:
+    def __init__(self, actors: Sequence[Any], facts: Sequence[Any], first: int) -> None:
         self.failure: Exception | None = None
         self._actors, self._facts, self._turns = actors, facts, count(first)
 
     def models(self) -> list[BaseEmbedding]:
         """What stands in for the models; empty where nobody embeds but the worker."""
-        return [ActorEmbedding(self, number, one) for number, one in enumerate(self._facts)]
+        import ray
+
+        return [
+            ActorEmbedding(self, number, one)
+            for facts in self._facts
+            for number, one in enumerate(ray.get(facts))
+        ]
 
     def ask(self, number: int, texts: list[str], *, is_query: bool = False) -> list[list[float]]:
         """The vectors of texts, waited for; arguments as of `EmbeddingActor.embed`.
@@ -149,15 +159,23 @@ class Embedders:
         raise self.failure
 
     def _await(self, actor: Any) -> None:
+        """Wait until an actor is there again; Ray itself would, and print a line every second."""
         import ray
 
-        try:
-            ray.get(actor.ready.options(max_task_retries=-1).remote(), timeout=STARTING)
-        except ray.exceptions.RayError as error:
-            self.failure = EngineError(
-                f"a process that embeds died and did not come back ({type(error).__name__}); look "
-                "at free memory and graphics cards"
-            )
+        end = time.monotonic() + STARTING
+        while self.failure is None:
+            try:
+                ray.get(actor.ready.remote(), timeout=STARTING)
+            except ray.exceptions.RayError as error:
+                is_starting = isinstance(error, ray.exceptions.ActorUnavailableError)
+                if is_starting and time.monotonic() < end:
+                    time.sleep(_PAUSE)
+                    continue
+                self.failure = EngineError(
+                    f"a process that embeds died and did not come back ({type(error).__name__}); "
+                    "look at free memory and graphics cards"
+                )
+            return
 
 
 class ActorEmbedding(BaseEmbedding):

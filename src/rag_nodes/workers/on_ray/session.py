@@ -85,7 +85,8 @@ def ray_session(actors: int, address: str | None = None) -> Iterator[Any]:
                 _start(ray, actors, Path(folder))
             else:
                 ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        except Exception as error:
+            # Of no narrower kind where a busy machine has not started it within 30 seconds.
             where = f"at {address}" if address else "on this machine"
             raise EngineError(f"Ray could not be used {where}: {error}") from error
         yield ray

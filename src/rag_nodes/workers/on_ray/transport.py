@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rag_nodes.workers.messages import Batch, Message
-    from rag_nodes.workers.on_ray.embedders import ModelFacts
     from rag_nodes.workers.recipe import Recipe
 
 
@@ -64,11 +63,11 @@ class BatchActor:
             unlike an environment that Ray is asked for.
         number: of the worker.
         embedders: actors that embed for it; none where it does so itself.
-        facts: of the models that these hold.
+        facts: what one of them says of its models, to be waited for.
     """
 
     def __init__(
-        self, recipe: Recipe, number: int, embedders: Sequence[Any], facts: Sequence[ModelFacts]
+        self, recipe: Recipe, number: int, embedders: Sequence[Any], facts: Sequence[Any]
     ) -> None:
         self._recipe = recipe
         self._embedders = Embedders(embedders, facts, number)
@@ -135,7 +134,7 @@ class RayTransport(Transport):
             self._actors: list[Any] = []
             self._embedders = self._started_embedders()
             ready = [actor.ready.remote() for actor in self._embedders]
-            self._facts = ready[0] if ready else ()
+            self._facts = ready[:1]
             self._actors = [self._started(number, recipe) for number in range(shape.workers)]
             self._await([*ready, *(actor.ready.remote() for actor in self._actors)])
             self._session = stack.pop_all()
