@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from openai_server import OpenAIServer
 
     from rag_nodes.pipeline import IngestReport
-    from rag_nodes.pipeline.ingest import IngestEngine
+    from rag_nodes.pipeline.ingesting import IngestEngine
 
 
 class HeavyEmbedding(LettersEmbedding):
