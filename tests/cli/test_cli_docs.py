@@ -290,6 +290,7 @@ def test_the_limit_of_requests_counts_every_one_from_the_first_on(
     sparing = ("--requests-per-minute", 3, "--retry-seconds", 600, "--concurrency", 1)
     clock = FakeTime()
     monkeypatch.setattr(pacing, "time", clock)
+    monkeypatch.setattr(pacing, "pause", clock.sleep)
     monkeypatch.setattr(pacing, "asyncio", SimpleNamespace(sleep=clock.async_sleep))
     openai_server.fail(FAILING, times=2)
     arrived: list[float] = []

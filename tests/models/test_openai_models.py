@@ -44,6 +44,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     """Pauses between attempts that take no time."""
     fake = FakeTime()
     monkeypatch.setattr(pacing, "time", fake)
+    monkeypatch.setattr(pacing, "pause", fake.sleep)
     return fake
 
 

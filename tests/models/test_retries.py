@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     fake = FakeTime()
     monkeypatch.setattr(pacing, "time", fake)
+    monkeypatch.setattr(pacing, "pause", fake.sleep)
     return fake
 
 

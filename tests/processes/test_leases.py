@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.errors import CancelledError
-from rag_nodes.processes import Interrupt, Leases, current_interrupt, interruptible
+from rag_nodes.processes import Interrupt, Leases, current_interrupt, interruptible, pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,6 +45,22 @@ def test_who_waits_for_others_can_be_ended() -> None:
         interrupt.set()
         with pytest.raises(CancelledError, match=r"b\.pdf: reading it was cancelled"):
             waiting.result(timeout=60)
+
+
+def test_a_pause_is_over_with_the_work_it_is_part_of() -> None:
+    interrupt = Telling()
+
+    def work() -> None:
+        with interruptible(interrupt):
+            pause(3600)
+
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(work)
+        assert interrupt.waits.wait(timeout=60)
+        interrupt.set()
+        with pytest.raises(CancelledError, match="waiting to ask again was cancelled"):
+            waiting.result(timeout=60)
+    pause(0)
 
 
 def test_who_was_ended_before_takes_no_place() -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
-from rag_nodes.errors import StoreError, StoreUnreachableError
+from rag_nodes.errors import CancelledError, StoreError, StoreUnreachableError
+from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.store import Filter, ServerOptions, open_store
 from rag_nodes.store.server import retries
 
@@ -32,7 +33,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def waiting(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(retries, "sleep", waited.append)
+    monkeypatch.setattr(retries, "pause", waited.append)
     monkeypatch.setattr(retries, "async_sleep", waiting)
     return waited
 
@@ -138,6 +139,18 @@ def test_waits_grow_and_are_different_for_everyone(
     for longest, wait in zip((0.25, 0.5, 1, 2, 4), runs[0], strict=True):
         assert longest / 2 <= wait <= longest
     assert runs[0] != runs[1]
+
+
+def test_nobody_waits_for_a_server_on_behalf_of_work_that_was_given_up(
+    double: QdrantDouble, collection: str
+) -> None:
+    given_up = Interrupt()
+    given_up.set()
+    with open_store(double.url) as store:
+        double.faults = [("", "503")] * 2
+        with interruptible(given_up), pytest.raises(CancelledError):
+            store.count(collection)
+        assert len(double.faults) == 1
 
 
 def test_a_server_says_how_long_to_wait(

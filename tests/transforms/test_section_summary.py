@@ -65,6 +65,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
     fake = FakeTime()
     asynchronous = SimpleNamespace(sleep=fake.async_sleep)
     monkeypatch.setattr(pacing, "time", fake)
+    monkeypatch.setattr(pacing, "pause", fake.sleep)
     monkeypatch.setattr(pacing, "asyncio", asynchronous)
     return fake
 

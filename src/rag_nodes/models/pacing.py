@@ -10,6 +10,8 @@ from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rag_nodes.processes import pause
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -100,7 +102,7 @@ class RequestWindow:
     def acquire(self, tokens: int = 0) -> None:
         """Wait until a request of so many tokens may start."""
         while wait := self.take(tokens):
-            time.sleep(wait)
+            pause(wait)
 
     async def async_acquire(self, tokens: int = 0) -> None:
         """Wait until a request of so many tokens may start."""
@@ -151,7 +153,7 @@ def retried(
             that another attempt would not cure.
         on_wait: told the error and the seconds, before each pause.
     """
-    end, pause = time.monotonic() + seconds, FIRST_WAIT
+    end, longest = time.monotonic() + seconds, FIRST_WAIT
     while True:
         try:
             return request()
@@ -159,8 +161,8 @@ def retried(
             asked, left = asked_to_wait(error), end - time.monotonic()
             if asked is None or left <= 0 or asked > left:
                 raise
-            wait = max(asked, min(pause, left))
+            wait = max(asked, min(longest, left))
             on_wait(error, wait)
-        time.sleep(wait)
+        pause(wait)
         before_repeating()
-        pause = min(2 * pause, LONGEST_WAIT)
+        longest = min(2 * longest, LONGEST_WAIT)

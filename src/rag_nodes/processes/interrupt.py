@@ -78,6 +78,18 @@ def interruptible(interrupt: Interrupt) -> Iterator[None]:
         _INTERRUPT.reset(token)
 
 
+def pause(seconds: float) -> None:
+    """Let time pass, unless what this thread works on is ended meanwhile.
+
+    Raises:
+        CancelledError: it was, see `interruptible`.
+    """
+    interrupt, over = current_interrupt(), threading.Event()
+    with interrupt.killing(over.set):
+        over.wait(seconds)
+    interrupt.check("waiting to ask again")
+
+
 @contextmanager
 def killing_after(seconds: float, kill: Callable[[], None]) -> Iterator[None]:
     """Call `kill`, in a thread of its own, unless this is over before.

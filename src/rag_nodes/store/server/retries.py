@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import random
 from asyncio import sleep as async_sleep
-from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from httpx import ConnectError, TimeoutException
 from qdrant_client.http.exceptions import ResponseHandlingException
+
+from rag_nodes.processes import pause
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,7 +48,7 @@ class Retries:
         self._stands = TimeoutException if patient else (TimeoutException, ConnectError)
 
     def middleware(self, request: Request, send: Callable[[Request], Response]) -> Response:
-        """Send a request as often as it takes."""
+        """Send a request as often as it takes, unless whoever asks is ended while it waits."""
         for turn in range(self._times):
             try:
                 answer = send(request)
@@ -59,7 +60,7 @@ class Retries:
                 wait = _after_answer(answer, turn)
                 if wait is None:
                     return answer
-            sleep(wait)
+            pause(wait)
         return send(request)
 
     async def async_middleware(
