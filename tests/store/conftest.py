@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib.util
+import ipaddress
 import os
 import uuid
 from contextlib import ExitStack
@@ -10,6 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from rag_nodes.store import ServerOptions, collection_name, open_store
@@ -18,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
+    from qdrant_grpc import FragileWire
     from qdrant_server import QdrantDouble
 
     from rag_nodes.store import Store
@@ -110,9 +117,21 @@ def grpc_port(server_url: str) -> Iterator[int]:
 
 
 @pytest.fixture
-def serve_grpc() -> Callable[[str], AbstractContextManager[int]]:
+def serve_grpc() -> Callable[..., AbstractContextManager[int]]:
     """Runs a server that speaks gRPC in front of a double's URL, and gives its port."""
     return _grpc.in_front_of
+
+
+@pytest.fixture
+def fragile() -> Callable[[int], AbstractContextManager[FragileWire]]:
+    """Passes connections on to a port, and can break them."""
+    return _grpc.fragile
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Callable[[str], Path]:
+    """Makes certificates for this machine by the names of their files."""
+    return lambda name: _certificate(tmp_path / f"{name}.pem")
 
 
 @pytest.fixture
@@ -129,3 +148,29 @@ def server_url(request: pytest.FixtureRequest) -> Iterator[str]:
         yield REAL_SERVER
         for name in set(store.engine.names()) - before:
             store.drop(name)
+
+
+def _certificate(file: Path) -> Path:
+    """A key and a certificate for this machine, signed by itself, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "qdrant")])
+    now = dt.datetime.now(dt.UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1)
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
+            critical=False,
+        )
+        .sign(key, hashes.SHA256())
+    )
+    file.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + signed.public_bytes(serialization.Encoding.PEM)
+    )
+    return file

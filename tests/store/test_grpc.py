@@ -13,8 +13,10 @@ from rag_nodes.store import Filter, QdrantStore, ServerOptions, open_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from llama_index.core.schema import TextNode
+    from qdrant_grpc import FragileWire
     from qdrant_server import Fault, QdrantDouble
 
 X, Y = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
@@ -66,7 +68,7 @@ def test_collections_are_kept_and_changed_as_the_options_say(
     double: QdrantDouble,
     collection: str,
     make_node: Callable[..., TextNode],
-    serve_grpc: Callable[[str], AbstractContextManager[int]],
+    serve_grpc: Callable[..., AbstractContextManager[int]],
 ) -> None:
     with serve_grpc(double.url) as port:
         common = {"grpc": True, "grpc_port": port}
@@ -84,7 +86,7 @@ def test_a_fault_that_passes_is_repeated_by_grpc_itself(
     double: QdrantDouble,
     collection: str,
     make_node: Callable[..., TextNode],
-    serve_grpc: Callable[[str], AbstractContextManager[int]],
+    serve_grpc: Callable[..., AbstractContextManager[int]],
     fault: Fault,
 ) -> None:
     with serve_grpc(double.url) as port:
@@ -97,10 +99,68 @@ def test_a_fault_that_passes_is_repeated_by_grpc_itself(
             assert store.count(collection) == 257
 
 
+def test_a_connection_that_breaks_is_made_anew_and_nothing_is_lost(
+    double: QdrantDouble,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    serve_grpc: Callable[..., AbstractContextManager[int]],
+    fragile: Callable[[int], AbstractContextManager[FragileWire]],
+) -> None:
+    with serve_grpc(double.url) as port, fragile(port) as wire:
+        options = ServerOptions(grpc=True, grpc_port=wire.port)
+        with open_store(double.url, options=options) as store:
+            store.add(collection, [make_node("red zebra", X)])
+            before = wire.carried
+            for broken in (1, 2):
+                wire.breaks = broken
+                store.add(collection, [make_node(f"zebra {broken}", X)])
+                assert wire.breaks == 0
+            assert store.count(collection) == 3
+            assert wire.carried > before
+
+
+def test_an_answer_that_is_late_is_told_as_by_http(
+    double: QdrantDouble, collection: str, serve_grpc: Callable[..., AbstractContextManager[int]]
+) -> None:
+    with serve_grpc(double.url) as port:
+        options = ServerOptions(grpc=True, grpc_port=port, timeout=0.01)
+        with open_store(double.url, options=options) as store:
+            double.faults = [("", "late")]
+            with pytest.raises(StoreUnreachableError, match="raise the store option timeout"):
+                store.count(collection)
+
+
+def test_calls_are_encrypted_for_a_certificate_of_an_own_authority_and_no_other(
+    serve: Callable[..., AbstractContextManager[QdrantDouble]],
+    collection: str,
+    make_node: Callable[..., TextNode],
+    serve_grpc: Callable[..., AbstractContextManager[int]],
+    certificate: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trusted, other = certificate("trusted"), certificate("other")
+    # gRPC reads it once in a process, and no other test of ours encrypts.
+    monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(trusted))
+    with serve("right") as double, serve_grpc(double.url, trusted) as port:
+        url = double.url.replace("http:", "https:")
+        options = ServerOptions(grpc=True, grpc_port=port, retries=0)
+        with open_store(url, "right", options) as store:
+            store.add(collection, [make_node("red zebra", X)])
+            assert store.count(collection) == 1
+        with pytest.raises(StoreError, match="refused the key"):
+            open_store(url, "wrong", options)
+        asked = len(double.requests)
+        with serve_grpc(double.url, other) as theirs:
+            options = ServerOptions(grpc=True, grpc_port=theirs, retries=0)
+            with pytest.raises(StoreUnreachableError):
+                open_store(url, "right", options)
+        assert len(double.requests) == asked
+
+
 def test_what_fails_is_told_as_by_http(
     filled: QdrantStore,
     serve: Callable[..., AbstractContextManager[QdrantDouble]],
-    serve_grpc: Callable[[str], AbstractContextManager[int]],
+    serve_grpc: Callable[..., AbstractContextManager[int]],
 ) -> None:
     with pytest.raises(CollectionMissingError, match="not-there"):
         filled.search("not-there", vector=X, text="zebra", limit=1)

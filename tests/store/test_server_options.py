@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import ipaddress
 import logging
 from importlib import metadata
 from pathlib import Path
@@ -11,10 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from rag_nodes.errors import ConfigurationError, StoreError, StoreUnreachableError
 from rag_nodes.store import ServerOptions, open_store
@@ -90,12 +84,12 @@ def test_a_certificate_of_an_own_authority_is_trusted_where_it_is_named(
     serve: Callable[..., Any],
     collection: str,
     make_node: Callable[..., TextNode],
-    tmp_path: Path,
+    certificate: Callable[[str], Path],
 ) -> None:
-    certificate = _certificate(tmp_path)
-    with serve(api_key=KEY, certificate=certificate) as double:
+    own = certificate("own")
+    with serve(api_key=KEY, certificate=own) as double:
         assert double.url.startswith("https:")
-        with open_store(double.url, KEY, ServerOptions(ca_file=str(certificate))) as store:
+        with open_store(double.url, KEY, ServerOptions(ca_file=str(own))) as store:
             store.add(collection, [make_node("one", X)])
             assert store.count(collection) == 1
         with pytest.raises(StoreUnreachableError, match="certificate"):
@@ -109,33 +103,6 @@ def test_a_file_without_a_certificate_is_named(tmp_path: Path) -> None:
         options = ServerOptions(ca_file=str(tmp_path / name))
         with pytest.raises(ConfigurationError, match=name):
             open_store("https://127.0.0.1:1", options=options)
-
-
-def _certificate(folder: Path) -> Path:
-    """A key and a certificate for this machine, signed by itself, in one file."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "qdrant")])
-    now = dt.datetime.now(dt.UTC)
-    signed = (
-        x509.CertificateBuilder(name, name, key.public_key(), 1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]),
-            critical=False,
-        )
-        .sign(key, hashes.SHA256())
-    )
-    file = folder / "server.pem"
-    file.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + signed.public_bytes(serialization.Encoding.PEM)
-    )
-    return file
 
 
 def test_a_new_collection_is_kept_as_the_options_say(

@@ -23,6 +23,7 @@ NOT_FOUND = 404
 """Status of what is not there."""
 _FULL = 429
 _FAULT = 500
+_LATE = 504
 _OF_GRPC = {
     "UNAUTHENTICATED": 401,
     "PERMISSION_DENIED": 403,
@@ -30,7 +31,7 @@ _OF_GRPC = {
     "RESOURCE_EXHAUSTED": _FULL,
     "INTERNAL": 500,
     "UNAVAILABLE": 503,
-    "DEADLINE_EXCEEDED": 504,
+    "DEADLINE_EXCEEDED": _LATE,
 }
 """HTTP status by code of gRPC; `_BAD` for any other."""
 _INDEX_REMEDY = (
@@ -91,11 +92,17 @@ def _translation(error: Exception, location: str, collection: str) -> StoreError
         return None
     if status == NOT_FOUND and collection:
         return missing(location, collection)
+    return _of_status(status, _said(error), location)
+
+
+def _of_status(status: int, said: str, location: str) -> StoreError:
+    """What is said where the server answered that it did not do it."""
     if status in _REFUSED:
         return StoreError(
             f"{location}: the Qdrant server refused the key (HTTP {status}); set the right one"
         )
-    said = _said(error)
+    if status == _LATE:
+        return _late(location, said)
     if status >= _FAULT or status == _FULL:
         return StoreUnreachableError(
             f"{location}: the Qdrant server could not do it, also when asked again (HTTP {status}: "
@@ -105,16 +112,20 @@ def _translation(error: Exception, location: str, collection: str) -> StoreError
     return StoreError(f"{location}: the Qdrant server refused the request: {said}{remedy}")
 
 
+def _late(location: str, said: str) -> StoreError:
+    return StoreUnreachableError(
+        f"{location}: the Qdrant server did not answer in time ({said}); check the address and the "
+        "server's load, or raise the store option timeout"
+    )
+
+
 def _of_no_answer(error: Exception, location: str) -> StoreError:
     """What is said where an answer is missing, late or garbled."""
     from httpx import TimeoutException
     from pydantic import ValidationError
 
     if isinstance(error, TimeoutException):
-        return StoreUnreachableError(
-            f"{location}: the Qdrant server did not answer in time ({type(error).__name__}); check "
-            "the address and the server's load, or raise the store option timeout"
-        )
+        return _late(location, type(error).__name__)
     if isinstance(error, ValidationError):
         return StoreUnreachableError(
             f"{location}: what answers there does not speak as a Qdrant server does; check the "
