@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rag_nodes.errors import (
     StoreError,
 )
-from rag_nodes.store import open_store
+from rag_nodes.store import open_store, qdrant
+from rag_nodes.store.filters import DOCUMENT_ID
 from rag_nodes.store.server import rankings
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store import Store
+    from rag_nodes.store import Filter, Store
 
 X, Y, Z = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
 
@@ -81,3 +82,34 @@ def test_a_closed_store_says_so(collection: str, tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StoreError, match="closed"):
         store.count(collection)
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_a_look_at_every_document_holds_but_a_few_of_them(
+    collection: str,
+    make_node: Callable[..., TextNode],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    unknown: bool,
+) -> None:
+    with open_store(":memory:") as store:
+        for document in ("a", "b", "c", "d", "e"):
+            store.add(collection, [make_node(f"{n}", [1.0, 0.0], document=document) for n in "xyz"])
+        if unknown:  # as others may write it: then all is looked at together
+            (point,) = store.engine.read(collection, [make_node("x", [], document="a").node_id])
+            payload = {key: one for key, one in point.payload.items() if key != DOCUMENT_ID}
+            store.engine.write(collection, [point._replace(payload=payload, vector=[1.0, 0.0])])
+        expected = store.documents(collection)
+        monkeypatch.setattr(store.engine, "scans", lambda _: False)
+        monkeypatch.setattr(qdrant, "_DOCUMENTS", 2)
+        sizes: list[int] = []
+        scan = store.engine.scan
+
+        def spied(name: str, chosen: Filter, keys: tuple[str, ...]) -> list[Any]:
+            found = list(scan(name, chosen, keys))
+            sizes.append(len(found) if len(keys) > 1 else 0)
+            return found
+
+        monkeypatch.setattr(store.engine, "scan", spied)
+        assert dict(store.each_document(collection)) == expected
+        assert max(sizes) == (15 if unknown else 6)

@@ -155,6 +155,10 @@ class UnchangedStore(Store):
         """As the store's."""
         return self._store.documents(collection)
 
+    def each_document(self, collection: str) -> Iterator[tuple[str, dict[str, StoredNode]]]:
+        """As the store's."""
+        return self._store.each_document(collection)
+
     def close(self) -> None:
         """Nothing: the store stays the caller's."""
         return

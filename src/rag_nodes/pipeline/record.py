@@ -141,8 +141,8 @@ class LedgerRecord(CollectionRecord):
             if self._ledger.is_true(self.collection, count):
                 self._is_blank = not count
                 return True
-        found = self.store.documents(self.collection)
-        rows = [stored_row(self.collection, *pair) for pair in found.items()]
+        found = self.store.each_document(self.collection)
+        rows = [stored_row(self.collection, *pair) for pair in found]
         self._ledger.replace(self.collection, rows)
         return self._ledger.is_true(self.collection, count)
 

@@ -15,7 +15,7 @@ from rag_nodes.store.queries import Query
 from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
 
@@ -159,6 +159,13 @@ class Store(Protocol):
         a store that cannot list what it holds, each document is asked for with every ingest.
         """
         return {}
+
+    def each_document(self, collection: str) -> Iterator[tuple[str, dict[str, StoredNode]]]:
+        """The same a document at a time, for whoever need not have all of it at once.
+
+        A document of which nodes are written or deleted meanwhile may come as it was or as it is.
+        """
+        yield from self.documents(collection).items()
 
     def vectors(
         self,

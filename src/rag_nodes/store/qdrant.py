@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 _PAGE = 1000
 """Points per request when reading or deleting many."""
+_DOCUMENTS = 100
+"""Documents that are read together where each is looked at once."""
 
 
 class QdrantStore(Store):
@@ -211,8 +213,27 @@ class QdrantStore(Store):
 
     def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
         """All stored nodes of a collection, by document and by id."""
+        return self._by_document(collection, Filter())
+
+    def each_document(self, collection: str) -> Iterator[tuple[str, dict[str, StoredNode]]]:
+        """The same a document at a time: of large collections memory holds but a few of them."""
+        engine = self.engine
+        with engine.step(collection):
+            known = engine.layout(collection) is not None
+            at_once = not known or engine.scans(collection) or engine.unfilterable(collection)
+            found = () if at_once else engine.scan(collection, Filter(), (DOCUMENT_ID,))
+            names = {payload.get(DOCUMENT_ID) for _, payload in found}
+        if at_once or None in names:  # others may have written nodes of no document
+            yield from self.documents(collection).items()
+            return
+        ids = sorted(map(str, names))
+        for first in range(0, len(ids), _DOCUMENTS):
+            some = Filter(document_ids=ids[first : first + _DOCUMENTS])
+            yield from self._by_document(collection, some).items()
+
+    def _by_document(self, collection: str, scope: Filter) -> dict[str, dict[str, StoredNode]]:
         known: dict[str, dict[str, StoredNode]] = {}
-        for document_id, node_id, node in self._scan(collection, Filter()):
+        for document_id, node_id, node in self._scan(collection, scope):
             known.setdefault(document_id, {})[node_id] = node
         return known
 

@@ -14,7 +14,7 @@ from rag_nodes.upkeep.troubles import Trouble
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rag_nodes.ledger import Ledger
+    from rag_nodes.ledger import DepositRow, Ledger
     from rag_nodes.store import QdrantStore, StoredNode
 
 _SHOWN = 5
@@ -73,24 +73,20 @@ class _Examined:
 
     def __init__(self, store: QdrantStore, ledger: Ledger | None, name: str) -> None:
         self._store, self._ledger, self._name = store, ledger, name
+        self._there: dict[str, DepositRow] = {}
 
     def findings(self) -> Iterator[Trouble]:
         """All about it; what the ledger says is looked at when the documents are mended."""
-        documents = self._store.documents(self._name)
-        is_torn = False
-        for finding in self._torn(documents):
-            is_torn = True
-            yield finding
-        if is_torn:
-            documents = self._store.documents(self._name)  # some may have been mended
-        yield from self._unfindable(documents)
+        yield from self._torn()
+        yield from self._unfindable()
         yield from self._unfilterable()
         if self._ledger:
-            yield from self._unlike(self._ledger, documents)
+            yield from self._unlike(self._ledger)
 
-    def _torn(self, documents: Mapping[str, Mapping[str, StoredNode]]) -> Iterator[Trouble]:
+    def _torn(self) -> Iterator[Trouble]:
         foreign = []
-        for document, nodes in documents.items():
+        for document, found in self._store.each_document(self._name):
+            nodes = found
             if all(not node.source_hash for node in nodes.values()):
                 foreign.append(document)
             elif what := what_is_torn(nodes):
@@ -101,6 +97,9 @@ class _Examined:
                     "ingest it again; --repair removes what is not whole, so that it becomes due",
                     repair=partial(self._mend, document, nodes),
                 )
+                nodes = self._store.stored(self._name, document)  # it may have been mended
+            if nodes:
+                self._there[document] = stored_row(self._name, document, nodes)
         if foreign:
             what = f"{len(foreign)} documents were not written by an ingest: {_some(foreign)}"
             remedy = "nothing has to be done where you wrote them yourself"
@@ -117,9 +116,9 @@ class _Examined:
         elif self._ledger:
             self._ledger.forget_deposits(self._name, [document])
 
-    def _unfindable(self, documents: Mapping[str, Mapping[str, StoredNode]]) -> Iterator[Trouble]:
+    def _unfindable(self) -> Iterator[Trouble]:
         """Chunks without a vector."""
-        chunks = sum(not one.is_parent for nodes in documents.values() for one in nodes.values())
+        chunks = sum(one.chunks for one in self._there.values())
         if lacking := chunks - self._store.count(self._name):
             yield Trouble(
                 "torn",
@@ -145,17 +144,14 @@ class _Examined:
         with self._store.engine.step(self._name):
             self._store.engine.make_filterable(self._name)
 
-    def _unlike(
-        self, ledger: Ledger, documents: Mapping[str, Mapping[str, StoredNode]]
-    ) -> Iterator[Trouble]:
+    def _unlike(self, ledger: Ledger) -> Iterator[Trouble]:
         """What the ledger says otherwise."""
         if self._name not in {one.row.name for one in ledger.collections()}:
             what = "the ledger does not know this collection: it was written elsewhere"
             remedy = "the next ingest into it makes it known"
             yield Trouble("ledger", self._name, what, remedy, is_wrong=False)
             return
-        there = {one: stored_row(self._name, one, nodes) for one, nodes in documents.items()}
-        known = ledger.deposits(self._name)
+        there, known = self._there, ledger.deposits(self._name)
         different = [
             one
             for one in {**there, **known}

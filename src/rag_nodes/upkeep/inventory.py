@@ -162,11 +162,11 @@ class Inventory:
         known = self.ledger.deposits(name) if self.ledger else {}
         if held.info.trouble or (self.ledger and self.ledger.is_true(name, held.info.points)):
             return known
-        found = self.store.documents(name)
+        found = self.store.each_document(name)
         errors = {one: row.error for one, row in known.items()}
         return {
             one: stored_row(name, one, nodes)._replace(error=errors.get(one))
-            for one, nodes in found.items()
+            for one, nodes in found
         }
 
     def status(self, held: HeldCollection) -> CollectionStatus:
@@ -276,8 +276,8 @@ class Inventory:
     def _told(self, collection: str) -> dict[str, dict[str, Any]]:
         """What one node of each document of a collection says of it, by the document's id."""
         if collection not in self._facts_told:
-            found = self.store.documents(collection)
-            first = {next(iter(nodes)): one for one, nodes in found.items()}
+            found = self.store.each_document(collection)
+            first = {next(iter(nodes)): one for one, nodes in found}
             ids = list(first)
             told: dict[str, dict[str, Any]] = {}
             for start in range(0, len(ids), _PORTION):

@@ -211,3 +211,14 @@ def test_impossible_searches_say_why(
 ) -> None:
     with pytest.raises(ConfigurationError, match=message):
         store.search(collection, **options)
+
+
+def test_all_that_is_stored_is_seen_at_once_or_a_document_at_a_time(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    assert dict(store.each_document(collection)) == {}
+    for number in range(5):
+        fill(store, collection, *(make_node(f"{n}", X, document=f"doc-{number}") for n in range(3)))
+    seen = list(store.each_document(collection))
+    assert dict(seen) == store.documents(collection)
+    assert len(seen) == len(dict(seen))
