@@ -24,12 +24,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from corpora import fill
-from measuring import markdown_table, save
+from measuring import anonymous, descendants, markdown_table, save
 
 COMMAND = [sys.executable, "-m", "rag_nodes.cli"]
 OPTIONS = ["--parser", "token-overlap:chunk_size=512,chunk_overlap=64", "--embedding", "lexical"]
@@ -89,23 +88,6 @@ class Memory:
             for child in descendants(self._process):
                 self.seen.add(child)
                 self.child = max(self.child, anonymous(child))
-
-
-def anonymous(process: int) -> float:
-    """Megabytes of a process that are not mapped from files; 0 where it is gone."""
-    with suppress(OSError, StopIteration):
-        lines = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
-        return int(next(line for line in lines if line.startswith("RssAnon:")).split()[1]) / 1000
-    return 0.0
-
-
-def descendants(process: int) -> Iterator[int]:
-    """All that a process started, and what these did."""
-    for file in Path(f"/proc/{process}/task").glob("*/children"):
-        with suppress(OSError):
-            for child in map(int, file.read_text(encoding="ascii").split()):
-                yield child
-                yield from descendants(child)
 
 
 def run(name: str, options: list[str], *, interrupt_at: int | None = None) -> tuple[Run, str]:

@@ -2,15 +2,16 @@
 
     python benchmarks/ingest.py                     a minute: 4 MB of text, 4 PDFs, 2,000 chunks
     python benchmarks/ingest.py --megabytes 100 --files 8000 --pdfs 40 --chunks 10000 100000
-    python benchmarks/ingest.py --only ours --megabytes 500 --files 100000
+    taskset -c 0,1 python benchmarks/ingest.py --only sides --workers 2 --megabytes 20
     python benchmarks/ingest.py --only write --chunks 10000
     python benchmarks/ingest.py --only memory --chunks 10000 100000
 
 Both sides embed with the same offline model and weigh words by the same BM25; both cut to 512
 tokens with an overlap of 64. Theirs is `SimpleDirectoryReader`, for PDFs PyMuPDF page by page, and
 `IngestionPipeline` with `SentenceSplitter` and `QdrantVectorStore` on local mode. Each side has a
-process of its own, which stores one file before the watches start. CPU time counts its children;
-other work on the machine shows on the clock only.
+process of its own, which stores one file before the watches start; `--workers` is for ours, and
+theirs has none. CPU time and memory count children, each with all that it holds; other work on the
+machine shows on the clock only.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from corpora import endless, fill, taken
 from llama_index.core.schema import BaseNode, Document
-from measuring import MEGABYTE, markdown_table, save
+from measuring import MEGABYTE, anonymous, descendants, markdown_table, save
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store
@@ -43,19 +44,21 @@ _WATCH = 0.02
 """Seconds between two looks at the memory of the process."""
 
 
-def ours(corpus: Path, store: Path) -> int:
-    """What `rag-nodes ingest` does; gives the number of chunks."""
+def ours(corpus: Path, store: Path, workers: int) -> int:
+    """What `rag-nodes ingest --workers` does; gives the number of chunks."""
     from rag_nodes.parsers import get_parser
     from rag_nodes.pipeline import ingest
     from rag_nodes.store import open_store
+    from rag_nodes.workers import ProcessEngine
 
     parser = get_parser("token-overlap", chunk_size=SIZE, chunk_overlap=OVERLAP)
+    engine = ProcessEngine(workers) if workers > 1 else None
     with open_store(store) as opened:
-        report = ingest([corpus], {"chunks": parser}, opened, embed_model="lexical")
+        report = ingest([corpus], {"chunks": parser}, opened, embed_model="lexical", engine=engine)
     return report.columns[0].chunks
 
 
-def stock(corpus: Path, store: Path) -> int:
+def stock(corpus: Path, store: Path, _workers: int) -> int:
     """LlamaIndex, with the same embedding and the same BM25; gives the number of chunks."""
     from llama_index.core import SimpleDirectoryReader
     from llama_index.core.ingestion import IngestionPipeline
@@ -97,7 +100,7 @@ def _pages(path: Path) -> Iterator[Document]:
             yield Document(text=page.get_text(), metadata=facts)
 
 
-SIDES: dict[str, Callable[[Path, Path], int]] = {"stock": stock, "ours": ours}
+SIDES: dict[str, Callable[[Path, Path, int], int]] = {"stock": stock, "ours": ours}
 
 
 def forgotten(store: Path, chunks: int) -> int:
@@ -155,16 +158,17 @@ STREAMS: dict[str, Callable[[Path, int], int]] = {"streamed": streamed, "forgott
 
 
 class Watch:
-    """CPU seconds, seconds, and the most memory of this process at any time while it is open.
+    """CPU seconds, seconds, and the most memory at any time while it is open.
 
     Attributes:
-        found: the numbers, when it is closed; memory in megabytes, `anonymous` without what is
-            mapped from files, which the system takes back when it needs it.
+        found: the numbers, when it is closed; memory in megabytes, `peak` of this process alone,
+            `anonymous` with that of its children and without what is mapped from files, which the
+            system takes back when it needs it.
     """
 
     def __init__(self) -> None:
         self.found: dict[str, float] = {}
-        self._anonymous = 0
+        self._anonymous = 0.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -179,11 +183,13 @@ class Watch:
         self.found = {"cpu": _cpu() - self._cpu, "wall": time.perf_counter() - self._clock}
         self._over.set()
         self._thread.join()
-        self.found |= {"anonymous": self._anonymous / 1000, "peak": _memory("VmHWM") / 1000}
+        self.found |= {"anonymous": self._anonymous, "peak": _memory("VmHWM") / 1000}
 
     def _look(self) -> None:
+        process = os.getpid()
         while not self._over.wait(_WATCH):
-            self._anonymous = max(self._anonymous, _memory("RssAnon"))
+            held = map(anonymous, (process, *descendants(process)))
+            self._anonymous = max(self._anonymous, sum(held))
 
 
 def _cpu() -> float:
@@ -199,22 +205,29 @@ def _memory(name: str) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)
 
 
-def child(work: str, folder: Path, corpus: Path, chunks: int) -> None:
-    """Print what a side or a stream takes, after a first file."""
+def child(work: str, folder: Path, corpus: Path, number: int) -> None:
+    """Print what a side or a stream takes, after a first file.
+
+    Args:
+        work: name of the side, or of what else is measured.
+        folder: an empty one.
+        corpus: the files of a side.
+        number: of workers of a side, of chunks of all else.
+    """
     store = folder / "store"
     if work in SIDES:
         first = folder / "first"
         first.mkdir()
         (first / "first.txt").write_text("A sentence of some words. " * 200, encoding="utf-8")
-        SIDES[work](first, folder / "warm")
-        run = partial(SIDES[work], corpus, store)
+        SIDES[work](first, folder / "warm", 1)
+        run = partial(SIDES[work], corpus, store, number)
     elif work in STREAMS:
         STREAMS[work](folder / "warm", 10)
-        run = partial(STREAMS[work], store, chunks)
+        run = partial(STREAMS[work], store, number)
     else:
         import search
 
-        nodes = list(search.nodes(chunks))
+        nodes = list(search.nodes(number))
         run = partial(written, work.removeprefix("write-"), store, nodes)
     with Watch() as watch:
         stored = run()
@@ -222,10 +235,10 @@ def child(work: str, folder: Path, corpus: Path, chunks: int) -> None:
     print(json.dumps({"chunks": stored, "disk": disk / MEGABYTE, **watch.found}))
 
 
-def measured(work: str, place: str | None, corpus: Path, chunks: int = 0) -> dict[str, float]:
+def measured(work: str, place: str | None, corpus: Path, number: int) -> dict[str, float]:
     """What a child says."""
     folder = tempfile.mkdtemp(dir=place)
-    command = [sys.executable, __file__, "--child", work, folder, str(corpus), str(chunks)]
+    command = [sys.executable, __file__, "--child", work, folder, str(corpus), str(number)]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 -- this very file
         found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -252,7 +265,7 @@ def again(place: str | None, corpus: Path) -> list[dict[str, float]]:
 
 def sides(names: list[str], chosen: argparse.Namespace, corpus: Path) -> dict[str, Any]:
     """Measure both sides, and print what they take."""
-    return _table({name: measured(name, chosen.folder, corpus) for name in names})
+    return _table({n: measured(n, chosen.folder, corpus, chosen.workers) for n in names})
 
 
 def writes(chosen: argparse.Namespace) -> dict[str, Any]:
@@ -305,14 +318,15 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=400, help="of text")
     parser.add_argument("--pdfs", type=int, default=4)
     parser.add_argument("--source", type=Path, help="folder of texts to take paragraphs from")
+    parser.add_argument("--workers", type=int, default=1, help="processes of ours")
     parser.add_argument("--chunks", type=int, nargs="+", default=[2_000])
     parser.add_argument("--only", choices=["sides", "ours", "write", "again", "memory"])
     parser.add_argument("--folder", help="where all is made; the system's choice if none")
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.child:
-        work, folder, files, chunks = chosen.child
-        child(work, Path(folder), Path(files), int(chunks))
+        work, folder, files, number = chosen.child
+        child(work, Path(folder), Path(files), int(number))
         return
     results: dict[str, Any] = {}
     corpus = Path(tempfile.mkdtemp(dir=chosen.folder))

@@ -8,7 +8,7 @@ import multiprocessing
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -146,3 +146,20 @@ def environment() -> dict[str, str]:
         except PackageNotFoundError:
             versions[package] = "not installed"
     return versions
+
+
+def anonymous(process: int) -> float:
+    """Megabytes of a process that are not mapped from files; 0 where it is gone."""
+    with suppress(OSError, StopIteration):
+        lines = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
+        return int(next(line for line in lines if line.startswith("RssAnon:")).split()[1]) / 1000
+    return 0.0
+
+
+def descendants(process: int) -> Iterator[int]:
+    """All that a process started, and what these did."""
+    for file in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in map(int, file.read_text(encoding="ascii").split()):
+                yield child
+                yield from descendants(child)
