@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
 
 SIZE, OVERLAP = 512, 64
+_TOGETHER = 200
+"""Chunks that are written together, as an ingest does."""
 _WATCH = 0.02
 """Seconds between two looks at the memory of the process."""
 
@@ -143,6 +145,22 @@ def _streamed(store: Store, chunks: int) -> int:
     return report.columns[0].chunks
 
 
+def alone(store: Path, chunks: int) -> int:
+    """Store such chunks without an ingest: what the engine takes by itself."""
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.models.lexical import LexicalEmbedding
+    from rag_nodes.store import open_store
+
+    text = endless("plain", None, random.Random(1))  # noqa: S311 -- no secret
+    model = LexicalEmbedding()
+    with open_store(store) as opened:
+        for first in range(0, chunks, _TOGETHER):
+            some = range(min(_TOGETHER, chunks - first))
+            opened.add("chunks", model([TextNode(text=taken(text, SIZE)) for _ in some]))
+    return chunks
+
+
 def written(side: str, store: Path, nodes: Sequence[BaseNode]) -> int:
     """Store embedded nodes, which `search.py` makes, in a vector store of LlamaIndex."""
     import search
@@ -154,7 +172,11 @@ def written(side: str, store: Path, nodes: Sequence[BaseNode]) -> int:
     return len(nodes)
 
 
-STREAMS: dict[str, Callable[[Path, int], int]] = {"streamed": streamed, "forgotten": forgotten}
+STREAMS: dict[str, Callable[[Path, int], int]] = {
+    "streamed": streamed,
+    "forgotten": forgotten,
+    "alone": alone,
+}
 
 
 class Watch:
