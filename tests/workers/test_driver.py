@@ -18,6 +18,7 @@ from rag_nodes.errors import (
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
 from rag_nodes.pipeline.books import Books
 from rag_nodes.pipeline.record import CollectionRecord
+from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.readers import ListedFile
 from rag_nodes.store import StoredNode
 from rag_nodes.workers.batches import DueFile
@@ -156,12 +157,14 @@ def drive(
     workers: int = 2,
     columns: Sequence[str] = ("x",),
     progress: Callable[[Progress], None] | None = None,
+    most: int | None = None,
 ) -> tuple[Done, Actors, Kept]:
     actors, kept = Actors(workers, behaviour), store or Kept()
     collections = {name: f"c.{name}" for name in columns}
     records = [CollectionRecord(kept, one) for one in collections.values()]  # type: ignore[arg-type]
     writer = Writer(records, Books())
-    driver = Driver(actors, writer, collections, progress=progress, total=len(given))
+    rows = FileRows(most)
+    driver = Driver(actors, writer, collections, progress=progress, total=len(given), rows=rows)
     return driver.run(given), actors, kept
 
 
@@ -188,9 +191,26 @@ def test_rows_are_in_the_order_of_the_listing_whoever_was_first() -> None:
         yield from good(batch)
 
     done, _, store = drive(files(*names), behave)
-    assert [one.row.path for one in done.rows] == names
+    assert [one.path for one in done.rows.in_order()] == names
     assert sorted(store.log) == sorted(f"c.x: put {name}" for name in names)
     assert (column_of(done).chunks, column_of(done).mean_tokens) == (80, 10.0)
+
+
+def test_of_many_files_those_that_ended_well_are_counted_and_every_failure_has_its_row() -> None:
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        if "poison.md" in batch.files:
+            yield Began(batch.files.index("poison.md"))
+            yield Died("SIGKILL")
+        else:
+            yield from good(batch)
+
+    names = [f"{number}.md" for number in range(60)]
+    done, _, _ = drive(files(*names, "poison.md"), behave, most=10)
+    kept = done.rows.in_order()
+    assert [one.path for one in kept if one.status == "failed"] == ["poison.md"]
+    assert len(kept) + done.rows.omitted == 61
+    assert len(kept) <= 11
+    assert column_of(done).chunks == 60
 
 
 def test_a_worker_that_dies_costs_nothing_but_time() -> None:
@@ -205,7 +225,7 @@ def test_a_worker_that_dies_costs_nothing_but_time() -> None:
         yield from good(batch)
 
     done, actors, _ = drive(files("a.md", "b.md", "c.md"), behave)
-    assert [one.row.status for one in done.rows] == ["read"] * 3
+    assert [one.status for one in done.rows.in_order()] == ["read"] * 3
     assert len(actors.deaths) == 1
     assert column_of(done).chunks == 3
 
@@ -220,11 +240,11 @@ def test_a_file_that_kills_every_worker_is_one_failed_row() -> None:
 
     names = [*(f"{number}.md" for number in range(40)), "poison.md"]
     done, actors, _ = drive(files(*names), behave)
-    failed = [one.row for one in done.rows if one.row.status == "failed"]
+    failed = [one for one in done.rows.in_order() if one.status == "failed"]
     assert [one.path for one in failed] == ["poison.md"]
     assert "the worker died twice reading it (SIGKILL)" in str(failed[0].error)
     assert len(actors.deaths) == 2
-    assert len(done.rows) == 41
+    assert len(done.rows.in_order()) == 41
 
 
 def test_a_file_that_kills_while_it_is_embedded_is_found_among_innocents() -> None:
@@ -236,7 +256,7 @@ def test_a_file_that_kills_while_it_is_embedded_is_found_among_innocents() -> No
 
     names = [*(f"{number}.md" for number in range(20)), "poison.md"]
     done, actors, _ = drive(files(*names), behave)
-    assert [one.row.path for one in done.rows if one.row.status == "failed"] == ["poison.md"]
+    assert [one.path for one in done.rows.in_order() if one.status == "failed"] == ["poison.md"]
     assert len(actors.deaths) <= 7
 
 
@@ -257,7 +277,7 @@ def test_a_few_deaths_at_the_start_are_borne() -> None:
         yield from good(batch)
 
     done, _, _ = drive(files("a.md", "b.md"), behave)
-    assert [one.row.status for one in done.rows] == ["read", "read"]
+    assert [one.status for one in done.rows.in_order()] == ["read", "read"]
 
 
 def test_what_a_worker_cannot_do_no_other_is_asked_to() -> None:
@@ -286,8 +306,8 @@ def test_a_full_disk_stops_the_column_once_and_the_rest_is_not_read() -> None:
     done, actors, _ = drive(files(*names), good, store=store)
     assert actors.closed
     assert len(actors.batches) < 6
-    assert [one.row.path for one in done.rows] == names
-    assert {one.row.status for one in done.rows} == {"incomplete"}
+    assert [one.path for one in done.rows.in_order()] == names
+    assert {one.status for one in done.rows.in_order()} == {"incomplete"}
     assert column_of(done).error == "the disk is full; free some space"
 
 
@@ -325,8 +345,10 @@ def test_what_the_store_refuses_of_one_document_is_incomplete_and_nothing_of_it_
         yield finished(batch, ["x"])
 
     done, _, _ = drive(files("a.md", "b.md"), behave, store=store, workers=1)
-    assert [one.row.status for one in done.rows] == ["read", "incomplete"]
-    assert done.rows[1].row.columns["x"] == FileColumn("incomplete", 1, 0, error="nested too deep")
+    assert [one.status for one in done.rows.in_order()] == ["read", "incomplete"]
+    assert done.rows.in_order()[1].columns["x"] == FileColumn(
+        "incomplete", 1, 0, error="nested too deep"
+    )
     assert store.log == ["c.x: put a.md"]
     assert column_of(done, unwritten=1).written == 1
     assert column_of(done).error == "b.md: nested too deep"
@@ -342,7 +364,7 @@ def test_an_error_that_all_workers_meet_stands_once_in_the_report() -> None:
     done, actors, _ = drive(files(*(f"{number}.md" for number in range(300))), behave)
     assert column_of(done).error == "0.md: the key was refused"
     assert len(actors.batches) <= 2
-    assert len(done.rows) == 300
+    assert len(done.rows.in_order()) == 300
 
 
 def test_what_is_stored_of_its_files_goes_with_a_batch() -> None:

@@ -62,6 +62,7 @@ def conclude(
     parsers: Mapping[str, str | None],
     *,
     some_done: bool = False,
+    omitted: int = 0,
 ) -> ExitCode:
     """The exit code of work on many files with many parsers; what failed is named on stderr.
 
@@ -70,7 +71,9 @@ def conclude(
         files: how each file ended.
         parsers: error of each parser by label; None where it did well.
         some_done: whether parsers with an error have done a part of their work all the same.
+        omitted: further files, which ended well.
     """
+    total = len(files) + omitted
     lost = [file for file in files if file.status == "failed"]
     incomplete = [file for file in files if file.status == "incomplete"]
     errors = {name: error for name, error in parsers.items() if error}
@@ -80,15 +83,15 @@ def conclude(
     if cli.as_json:
         for message in (*(file.error for file in lost), *errors.values()):
             cli.complain(one_line(message or "unknown reason"))
-    counts = (_share(len(lost), len(files), "file"), _share(len(errors), len(parsers), "parser"))
+    counts = (_share(len(lost), total, "file"), _share(len(errors), len(parsers), "parser"))
     cli.complain("Failed: " + ", ".join(count for count in counts if count))
     if incomplete:
         cli.complain(
-            f"Not stored whole: {_share(len(incomplete), len(files), 'file')}; what was stored "
+            f"Not stored whole: {_share(len(incomplete), total, 'file')}; what was stored "
             "before is kept; mend the cause and run this again"
         )
     all_parsers = len(errors) == len(parsers) and not some_done
-    nothing_left = (lost and len(lost) == len(files)) or all_parsers
+    nothing_left = (lost and len(lost) == total) or all_parsers
     if nothing_left and any(file.missing_extra for file in lost):
         return ExitCode.UNAVAILABLE
     return ExitCode.FAILURE if nothing_left else ExitCode.PARTIAL

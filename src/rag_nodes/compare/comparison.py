@@ -84,6 +84,7 @@ class Comparison(ColumnEngines):
         prune: bool = False,
         dry_run: bool = False,
         engine: IngestEngine | None = None,
+        most_rows: int | None = None,
     ) -> IngestReport:
         """Read, cut, embed and store files with every parser; see `rag_nodes.pipeline.ingest`."""
         return self._remember(
@@ -103,6 +104,7 @@ class Comparison(ColumnEngines):
                 prune=prune,
                 dry_run=dry_run,
                 engine=engine,
+                most_rows=most_rows,
             )
         )
 

@@ -23,6 +23,7 @@ from rag_nodes.pipeline.arrivals import Parsers, arrivals_of, characters_of, giv
 from rag_nodes.pipeline.books import Books, LedgerBooks, reading_key
 from rag_nodes.pipeline.dry_run import UnchangedStore, rehearsed
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, pruned
+from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.transforms import UserTransformations, identity_of
 
@@ -66,6 +67,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     prune: bool = False,
     dry_run: bool = False,
     engine: IngestEngine | None = None,
+    most_rows: int | None = None,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -103,6 +105,9 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             is stored, no ledger is written, and transformations are left out.
         engine: does it with several processes, such as `rag_nodes.workers.ProcessEngine`, which
             give the same; None for this one, which a dry run is always done by.
+        most_rows: from which on documents that ended well have no row in the report, only those of
+            which something is to be said: a row takes about a kilobyte of memory. None for a row
+            for each; so has a dry run.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -129,6 +134,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         "prices": prices,
         "ttl": ttl,
         "shard": shard,
+        "most_rows": None if dry_run else most_rows,
     }
     wanted = [Path(path) for path in paths]
     run = engine.ingest if engine and not dry_run else partial(_ingest_here, dry_run=dry_run)
@@ -161,6 +167,7 @@ def _ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
     ttl: float,
     shard: FileShard | None,
     dry_run: bool,
+    most_rows: int | None,
 ) -> IngestReport:
     """Ingest files in this process."""
     total = count_documents(paths, shard) if progress else None
@@ -183,7 +190,7 @@ def _ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
     run = None if callable(parsers) else run_of(parsers)
     with ahead(arrivals_of(paths, limits, books, shard), characters_of) as coming:
         made, arrivals = parsers_for(parsers, coming)
-        return (run or run_of(made)).take(arrivals, total)
+        return (run or run_of(made)).take(arrivals, total, rows=FileRows(most_rows))
 
 
 def books_of(

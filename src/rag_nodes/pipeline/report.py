@@ -199,7 +199,7 @@ class IngestReport:
     """Everything one ingest run did.
 
     Attributes:
-        files: one row per file, in the order they were read.
+        files: one row per file, in the order they were read; of very many only some, see `omitted`.
         columns: one row per parser, in the order they were given.
         seconds: wall-clock time of the whole run.
         models: which models ran, as `Models.describe()` says it.
@@ -212,6 +212,7 @@ class IngestReport:
         dry_run: nothing of it was done: it says what an ingest would do, and what it would cost.
         estimated: parsers of a dry run whose numbers are estimates: their embedding model would
             decide where to cut, and words were compared in its place.
+        omitted: documents that ended well and have no row, where the run was given a most of them.
     """
 
     files: tuple[FileOutcome, ...]
@@ -224,6 +225,12 @@ class IngestReport:
     gone: int = 0
     dry_run: bool = False
     estimated: tuple[str, ...] = ()
+    omitted: int = 0
+
+    @property
+    def documents(self) -> int:
+        """How many there were, with those that have no row."""
+        return len(self.files) + self.omitted
 
     @property
     def failed(self) -> tuple[FileOutcome, ...]:
@@ -269,6 +276,7 @@ class IngestReport:
             "corpus": self.corpus,
             "models": self.models,
             "files": [asdict(outcome) for outcome in self.files],
+            "omitted": self.omitted,
             "columns": [asdict(outcome) for outcome in self.columns],
             "former": [
                 {**asdict(one), "last_used": utc_time(one.last_used)} for one in self.former

@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -24,13 +24,12 @@ from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.dry_run import cut_unasked, is_estimated
 from rag_nodes.pipeline.report import (
-    FileColumn,
     FileOutcome,
-    FileStatus,
     FormerCollection,
     IngestReport,
     Progress,
 )
+from rag_nodes.pipeline.rows import FileRows, OpenRows
 from rag_nodes.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
@@ -139,21 +138,35 @@ class IngestRun:
         """Why parsers gave up, by name; those that did not are left out."""
         return {one.name: one.stopped for one in self._columns if one.stopped is not None}
 
-    def take(self, arrivals: Iterable[Arrival], total: int | None = None) -> IngestReport:
-        """Have all columns take every document; `total` is how many, where that is known."""
+    def take(
+        self,
+        arrivals: Iterable[Arrival],
+        total: int | None = None,
+        *,
+        rows: FileRows | None = None,
+        positions: Iterable[int] | None = None,
+    ) -> IngestReport:
+        """Have all columns take every document.
+
+        Args:
+            arrivals: the documents.
+            total: how many, where that is known.
+            rows: take their rows, before which there may be others; None to report them all.
+            positions: of the rows; None for the order of the documents.
+        """
         started = time.perf_counter()
+        rows = FileRows() if rows is None else rows
+        under_way = OpenRows([column.name for column in self._columns], rows)
         with metered(self._models.embedding), self._working() as at_work:
-            taken = list(self._taken(arrivals, total, at_work))
+            taken = self._taken(arrivals, total, at_work)
+            for position, (file, deposits) in zip(positions or count(), taken, strict=False):
+                under_way.add(position, file, deposits)
             outcomes = tuple(at_work(ColumnRun.finish))
+        under_way.close()
         self._books.close()
-        names = [column.name for column in self._columns]
         return IngestReport(
-            files=tuple(
-                _with_columns(
-                    file, {n: one.outcome() for n, one in zip(names, deposits, strict=False)}
-                )
-                for file, deposits in taken
-            ),
+            files=rows.in_order(),
+            omitted=rows.omitted,
             columns=outcomes,
             seconds=time.perf_counter() - started,
             models=self._models.describe(),
@@ -276,18 +289,6 @@ def _warm_up(parsers: Iterable[SpanNodeParser]) -> None:
     """Load vocabularies and sentence rules now, or the parser that runs first would look slow."""
     for tokenizer in {parser.tokenizer for parser in parsers}:
         Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
-
-
-def _with_columns(file: FileOutcome, columns: dict[str, FileColumn]) -> FileOutcome:
-    """The row of a file with what is stored of it, which is known when the run is over."""
-    if not columns:
-        return file
-    status: FileStatus = file.status
-    if any(one.status == "incomplete" for one in columns.values()):
-        status = "incomplete"
-    elif all(one.status == "unchanged" for one in columns.values()):
-        status = "unchanged"
-    return replace(file, status=status, columns=columns)
 
 
 def _hashed(document: Document, identities: Sequence[str]) -> Document:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import EngineError, ReaderCrashedError
 from rag_nodes.pipeline import FileColumn, FileOutcome
 from rag_nodes.pipeline.arrivals import Arrival
+from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.workers.batches import FileGroups
-from rag_nodes.workers.merging import MergedProgress, PartReport, PlacedRow, spoiled
+from rag_nodes.workers.merging import MergedProgress, PartReport, spoiled
 from rag_nodes.workers.messages import (
     Batch,
     BatchFailed,
@@ -49,13 +50,13 @@ class Done(NamedTuple):
     """What all workers did together.
 
     Attributes:
-        rows: of all files, in the order of the listing.
-        parts: what workers said of their groups, in that order.
+        rows: of all files.
+        parts: what workers said of their groups without the rows, in the order of the listing.
         errors: what no worker saw, by parser.
         stopped: why parsers gave up, by name.
     """
 
-    rows: list[PlacedRow]
+    rows: FileRows
     parts: list[PartReport]
     errors: Mapping[str, list[str]]
     stopped: Mapping[str, str]
@@ -89,6 +90,7 @@ class Driver:
         collections: of each parser, by its name.
         progress: called after every step.
         total: how many files there are, where that is known.
+        rows: takes the rows of all files, by their position in the listing; None to keep them all.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class Driver:
         *,
         progress: Callable[[Progress], None] | None = None,
         total: int | None = None,
+        rows: FileRows | None = None,
     ) -> None:
         self._transport = transport
         self._writer = writer
@@ -109,7 +112,7 @@ class Driver:
         self._groups = FileGroups(())
         self._flights: dict[int, _Flight] = {}
         self._batches = self._barren = 0
-        self._rows: list[PlacedRow] = []
+        self._rows = FileRows() if rows is None else rows
         self._parts: list[PartReport] = []
         self._errors: dict[str, list[str]] = defaultdict(list)
         self._stopped: dict[str, str] = {}
@@ -131,9 +134,8 @@ class Driver:
                 self._submit()
         if self._is_over:
             self._give_up(one for one in self._groups.rest())
-        by_position = attrgetter("position")
-        rows, parts = sorted(self._rows, key=by_position), sorted(self._parts, key=by_position)
-        return Done(rows, parts, self._errors, self._stopped)
+        parts = sorted(self._parts, key=attrgetter("position"))
+        return Done(self._rows, parts, self._errors, self._stopped)
 
     def passed(self, position: int, name: str) -> None:
         """A file need not be opened."""
@@ -207,8 +209,9 @@ class Driver:
             found = self._refused(row, flight.refusals)
             for name, refusal in found.items():
                 self._errors[name].append(f"{row.name}: {refusal.why}")
-            self._rows.append(PlacedRow(files[number].position, spoiled(row, found)))
-        self._parts.append(PartReport(files[0].position, finished))
+            self._rows.add(files[number].position, spoiled(row, found))
+        counted = replace(finished, report=replace(finished.report, files=()), rows=())
+        self._parts.append(PartReport(files[0].position, counted))
         self._stopped = {**finished.stopped, **self._stopped}
 
     def _refused(self, row: FileOutcome, refusals: Refusals) -> dict[str, Refusal]:
@@ -234,7 +237,7 @@ class Driver:
         for one in self._groups.died(flight.group, flight.begun):
             why = f"the worker died twice reading it ({reason})"
             arrival = Arrival(str(one.file.path), None, ReaderCrashedError(one.file.path, why), 0.0)
-            self._rows.append(PlacedRow(one.position, arrival.failure()))
+            self._rows.add(one.position, arrival.failure())
 
     def _note_closed(self) -> None:
         """Have parsers give up whose collection cannot be written any more."""
@@ -259,4 +262,4 @@ class Driver:
             }
             path = str(one.file.path)
             row = FileOutcome(path, "incomplete", None, 0, None, 0.0, columns=columns)
-            self._rows.append(PlacedRow(one.position, row))
+            self._rows.add(one.position, row)

@@ -19,13 +19,14 @@ from rag_nodes.pipeline.ingesting import (
     count_documents,
     opened_ledger,
 )
+from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.readers import Limits, listed
 from rag_nodes.transforms import further_names
 from rag_nodes.vector_names import USUAL
 from rag_nodes.workers.batches import DueFile
 from rag_nodes.workers.driver import Driver
-from rag_nodes.workers.merging import PartReport, PlacedRow, merged_column
+from rag_nodes.workers.merging import PartReport, merged_column
 from rag_nodes.workers.messages import BatchFinished
 from rag_nodes.workers.recipe import Recipe
 from rag_nodes.workers.writer import Writer
@@ -64,6 +65,7 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
     ledger: Ledger | str | Path | None = None,
     ttl: float = WEB_HOURS,
     shard: FileShard | None = None,
+    most_rows: int | None = None,
 ) -> IngestReport:
     """Ingest files by workers that `start` starts, made of a recipe.
 
@@ -97,14 +99,17 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
         )
         with closing(start(recipe)) as transport:
             total = count_documents(wanted, shard) if progress else None
-            driver = Driver(transport, writer, collections, progress=progress, total=total)
+            rows = FileRows(most_rows)
+            driver = Driver(
+                transport, writer, collections, progress=progress, total=total, rows=rows
+            )
             left = _LeftFiles(driver)
             done = driver.run(left.due(books.seen(listed(wanted, shard))))
-        own = left.part(run)
+        own = left.part(run, rows)
     parts = [own, *done.parts]
-    rows = [*map(PlacedRow, left.positions, own.finished.report.files), *done.rows]
     return IngestReport(
-        files=tuple(one.row for one in sorted(rows, key=lambda one: one.position)),
+        files=rows.in_order(),
+        omitted=rows.omitted,
         columns=tuple(
             merged_column(
                 name,
@@ -128,12 +133,12 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
 class _LeftFiles:
     """Files that are not opened, as nothing of them changed: no worker has to hear of them.
 
-    Attributes:
-        positions: in the listing, of the documents of these files.
+    Args:
+        driver: told that they are passed.
     """
 
     def __init__(self, driver: Driver) -> None:
-        self.positions: list[int] = []
+        self._positions: list[int] = []
         self._driver = driver
         self._arrivals: list[Arrival] = []
 
@@ -145,12 +150,12 @@ class _LeftFiles:
                 continue
             self._driver.passed(position, seen.file.path.name)
             for one in seen.left:
-                self.positions.append(position)
+                self._positions.append(position)
                 self._arrivals.append(Arrival(str(seen.file.path), None, left=one))
 
-    def part(self, run: IngestRun) -> PartReport:
-        """What a run says of them, without workers."""
-        report = run.take(self._arrivals)
+    def part(self, run: IngestRun, rows: FileRows) -> PartReport:
+        """What a run says of them, without workers, and their rows next to the others."""
+        report = run.take(self._arrivals, rows=rows, positions=self._positions)
         return PartReport(0, BatchFinished(report, (), run.errors, run.stopped))
 
 

@@ -27,13 +27,6 @@ _SUMS = (
 _STAGES = ("parse", "embed", "store")
 
 
-class PlacedRow(NamedTuple):
-    """A row of the report, and the position in the listing of the file it is of."""
-
-    position: int
-    row: FileOutcome
-
-
 class Refusal(NamedTuple):
     """What a store did not take of a document.
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from rag_nodes.transforms import SummaryJournal
     from rag_nodes.workspace import Workspace
 
+MOST_ROWS = 10_000
+"""Documents up to which each has a row in the report."""
 _WRITTEN = {"summary", "context"}
 """Vectors for which a model writes."""
 
@@ -136,6 +138,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
             prune=prune,
             dry_run=dry_run,
             engine=chosen,
+            most_rows=MOST_ROWS,
         )
         if alias and not dry_run:
             _switch(cli, comparison, report, alias)
@@ -150,7 +153,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
         cli.complain("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
-    raise typer.Exit(conclude(cli, report.files, errors, some_done=stored))
+    raise typer.Exit(conclude(cli, report.files, errors, some_done=stored, omitted=report.omitted))
 
 
 def _check_alias(alias: str | None, parsers: list[str], shard: str | None) -> None:

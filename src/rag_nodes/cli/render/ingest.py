@@ -34,7 +34,7 @@ _STYLES = {
 
 def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
     """The parts of the view, top to bottom."""
-    yield from files_view(report.files)
+    yield from files_view(report.files, report.omitted)
     yield _parsers(report)
     for outcome in report.columns:
         if outcome.error:
@@ -127,13 +127,17 @@ def embedding_spent(report: IngestReport) -> str:
     return f"Embedded {tokens} ({each}) · {dollars(report.embedding_cost)}."
 
 
-def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
+def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[RenderableType]:
     """A row per file, of many only those that need attention; then what is to be said of them.
 
     That is what was wrong with them, and what a parser chose that decides per document.
 
     "Stored" counts the chunks of the file in the collection of each parser, in the order of the
     parsers, and says of how many where some are missing.
+
+    Args:
+        files: how each ended.
+        omitted: further documents, which ended well.
     """
     shown = files if len(files) <= MOST_FILES else tuple(file for file in files if _said(file))
     made = table(
@@ -155,7 +159,7 @@ def files_view(files: tuple[FileOutcome, ...]) -> Iterator[RenderableType]:
             " · ".join(_stored(column) for column in file.columns.values()) or "-",
         )
     yield made
-    if rest := len(files) - len(shown):
+    if rest := len(files) - len(shown) + omitted:
         yield plain(f"{counted(rest, 'other document')}, all well", "dim")
     for file in shown:
         named = "" if file.status == "failed" else f"{_name(file)}: "
