@@ -29,6 +29,10 @@ IN_VIEW = """() => [...document.querySelectorAll('.rn-column h3')].every((one) =
   const place = one.getBoundingClientRect();
   return place.top >= 0 && place.bottom <= innerHeight; })"""
 
+ASKED_IN_VIEW = """() => {
+  const asked = document.querySelector('.rn-pending').getBoundingClientRect();
+  return asked.top >= 0 && asked.top < innerHeight / 2; }"""
+
 
 @pytest.fixture
 def address(
@@ -59,7 +63,7 @@ def _ask(page: Page) -> None:
     page.keyboard.press("Enter")
 
 
-def test_on_a_phone_growing_answers_have_the_room_and_one_button_ends_them(
+def test_on_a_phone_growing_answers_come_into_view_and_one_button_ends_them(
     browser: Browser, address: str, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     page = browser.new_page(viewport=PHONE)
@@ -74,6 +78,12 @@ def test_on_a_phone_growing_answers_have_the_room_and_one_button_ends_them(
     page.locator(".rn-turn").wait_for()
     page.locator("#rn-clear").wait_for()
     page.wait_for_function("document.querySelector('#rn-question textarea').value === ''")
+    openai_server.fail(Fault(body="slow"), times=4)
+    _ask(page)
+    page.locator(".rn-pending").wait_for()
+    page.wait_for_function(ASKED_IN_VIEW)
+    openai_server.release()
+    page.locator(".rn-turn").nth(1).wait_for()
     page.close()
 
 

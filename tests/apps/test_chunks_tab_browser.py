@@ -62,7 +62,7 @@ def test_a_number_leads_to_the_chunk_behind_it_and_its_mark_opens_the_facts(page
     page.locator(".rn-drill").first.click()
     page.wait_for_selector(".rn-open", timeout=PATIENCE)
     page.locator(".rn-open").last.click()
-    page.wait_for_selector(".rn-start.rn-chosen", timeout=PATIENCE)
+    page.wait_for_selector(".rn-start.rn-chosen:focus", timeout=PATIENCE)
     assert page.locator(".rn-piece.rn-shown details[open]").count() == 1
     other = page.locator(".rn-start:not(.rn-chosen)").first
     other.click()

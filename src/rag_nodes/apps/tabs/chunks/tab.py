@@ -40,16 +40,18 @@ element.addEventListener('click', (event) => {
   piece.scrollIntoView({behavior: 'smooth', block: 'nearest'});
 });"""
 """A mark lights up its chunk while it is pointed at or has the focus, and opens its facts."""
-_TO_CHOSEN = """() => setTimeout(() => {
+_TO_CHOSEN = """() => {
   const mark = document.querySelector('.rn-start.rn-chosen') ||
     document.querySelector('.rn-doc .rn-gold');
   if (mark) { mark.scrollIntoView({block: 'center'}); mark.focus({preventScroll: true}); }
-}, 300)"""
+}"""
+"""What was opened comes into view as it is drawn. Later it would move the page under a hand that is
+pressing a mark already, and that click would be lost."""
 _UNMARK = """element.addEventListener('click', (event) => {
   const picked = event.target.closest('button[data-act]');
   if (picked) trigger('click', {...picked.dataset});
 });"""
-_SAVE = """() => setTimeout(() => document.querySelector('#rn-save-{kind}')?.click(), 150)"""
+_SAVE = """() => document.querySelector('#rn-save-{kind}')?.click()"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ EXAMPLE_QUESTIONS = (
 """About the example document."""
 _TO_THE_END = """() => { const rows = document.querySelectorAll('.rn-turn, .rn-pending');
   if (rows.length) rows[rows.length - 1].scrollIntoView({behavior: 'smooth', block: 'start'}); }"""
-_SENT = f"""(sent) => {{ window.rnSent = sent; setTimeout({_TO_THE_END}, 400); }}"""
+_SENT = """(sent) => { window.rnSent = sent; }"""
 _EMPTIED = """(now) => now === window.rnSent ? '' : now"""
 """A question that was answered leaves its box, unless another one is being typed there already. Of
 two updates close together the page shows the second only, so the server's alone is not enough."""
@@ -56,8 +56,11 @@ _VOTER = """const voter = () => {
 _ON_HISTORY = (
     _VOTER
     + """const opened = new Set();
-let marked = '', focus = '';
+let marked = '', focus = '', waiting = null;
 const show = () => {
+  const pending = element.querySelector('.rn-pending');
+  if (pending && !waiting) pending.scrollIntoView({behavior: 'smooth', block: 'start'});
+  waiting = pending;
   for (const key of opened) {
     const one = document.getElementById(key);
     if (one && !one.open) one.open = true;
@@ -95,8 +98,9 @@ element.addEventListener('click', (event) => {
 new MutationObserver(show).observe(element,
   {subtree: true, childList: true, attributes: true, attributeFilter: ['open', 'class', 'id']});"""
 )
-"""A citation opens its chunk; what is open stays so when the page is drawn again; buttons tell the
-server. After a vote the names that appear stay in view, unless columns stand below each other."""
+"""What was asked comes into view as it is drawn; a citation opens its chunk; what is open stays so
+when the page is drawn again; buttons tell the server. After a vote the names that appear stay in
+view, unless columns stand below each other."""
 _ON_VOTES = (
     _VOTER
     + """element.addEventListener('click', (event) => {

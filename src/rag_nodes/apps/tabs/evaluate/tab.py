@@ -28,8 +28,8 @@ _PICK = """element.addEventListener('click', (event) => {
   const picked = event.target.closest('button.rn-drill, button.rn-open');
   if (picked) trigger('click', {...picked.dataset});
 });"""
-_TO_LIST = """() => setTimeout(() => document.querySelector('#rn-findings')
-  ?.scrollIntoView({behavior: 'smooth', block: 'nearest'}), 100)"""
+_TO_LIST = """() => document.querySelector('#rn-findings')
+  ?.scrollIntoView({behavior: 'smooth', block: 'nearest'})"""
 _PICK_CELL = """element.addEventListener('click', (event) => {
   const picked = event.target.closest('button.rn-cell, button.rn-open');
   if (!picked) return;
@@ -37,12 +37,12 @@ _PICK_CELL = """element.addEventListener('click', (event) => {
   picked.classList.add('rn-picked');
   trigger('click', {...picked.dataset});
 });"""
-_TO_WHY = """() => setTimeout(() => {
+_TO_WHY = """() => {
   const why = document.querySelector('#rn-why section');
   if (why) { why.scrollIntoView({block: 'nearest'});
     why.focus({preventScroll: true}); }
-}, 150)"""
-_SAVE = """() => setTimeout(() => document.querySelector('#rn-save-run-{kind}')?.click(), 150)"""
+}"""
+_SAVE = """() => document.querySelector('#rn-save-run-{kind}')?.click()"""
 _RUNS_AT_ONCE = 1
 """Evaluations at the same time: each keeps a processor busy for a while; others wait."""
 _KINDS = [".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml"]

@@ -33,7 +33,7 @@ const press = (event) => {
 };
 document.addEventListener('keydown', press);"""
 """A passage opens in its document; letters press the buttons, but where text is typed."""
-_SAVE = "() => setTimeout(() => document.querySelector('#rn-save-questions')?.click(), 150)"
+_SAVE = "() => document.querySelector('#rn-save-questions')?.click()"
 _ASK = """(_, current) =>
   [confirm('Remove all questions? What was not downloaded is lost.'), current]"""
 _FILES = [".json", ".jsonl", ".csv", ".tsv", ".yaml", ".yml"]
