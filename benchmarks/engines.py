@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import relatives
 from measuring import MEGABYTE, markdown_table, save
 from scaling import FILE, write_files
 
@@ -73,16 +74,13 @@ def _cpu() -> float:
 def ray_alone(workers: int) -> tuple[Took, float]:
     """What starting and ending Ray takes, a first task included; and bytes of its processes."""
     with timed() as took, ray_session(workers) as ray:
-        ray.get(ray.remote(os.getpid).remote())
-        memory = sum(map(_own_memory, _descendants(os.getpid())))
+        ray.get(ray.remote(_nothing).remote())
+        memory = sum(_own_memory(one.pid) for one in relatives.of(os.getpid()))
     return took, memory
 
 
-def _descendants(process: int) -> Iterator[int]:
-    for tasks in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in map(int, tasks.read_text("ascii").split()):
-            yield child
-            yield from _descendants(child)
+def _nothing() -> None:
+    """A task of Ray."""
 
 
 def _own_memory(process: int) -> int:

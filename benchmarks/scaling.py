@@ -72,6 +72,8 @@ class Assumed:
         tokens_per_minute: a model's server takes for one key.
         change: share of the files that change in a night.
         server_memory: bytes of memory of one machine of the Qdrant cluster.
+        usable: share of it that is for what is searched.
+        read_often: share of the payloads that the system keeps in it.
     """
 
     chunks: float = 1e9
@@ -81,6 +83,8 @@ class Assumed:
     tokens_per_minute: float = 10e6
     change: float = 0.01
     server_memory: float = 256e9
+    usable: float = 0.75
+    read_often: float = 0.1
 
 
 def write_files(folder: Path, count: int) -> None:
@@ -131,7 +135,8 @@ def plan(here: Measured, wanted: Assumed) -> list[tuple[str, str]]:
     payload = wanted.chunks * here.payload
     point = wanted.dimension * 4 + here.payload
     rate = workers * here.chunks / here.seconds
-    servers = (floats / 4 + payload * 0.1) / (wanted.server_memory * 0.75)
+    in_memory = floats / 4 + payload * wanted.read_often
+    servers = in_memory / (wanted.server_memory * wanted.usable)
     return [
         ("files", f"{files:,.0f}"),
         ("text", f"{files * here.characters / here.files / 1e12:.1f} TB"),

@@ -279,8 +279,7 @@ def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_w
     parsers = {"heading": get_parser("heading"), "hostile": ForeignNodeParser(path=SPLITTER)}
     with open_store(place.folder / "store") as store, open_store() as alone:
         expected = ingest([place.docs], parsers, alone, models=models)
-        report = ingest([place.docs], parsers, store, models=models)
-        assert any(file.status == "unchanged" for file in report.files)
+        ingest([place.docs], parsers, store, models=models)
         for column in expected.columns:
             assert points_of(store, column.collection) == points_of(alone, column.collection)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
-from rag_nodes.workers.on_ray.session import ray_session
+from rag_nodes.workers.on_ray.session import _shown_token, ray_session
 
 
 @pytest.fixture
@@ -39,6 +39,25 @@ def test_an_address_where_nobody_is_fails_at_once_and_says_what_to_do() -> None:
     address = f"127.0.0.1:{free_port()}"
     with pytest.raises(EngineError, match=rf"no Ray cluster answers at {address}.*ray start"):
         ray_session(2, address).__enter__()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, {}),
+        ({"RAY_AUTH_TOKEN": "t"}, {"RAY_AUTH_MODE": "token"}),
+        ({"RAY_AUTH_TOKEN_PATH": "/t"}, {"RAY_AUTH_MODE": "token"}),
+        ({"RAY_AUTH_TOKEN": "t", "RAY_AUTH_MODE": "disabled"}, {}),
+    ],
+)
+def test_a_cluster_is_shown_the_token_that_is_there(
+    given: dict[str, str], told: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert _shown_token() == told
 
 
 def test_an_address_where_somebody_else_is_fails_at_once(somebody_else: str) -> None:

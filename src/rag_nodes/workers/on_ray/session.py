@@ -71,7 +71,8 @@ def ray_session(actors: int, address: str | None = None) -> Iterator[Any]:
     """
     if address is not None:
         _probe(address)
-    with _environment({} if address else _LOCAL):
+    told = _LOCAL if address is None else _shown_token()
+    with _environment(told):
         ray = _ray()
         given = ray.is_initialized()
     if given:
@@ -84,12 +85,20 @@ def ray_session(actors: int, address: str | None = None) -> Iterator[Any]:
             if address is None:
                 _start(ray, actors, Path(folder))
             else:
-                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+                with _environment(told):
+                    ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:
             # Of no narrower kind where a busy machine has not started it within 30 seconds.
             where = f"at {address}" if address else "on this machine"
-            raise EngineError(f"Ray could not be used {where}: {error}") from error
+            why = ": ".join(str(one) for one in (error, error.__cause__) if one)
+            raise EngineError(f"Ray could not be used {where}: {why}") from error
         yield ray
+
+
+def _shown_token() -> dict[str, str | None]:
+    """What has Ray show the token of a cluster: with an address it does not of its own accord."""
+    is_there = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
+    return {"RAY_AUTH_MODE": "token"} if is_there and "RAY_AUTH_MODE" not in os.environ else {}
 
 
 def home_for_actors() -> dict[str, Any]:
