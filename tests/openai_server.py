@@ -269,17 +269,24 @@ def _chat(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSONRespo
 
 
 async def _events(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> AsyncIterator[str]:
-    words = [] if fault.body == "empty" else server.answer_to(body).split(" ")
-    for position, word in enumerate(words):
-        if fault.body == "cut" and position == len(words) // 2:
+    pieces = [] if fault.body == "empty" else _pieces(server.answer_to(body))
+    for position, piece in enumerate(pieces):
+        if fault.body == "cut" and position == len(pieces) // 2:
             raise ConnectionAbortedError("made to break off")
         if fault.body == "error-event" and position:
             yield f"data: {json.dumps({'error': {'message': fault.message}})}\n\n"
             return
-        yield _event({"content": f" {word}" if position else word}, None)
+        yield _event({"content": f" {piece}" if position else piece}, None)
     if fault.body != "unfinished":
         yield _event({}, "stop")
         yield "data: [DONE]\n\n"
+
+
+def _pieces(answer: str) -> list[str]:
+    """Word by word, but of a long answer several at once: how often is not the point."""
+    words = answer.split(" ")
+    step = len(words) // 100 + 1
+    return [" ".join(words[at : at + step]) for at in range(0, len(words), step)]
 
 
 def _event(delta: dict[str, str], reason: str | None) -> str:

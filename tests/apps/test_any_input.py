@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from app_server import listening
+from fixtures_app import offline_settings
 from script_visitor import Script
 
 from rag_nodes.apps.inside_gradio import DOES_NOT_FIT
@@ -15,8 +16,6 @@ from rag_nodes.server.serve import make_server
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-
-    from rag_nodes.settings import Settings
 
 QUESTION = "How long does the battery keep the controller alive?"
 CANARY = "sent by a script"
@@ -36,14 +35,12 @@ WRONG: tuple[Any, ...] = (
 """Each in place of every input and of what a click sends along."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def address(
-    settings: Settings,
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-    _gradio: None,
+    leaks_collected: Callable[[], AbstractContextManager[None]], _gradio: None
 ) -> Iterator[str]:
     with leaks_collected():
-        app = make_server(settings)
+        app = make_server(offline_settings())
     with leaks_collected(), listening(app) as found:
         yield found
 

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import pytest
@@ -103,28 +103,32 @@ def test_the_check_above_finds_a_key() -> None:
     assert _hits({"a": f"x{TYPED}x", "b": OWN.removeprefix("sk-"), "c": "sk-****"}) == ["a", "b"]
 
 
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[Sessions]:
-    """The sessions of the app that is built in the test."""
-    made: list[Sessions] = []
-    monkeypatch.setattr(
-        "rag_nodes.apps.page.Sessions",
-        lambda given, **options: made.append(Sessions(given, **options)) or made[0],
-    )
-    return made
+class House(NamedTuple):
+    """A served app and who is in it."""
+
+    app: gr.Blocks
+    sessions: Sessions
 
 
-@pytest.fixture
-def launched(
+@pytest.fixture(scope="module")
+def house(
     build: Callable[..., gr.Blocks],
-    openai_server: OpenAIServer,
+    _running_openai_server: OpenAIServer,
     leaks_collected: Callable[[], AbstractContextManager[None]],
-) -> Iterator[gr.Blocks]:
-    settings = Settings(api_base=openai_server.base, api_key=OWN, retry_seconds=0)
-    app = build(settings)
+) -> Iterator[House]:
+    opened: list[Sessions] = []
+
+    def sessions(given: Settings, **options: Any) -> Sessions:
+        opened.append(Sessions(given, **options))
+        return opened[-1]
+
+    settings = Settings(api_base=_running_openai_server.base, api_key=OWN, retry_seconds=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rag_nodes.apps.page.Sessions", sessions)
+        app = build(settings)
     with leaks_collected():
         app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
-    yield app
+    yield House(app, opened[0])
     with leaks_collected():
         app.close()
 
@@ -132,13 +136,13 @@ def launched(
 @pytest.mark.parametrize("fault", [None, FAILING, *_faults()])
 def test_a_key_is_in_no_state_log_or_answer_of_a_script(
     fault: Fault | None,
-    opened: list[Sessions],
-    launched: gr.Blocks,
+    house: House,
     openai_server: OpenAIServer,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    launched = house.app
     client = Client(
         str(launched.local_url),
         verbose=False,
@@ -153,7 +157,7 @@ def test_a_key_is_in_no_state_log_or_answer_of_a_script(
     answered = client.predict(QUESTION, api_name="/ask")
     openai_server.faults.clear()
     assert f"Bearer {TYPED}" in {one.authorization for one in openai_server.requests}
-    session = opened[0].of(next(iter(opened[0]._sessions)))
+    session = house.sessions.of(client.session_hash)
     written = capfd.readouterr()
     texts = {
         "loaded": repr(loaded),
@@ -162,7 +166,7 @@ def test_a_key_is_in_no_state_log_or_answer_of_a_script(
         "info": json.dumps(launched.get_api_info(), default=repr),
         # What Gradio remembers of a page beside its states ends with the session.
         "states": repr([one.state_data for one in launched.state_holder.session_data.values()]),
-        "sessions": repr([_inside(opened[0]), _inside(session), session.turns]),
+        "sessions": repr([_inside(house.sessions), _inside(session), session.turns]),
         "comparison": repr(session.comparison),
         "log": "\n".join(_whole(record) for record in caplog.records),
         "streams": written.out + written.err,

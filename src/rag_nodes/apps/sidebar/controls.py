@@ -119,8 +119,8 @@ def build_controls(settings: Settings, offer: Mapping[str, Preset] | None = None
         value=EQUAL_SIZE,
         step=10,
         label="Equal size: mean tokens of a chunk",
-        info="Larger chunks read differently whatever the parser; at one size you see how it cuts. "
-        "Sizes under Parameters count at 0.",
+        info="At one size you see how each parser cuts and not how large. "
+        "0: each at its own size, see Parameters.",
         elem_id="rn-equal-size",
     )
     with gr.Accordion("What each parser does", open=False):
