@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.store import Filter, fusion, open_store
+from rag_nodes.store import Filter, Store, fusion, open_store
 from rag_nodes.store.edge import collection as embedded
 from rag_nodes.store.server import rankings
 
@@ -59,3 +59,24 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
         assert [one for one, *_ in ours] == [one for one, *_ in served]
         for one, other in zip(ours, served, strict=True):
             assert one[1:] == pytest.approx(other[1:], rel=1e-3)
+
+
+def test_what_was_written_since_counts_for_the_sample_too(
+    nodes: list[TextNode], tmp_path: Path, collection: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fusion, "COMPLETE", 10)
+    monkeypatch.setattr(fusion, "DEPTH", 30)
+    monkeypatch.setattr(embedded, "SAMPLE", 60)
+
+    def ranked(store: Store) -> list[tuple[str, float]]:
+        hits = store.search(collection, vector=[1.0, 0.0, 0.0], text="zebra lion", limit=20)
+        return [(one.node.node_id, one.score) for one in hits]
+
+    with open_store(tmp_path) as store:
+        store.add(collection, nodes[:200])
+        before = ranked(store)
+        store.add(collection, nodes[200:])
+        store.delete(collection, [one.node_id for one in nodes[:50]])
+        after = ranked(store)
+    with open_store(tmp_path) as reopened:
+        assert before != after == ranked(reopened)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import qdrant_edge as edge
 
@@ -35,6 +35,18 @@ _SHARE = 0.2
 """Share of deleted points from which it is."""
 
 
+class _Drawn(NamedTuple):
+    """Points that stand for all that may be found.
+
+    Attributes:
+        points: how many.
+        condition: that it is one of them.
+    """
+
+    points: int
+    condition: Any
+
+
 class Collection:
     """What is stored under one name. The caller sees to it that no two threads are in here.
 
@@ -61,6 +73,7 @@ class Collection:
         self.tenant, self._mask = tenant, mask
         self._unflushed = self._deleted = 0
         self._indexed: frozenset[str] = frozenset()
+        self._drawn: _Drawn | None = None
 
     def write(self, points: Sequence[Point]) -> None:
         """Store points; those of the same id are replaced.
@@ -162,7 +175,7 @@ class Collection:
         self, node_ids: Sequence[str] | None, chosen: Any, keys: Sequence[str] | None
     ) -> list[Point]:
         """Points of some ids (None for all) that pass conditions, with some keys (None for all)."""
-        ids = None if node_ids is None else edge.HasIdCondition(set(self._ids(node_ids)))
+        ids = None if node_ids is None else _one_of(self._ids(node_ids))
         return list(self._scrolled(self._scope(chosen, ids), keys, vectors=False))
 
     def diverse(
@@ -181,7 +194,7 @@ class Collection:
         request = edge.QueryRequest(limit=query.limit, query=chosen, filter=self._scope(*also))
         ids = [one.id for one in self.shard.query(request)]
         nearest = edge.Query.Nearest(vector, self.vectors.dense)
-        similar = self._ask(nearest, None, edge.SearchParams(exact=True), len(ids), ids)
+        similar = self._ask(nearest, None, edge.SearchParams(exact=True), len(ids), _one_of(ids))
         return [(shards.node_id(one, self._mask), similar[one]) for one in ids]
 
     def scores(self, query: Query, also: Sequence[Any] = (), *, dense: str | None = None) -> Scores:
@@ -193,44 +206,58 @@ class Collection:
             dense: name of the embedding that is compared; None for the usual one.
         """
         self._make_filterable(query.filter)
-        own = self._scope(conditions(query.filter), *also)
+        chosen = [one for one in (conditions(query.filter), *also) if one is not None]
+        own = self._scope(*chosen)
         searches = dict(self._searches(query, own, dense or self.vectors.dense))
-        every = self._count(own, exact=own is not None) if query.mode == "hybrid" else 0
+        # Of all points the engine knows the number; those that pass a filter it has to look at.
+        every = self._count(own, exact=bool(chosen)) if query.mode == "hybrid" else 0
         depth = depth_of(query.limit, every) if every else query.limit
         found = {kind: self._ask(*search, depth) for kind, search in searches.items()}
         known = dict.fromkeys(one for ranked in found.values() for one in ranked)
         for kind, ranked in found.items():
             if len(ranked) >= depth:  # else it holds whatever it could find
                 lacking = known.keys() - ranked.keys()
-                ranked.update(self._ask(*searches[kind], len(lacking), lacking))
+                ranked.update(self._ask(*searches[kind], len(lacking), _one_of(lacking)))
         names = {one: shards.node_id(one, self._mask) for one in known}
         similar, worded = (
             {names[one]: score for one, score in found.get(kind, {}).items()}
             for kind in ("dense", "sparse")
         )
+        drawn = self._sample(own, filtered=bool(chosen)) if depth < every else None
         return Scores(
             None if query.mode == "sparse" else similar,
             None if query.mode == "dense" else worded,
-            self._rest(searches, own, every, known) if depth < every else None,
+            self._rest(searches, drawn, every, known) if drawn else None,
         )
+
+    def _sample(self, scope: Any, *, filtered: bool) -> _Drawn:
+        """Some of the points in a scope; without a filter looked for once, until one is written.
+
+        The first by their ids, which are hashes: as good as drawn, and the same every time.
+        """
+        if self._drawn is not None and not filtered:
+            return self._drawn
+        request = edge.ScrollRequest(limit=SAMPLE, filter=scope, with_payload=False)
+        ids = {one.id for one in self.shard.scroll(request)[0]}
+        drawn = _Drawn(len(ids), _one_of(ids))
+        if not filtered:
+            self._drawn = drawn
+        return drawn
 
     def _rest(
         self,
         searches: Mapping[str, tuple[Any, Any, Any]],
-        own: Any,
+        drawn: _Drawn,
         every: int,
         known: Mapping[Any, None],
     ) -> Rest:
-        """What chunks score that no ranking reached, by some of them.
-
-        The first by their ids, which are hashes: as good as drawn, and the same every time.
-        """
-        request = edge.ScrollRequest(limit=SAMPLE, filter=own, with_payload=False)
-        drawn = [one.id for one in self.shard.scroll(request)[0]]
-        similar = self._ask(*searches["dense"], len(drawn), drawn)  # parents have no embedding
-        worded = self._ask(*searches["sparse"], len(drawn), drawn) if "sparse" in searches else {}
-        behind = similar.keys() - known.keys()
-        ranked = round(every * len(similar) / len(drawn))
+        """What chunks score that no ranking reached, by some of them."""
+        similar, worded = (
+            self._ask(*searches[kind], *drawn) if kind in searches else {}
+            for kind in ("dense", "sparse")
+        )
+        behind = similar.keys() - known.keys()  # parents have no embedding
+        ranked = round(every * len(similar) / drawn.points)
         return Rest(
             ranked - len(known),
             [similar[one] for one in behind],
@@ -282,17 +309,18 @@ class Collection:
                 yield "sparse", (nearest, own, edge.SearchParams(idf=rarity))
 
     def _ask(
-        self, nearest: Any, own: Any, params: Any, limit: int, among: Iterable[Any] | None = None
+        self, nearest: Any, own: Any, params: Any, limit: int, among: Any = None
     ) -> dict[Any, float]:
-        """Scores by the engine's ids, best first."""
-        if among is not None:
-            own = self._scope(own, edge.HasIdCondition(set(among)))
+        """Scores by the engine's ids, best first; only of points among some, where that is said."""
         if limit < 1:
             return {}
+        if among is not None:
+            own = self._scope(own, among)
         request = edge.QueryRequest(limit=limit, query=nearest, filter=own, params=params)
         return {one.id: one.score for one in self.shard.query(request)}
 
     def _wrote(self, points: int) -> None:
+        self._drawn = None
         self._unflushed += points
         if self._unflushed >= _FLUSH and self.tenant is None:
             self.flush()
@@ -318,3 +346,8 @@ class Collection:
             payload = {key: value for key, value in payload.items() if key != TENANT}
         given = None if vector is None else list(vector)
         return Point(shards.node_id(record.id, self._mask), payload, given, words, named)
+
+
+def _one_of(ids: Iterable[Any]) -> Any:
+    """The condition that a point has one of the engine's ids."""
+    return edge.HasIdCondition(set(ids))
