@@ -20,6 +20,10 @@ _GROUPED_DIGITS = re.compile(r",(?=\d{3}(?!\d))(?<=\d,)")
 """The comma of `1,250,000`, which a question may well leave out. What stands before it is looked at
 last, so that the search is one for commas."""
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:(?<=\d)\.\d+)*")
+_DECIMAL = re.compile(r"\.\d")
+_APART = "".join(one.lower() if one.isalnum() else " " for one in map(chr, range(128)))
+"""What stands for each of ASCII where no decimal has to be kept: a table and `split` are twice as
+fast as looking for words."""
 _PLAIN = (
     r"\x00-\xb1\xb4-\xb8\xba\xbb\xbf-\u02ff\u0370-\u0482\u048a-\u0557\u1e00-\u206f"
     r"\u20a0-\u20cf\u20f1-\u214f\u218a-\u245f\u2500-\u2775\u2794-\u2cee"
@@ -56,7 +60,10 @@ def words(text: str) -> list[str]:
         Folded words; `[]` where the text holds neither letters nor digits.
     """
     if text.isascii():
-        return _ASCII_WORD.findall(_GROUPED_DIGITS.sub("", text.lower()))
+        plain = _GROUPED_DIGITS.sub("", text) if "," in text else text
+        if not _DECIMAL.search(plain):
+            return plain.translate(_APART).split()
+        return _ASCII_WORD.findall(plain.lower())
     folded = _GROUPED_DIGITS.sub("", _fold(text))
     if not _UNUSUAL.search(folded):
         return _PLAIN_WORD.findall(folded)
