@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -59,7 +59,7 @@ class _Terms(dict[str, int]):
 
     def of(self, text: str) -> list[int]:
         """The words of the question in a text, each as often as it is there."""
-        return [term for term in map(self.__getitem__, words(text)) if term >= 0]
+        return [term for word in words(text) if (term := self[word]) >= 0]
 
     def above(self, headings: tuple[str, ...]) -> list[int]:
         """The same of headings, looked for once for all that stands under them."""
@@ -76,45 +76,34 @@ def units_of(question: str, runs: Sequence[Run]) -> Units:
     numbers: list[int] = []
     spans: list[Span] = []
     sizes: list[int] = []
-    own, above = _Counts(len(asked)), _Counts(len(asked))
+    own: list[tuple[int, int]] = []
+    above: list[tuple[int, int]] = []
     for number, run in enumerate(runs):
-        known = terms[languages[run.document]]
-        for span, headings in units_in(run.text, languages[run.document]):
+        language = languages[run.document]
+        known = terms[language]
+        for unit, (span, headings) in enumerate(units_in(run.text, language), start=len(spans)):
             text = span.of(run.text)
-            own.add(len(spans), known.of(text))
-            above.add(len(spans), known.above(headings))
-            numbers.append(number)
+            if found := known.of(text):
+                own += [(unit, term) for term in found]
+            if headings and (found := known.above(headings)):
+                above += [(unit, term) for term in found]
             spans.append(span)
             sizes.append(letters(text))
+        numbers += [number] * (len(spans) - len(numbers))
+    shape = len(spans), len(asked)
     return Units(
         np.array(numbers, np.intp),
         spans,
         np.array(sizes, float),
-        own.table(len(spans)) + HEADING * above.table(len(spans)),
+        _counted(own, shape) + HEADING * _counted(above, shape),
     )
 
 
-class _Counts:
-    """How often each unit has each word, counted at once: most units have few of them.
-
-    Args:
-        words: of the question.
-    """
-
-    def __init__(self, words: int) -> None:
-        self._words = words
-        self._cells: list[int] = []
-
-    def add(self, unit: int, terms: Iterable[int]) -> None:
-        """Words that a unit has."""
-        first = unit * self._words
-        self._cells += [first + term for term in terms]
-
-    def table(self, units: int) -> Floats:
-        """Units x words."""
-        cells = np.array(self._cells, np.intp)
-        counts = np.bincount(cells, minlength=units * self._words)
-        return counts.reshape(units, self._words).astype(float)
+def _counted(places: Sequence[tuple[int, int]], shape: tuple[int, int]) -> Floats:
+    """How often each row and column is among some places: most units have few of the words."""
+    rows, columns = np.array(places, np.intp).reshape(-1, 2).T
+    cells = rows * shape[1] + columns
+    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
 
 
 def _languages(runs: Sequence[Run]) -> dict[str, str]:

@@ -53,8 +53,9 @@ def units_in(text: str, language: str) -> Iterator[Unit]:
         language: ISO 639-1 code, for the rules of sentences.
     """
     packer = Packer(text, language=language)
+    above = packer.headings
     for span in _spans(packer):
-        yield Unit(span, packer.headings.path_at(span.start))
+        yield Unit(span, above.path_at(span.start) if above.headings else ())
 
 
 def _spans(packer: Packer) -> Iterator[Span]:
@@ -69,7 +70,8 @@ def _spans(packer: Packer) -> Iterator[Span]:
             continue
         whole: Iterable[Span] = packer.units_of(block)
         for unit in _grouped(whole) if block.kind in BY_LINE else whole:
-            for part in _parts(packer.text, unit):
+            short = unit.length * _DENSE_LETTERS <= LONGEST
+            for part in (unit,) if short else _parts(packer.text, unit):
                 yield part if heading is None else heading.union(part)
                 heading = None
     if heading is not None:
@@ -97,8 +99,7 @@ def _grouped(lines: Iterable[Span]) -> Iterator[Span]:
 
 def _parts(text: str, unit: Span) -> Iterator[Span]:
     """The unit, or about equal parts of it where it is too long."""
-    long = unit.length * _DENSE_LETTERS > LONGEST
-    size = letters(unit.of(text)) if long else 0
+    size = letters(unit.of(text))
     if size <= LONGEST:
         yield unit
         return
