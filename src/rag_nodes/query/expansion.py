@@ -114,11 +114,13 @@ def with_neighbours(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
 
 
 def _followed(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
-    wanted = [node_id for hit in hits for node_id in _beside(hit.node)]
-    nodes = read(list(dict.fromkeys(wanted)))
-    for hit in hits:
+    found = {hit.node.node_id: hit.node for hit in hits}
+    beside = [(hit, _beside(hit.node)) for hit in hits]
+    wanted = dict.fromkeys(one for _, own in beside for one in own if one not in found)
+    nodes = found | read(list(wanted))
+    for hit, own in beside:
         yield hit
-        for node_id in _beside(hit.node):
+        for node_id in own:
             if node_id in nodes:
                 yield _brought(hit, nodes[node_id])
 

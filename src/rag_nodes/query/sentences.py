@@ -60,7 +60,7 @@ class Sentences:
     """
 
     def __init__(self, question: str, hits: Sequence[Hit], *, by_meaning: bool = False) -> None:
-        self._text = _Text([_Piece(hit, passage_of(hit)) for hit in _credible(hits)])
+        self._text = _Text(_credible([_Piece(hit, passage_of(hit)) for hit in hits]))
         near = self._text.nearness() if by_meaning else None
         self._ladder = Ladder(question, self._text.runs, near)
 
@@ -259,21 +259,22 @@ class _Text:
         )
 
 
-def _credible(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, those without a place whose text contradicts that of another at the same place.
+def _credible(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """The pieces, those without a place whose text contradicts that of another at the same place.
 
     Splitters that search for their chunks in the text can find an earlier one that begins alike.
     """
     reached: dict[str, Ranked] = {}
     wrong: set[int] = set()
-    placed = [(passage_of(hit), hit) for hit in hits if span_of(hit.read)]
-    for passage, hit in sorted(placed, key=lambda one: one[0].span):
+    placed = [piece for piece in pieces if span_of(piece.hit.read)]
+    for piece in sorted(placed, key=lambda one: one.passage.span):
+        passage = piece.passage
         before = reached.get(passage.document)
         if before and not _agree(before, passage):
-            wrong.add(id(hit))
+            wrong.add(id(piece))
         elif not before or passage.span.end > before.span.end:
             reached[passage.document] = passage
-    return [_without_place(hit) if id(hit) in wrong else hit for hit in hits]
+    return [_without_place(one.hit) if id(one) in wrong else one for one in pieces]
 
 
 def _agree(first: Ranked, second: Ranked) -> bool:
@@ -283,9 +284,10 @@ def _agree(first: Ranked, second: Ranked) -> bool:
     return first.text[start : start + common] == second.text[:common]
 
 
-def _without_place(hit: Hit) -> Hit:
+def _without_place(hit: Hit) -> _Piece:
     unknown = {"start_char_idx": None, "end_char_idx": None}
-    return replace(hit, node=hit.read.model_copy(update=unknown), surroundings=None)
+    hit = replace(hit, node=hit.read.model_copy(update=unknown), surroundings=None)
+    return _Piece(hit, passage_of(hit))
 
 
 def _similarity(hit: Hit, least: float) -> float:

@@ -30,17 +30,19 @@ def slice_of(nodes: Sequence[TextNode], span: Span) -> TextNode:
     parts = covering(nodes, span)
     first = parts[0]
     base = first.start_char_idx or 0
-    return _node(first, joined_text(parts)[span.start - base : span.end - base], span).model_copy(
-        update={"metadata": {**_lasting(first, _ABOVE), **place_of(parts, span)}}
-    )
+    text = joined_text(parts)[span.start - base : span.end - base]
+    facts = {**_lasting(first, _ABOVE), **place_of(parts, span)}
+    return _node(first, text, span, metadata=facts)
 
 
 def part_of(node: TextNode, start: int, end: int) -> TextNode:
     """The same of a node whose place is not known; offsets are those inside its text."""
-    part = _node(node, node.text[start:end], Span(start, end))
+    text = node.text[start:end]
     pages = {key: node.metadata[key] for key in _PAGES if key in node.metadata}
-    facts = {**_lasting(node), **pages, keys.TOKEN_COUNT: count_tokens(part.text)}
-    return part.model_copy(update={"start_char_idx": None, "end_char_idx": None, "metadata": facts})
+    facts = {**_lasting(node), **pages, keys.TOKEN_COUNT: count_tokens(text)}
+    return _node(
+        node, text, Span(start, end), start_char_idx=None, end_char_idx=None, metadata=facts
+    )
 
 
 def covering(nodes: Iterable[TextNode], span: Span) -> list[TextNode]:
@@ -84,8 +86,8 @@ def place_of(parts: Sequence[TextNode], span: Span) -> dict[str, Any]:
     }
 
 
-def _node(model: TextNode, text: str, span: Span) -> TextNode:
-    """A node of the same document; its id says what it is a slice of."""
+def _node(model: TextNode, text: str, span: Span, **fields: Any) -> TextNode:
+    """A node of the same document with some fields; its id says what it is a slice of."""
     name = document_of(model) if span_of(model) else model.node_id
     return model.model_copy(
         update={
@@ -98,6 +100,7 @@ def _node(model: TextNode, text: str, span: Span) -> TextNode:
                 for kind, one in model.relationships.items()
                 if kind == NodeRelationship.SOURCE
             },
+            **fields,
         }
     )
 
