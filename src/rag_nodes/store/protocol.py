@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.catalogue import Catalogue, CollectionInfo, StoredNode
     from rag_nodes.store.engine import Point
-    from rag_nodes.store.fusion import Hit
+    from rag_nodes.store.hits import Hit
     from rag_nodes.store.options import ServerAddress
     from rag_nodes.store.queries import Fusion, SearchMode
 
@@ -107,7 +107,7 @@ class Store(Protocol):
         """The best chunks for a question, as `search` returns them.
 
         `rag_nodes.store.local_index.LocalIndex` gives the scores of nodes in memory, and
-        `rag_nodes.store.fusion.best_hits` makes hits of scores.
+        `rag_nodes.store.hits.best_hits` makes hits of scores.
         """
 
     def search(  # noqa: PLR0913 -- what can be asked, by name

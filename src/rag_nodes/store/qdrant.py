@@ -20,7 +20,7 @@ from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, d
 from rag_nodes.store.engine import DENSE, Layout, Point
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
-from rag_nodes.store.fusion import Hit, best_hits
+from rag_nodes.store.hits import Hit, best_hits
 from rag_nodes.store.protocol import Store
 from rag_nodes.vector_names import USUAL
 

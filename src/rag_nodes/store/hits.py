@@ -1,0 +1,139 @@
+"""Scores to hits: the nodes that were found, and what each search said about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from rag_nodes.store.fusion import fuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store.fusion import Scores
+    from rag_nodes.store.queries import Query
+
+Origin = Literal["search", "neighbour"]
+"""Found itself, or read from the store because it stands next to one that was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One retrieved node.
+
+    Attributes:
+        node: the node that was found, as stored, without its embedding.
+        rank: position in this result, counted from 1.
+        score: from 0, nothing in common with the question, to 1, in the order of the ranks (equal
+            where they cannot be told apart): the cosine of a dense search, the share of the best
+            BM25 score of a sparse one, and what `rag_nodes.store.fusion` makes of both; what a
+            reranker gave, where there is one; of a passage the share of the best passage's score.
+        similarity: cosine similarity of question and node in [-1, 1]; None without a dense search.
+        keyword_score: BM25 score, 0 or more; None without a sparse search.
+        fused_score: what a hybrid search ranked by, of any size and sign, only comparable within
+            one result; None where one ranking decided.
+        rerank_score: what a reranker gave, of any size and sign; None without one.
+        origin: how it came into the result; what was not searched for has the score of the hit
+            that brought it along.
+        surroundings: what is read in its place: its window of sentences, its parent, or the passage
+            of it that answers; None where the node itself is read.
+    """
+
+    node: TextNode
+    rank: int
+    score: float
+    similarity: float | None = None
+    keyword_score: float | None = None
+    fused_score: float | None = None
+    rerank_score: float | None = None
+    origin: Origin = "search"
+    surroundings: TextNode | None = None
+
+    @property
+    def read(self) -> TextNode:
+        """What an answer is made from: the surroundings, else the node itself."""
+        return self.surroundings or self.node
+
+    @property
+    def found(self) -> TextNode:
+        """What was found: the node, or the passage of it that answers where only that is read."""
+        node, read = self.node, self.read
+        start, end = node.start_char_idx, node.end_char_idx
+        first, last = read.start_char_idx, read.end_char_idx
+        if start is None or end is None or first is None or last is None:
+            return node if node.text in read.text else read
+        return node if first <= start and end <= last else read
+
+    @property
+    def distance(self) -> float | None:
+        """Cosine distance of question and node, one minus the similarity (S4-18)."""
+        return None if self.similarity is None else 1 - self.similarity
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for `--json`, REST and exports."""
+        return {
+            "rank": self.rank,
+            "score": self.score,
+            "similarity": self.similarity,
+            "distance": self.distance,
+            "keyword_score": self.keyword_score,
+            "fused_score": self.fused_score,
+            "rerank_score": self.rerank_score,
+            "origin": self.origin,
+            **_place(self.node),
+            "metadata": dict(self.node.metadata),
+            "read": _place(self.surroundings) if self.surroundings else None,
+        }
+
+
+def _place(node: TextNode) -> dict[str, Any]:
+    return {
+        "node_id": node.node_id,
+        "text": node.text,
+        "start": node.start_char_idx,
+        "end": node.end_char_idx,
+    }
+
+
+def best_hits(
+    query: Query, scores: Scores, fetch: Callable[[list[str]], Mapping[str, TextNode]]
+) -> list[Hit]:
+    """The best chunks that are still there, with what each search said about them.
+
+    Args:
+        query: what was asked; its `limit` and `fusion` count here.
+        scores: what was found.
+        fetch: gives the nodes of some ids. Whoever writes to the store may delete between ranking
+            and reading; the next best follow.
+    """
+    dense, sparse, rest = scores
+    ranking = fuse(dense, sparse, query.fusion, rest)
+    best = _still_there(ranking.pairs, query.limit, fetch)
+    return [
+        Hit(
+            node=node,
+            rank=rank,
+            score=ranking.scale.place(score),
+            similarity=None if dense is None else dense.get(node.node_id),
+            keyword_score=None if sparse is None else sparse.get(node.node_id, 0.0),
+            fused_score=None if dense is None or sparse is None else score,
+        )
+        for rank, (node, score) in enumerate(best, start=1)
+    ]
+
+
+def _still_there(
+    ranked: list[tuple[str, float]],
+    limit: int,
+    fetch: Callable[[list[str]], Mapping[str, TextNode]],
+) -> list[tuple[TextNode, float]]:
+    found: list[tuple[TextNode, float]] = []
+    place = 0
+    while len(found) < limit and place < len(ranked):
+        page = ranked[place : place + limit - len(found)]
+        place += len(page)
+        nodes = fetch([node_id for node_id, _ in page])
+        found.extend((nodes[node_id], score) for node_id, score in page if node_id in nodes)
+    return found
