@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS, assignments
+from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS
 from rag_nodes.cli.render.text import plain
+from rag_nodes.cli.typed import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -189,20 +190,6 @@ def takes(
         return run
 
     return decorate
-
-
-def table_of(setting: str, texts: list[str]) -> dict[str, Any]:
-    """Options by name, typed as OPTION=VALUE.
-
-    Raises:
-        ConfigurationError: one is written otherwise, or may be a key.
-    """
-    from rag_nodes.settings import refuse_secrets, typed_option
-
-    flag = f"--{setting.removesuffix('s').replace('_', '-')}"
-    options = {name: typed_option(value) for name, value in assignments(texts, flag).items()}
-    refuse_secrets(options, flag, setting)
-    return options
 
 
 def show_settings(cli: Invocation) -> None:

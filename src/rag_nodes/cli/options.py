@@ -1,13 +1,11 @@
-"""The options several commands share, declared once, and how OPTION=VALUE is read."""
+"""The options several commands share, declared once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 import typer
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.presets import COMPARED, DEFAULT_PARSER, SWEPT, parser_names
 
 MODEL_SETTINGS = (
@@ -342,38 +340,3 @@ SEARCH: dict[str, Any] = {
     ],
 }
 """How commands that answer questions search."""
-
-
-def assignments(texts: Iterable[str], where: str) -> dict[str, str]:
-    """Options as typed, by name.
-
-    Args:
-        texts: each OPTION=VALUE.
-        where: names the place, for messages.
-
-    Raises:
-        ConfigurationError: one is written otherwise, or given twice.
-    """
-    assigned: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not (name and equals and value):
-            raise ConfigurationError(
-                f"{where}: {text.strip()!r} is not OPTION=VALUE, for example chunk_size=500"
-            )
-        if name in assigned:
-            raise ConfigurationError(f"{where}: {name} is given twice; leave one out")
-        assigned[name] = value
-    return assigned
-
-
-def numbers(option: str, text: str) -> tuple[int, ...]:
-    """Different numbers above 0, smallest first.
-
-    Raises:
-        ConfigurationError: something else was typed.
-    """
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not all(part.isdecimal() for part in parts):
-        raise ConfigurationError(f"{option} {text!r} must be numbers with commas, as 500,1000,2000")
-    return tuple(sorted({int(part) for part in parts} - {0}))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.cli.options import assignments
+from rag_nodes.cli.typed import assignments
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
 from rag_nodes.parsers.preset_files import is_preset_file, load_preset

@@ -9,12 +9,13 @@ import typer
 from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_writable, write_text
-from rag_nodes.cli.invocation import Invocation, table_of, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS, Changes, ComparedParsers, numbers
+from rag_nodes.cli.invocation import Invocation, takes
+from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS, Changes, ComparedParsers
 from rag_nodes.cli.render.evaluation import evaluation_view
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.text import one_line
 from rag_nodes.cli.selection import query_options, select
+from rag_nodes.cli.typed import numbers, table_of
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -11,11 +11,12 @@ from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, SweptParsers, numbers
+from rag_nodes.cli.options import MODEL_SETTINGS, Changes, SweptParsers
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.recommendation import recommendation_view
 from rag_nodes.cli.render.text import one_line
 from rag_nodes.cli.selection import query_options, select
+from rag_nodes.cli.typed import numbers
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.preset_files import name_of_preset
 
