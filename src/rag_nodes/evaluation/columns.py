@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.errors import CancelledError, ConfigurationError
 from rag_nodes.evaluation.report import LeftOut
@@ -26,6 +26,8 @@ Role = Literal["own", "size", "matched", "control"]
 """Its own options; one size of its curve; the common mean size; the first column once more."""
 CONTROL = "A/A control"
 """Name of the column that is another one once more."""
+_SEARCHING = ("granularity", "mode", "fusion", "vector", "expand", "similarity_cutoff")
+"""Options of a search that are plain values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,3 +203,27 @@ def _matched(
     one = matched(parser, documents, target, cut=parse)
     note = "" if one.reached else f"mean size {one.mean:.0f}: {target} could not be reached"
     return Variant(name, "matched", one.parser, note=note)
+
+
+def configuration_of(variant: Variant) -> dict[str, Any]:
+    """The class and the plain options of a parser; what could hold a key is left out."""
+    parser, searched = variant.parser, _searched(variant.options)
+    if isinstance(parser, StoredCollection):
+        place = {"class": "collection", "name": parser.name, "store": parser.store.location}
+        return {**place, **searched}
+    plain = (str, int, float, bool, dict)
+    options = {
+        name: value
+        for name in type(parser).model_fields
+        if isinstance(value := getattr(parser, name), plain)
+    }
+    return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options, **searched}
+
+
+def _searched(options: QueryOptions | None) -> dict[str, Any]:
+    """How a column is searched in a way of its own, as plain data; nothing where it is not."""
+    if options is None:
+        return {}
+    usual = type(options)()
+    values = {name: getattr(options, name) for name in _SEARCHING}
+    return {"searched": {k: v for k, v in values.items() if v != getattr(usual, k)}}

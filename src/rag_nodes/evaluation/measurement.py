@@ -6,14 +6,14 @@ import logging
 import time
 from collections import Counter, defaultdict
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from rag_nodes.errors import CancelledError
 from rag_nodes.evaluation.assembly import settings_of
 from rag_nodes.evaluation.cache import EvaluationCache, row_key
-from rag_nodes.evaluation.columns import StoredCollection, Variant
+from rag_nodes.evaluation.columns import Variant, configuration_of
 from rag_nodes.evaluation.diagnosis import Miss, diagnose
 from rag_nodes.evaluation.indexing import Index
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_SEARCHING = ("granularity", "mode", "fusion", "vector", "expand", "similarity_cutoff")
-"""Options of a search that are plain values."""
 _ENOUGH = 10
 """Questions from which an estimate is made of how long the others take."""
 _DEEPEST = 2_000
@@ -306,30 +304,6 @@ def means_of(outcomes: Sequence[Outcome]) -> dict[str, float]:
         for name, value in outcome.scores.items():
             values[name].append(value)
     return {name: float(np.mean(each)) for name, each in values.items()}
-
-
-def configuration_of(variant: Variant) -> dict[str, Any]:
-    """The class and the plain options of a parser; what could hold a key is left out."""
-    parser, searched = variant.parser, _searched(variant.options)
-    if isinstance(parser, StoredCollection):
-        place = {"class": "collection", "name": parser.name, "store": parser.store.location}
-        return {**place, **searched}
-    plain = (str, int, float, bool, dict)
-    options = {
-        name: value
-        for name in type(parser).model_fields
-        if isinstance(value := getattr(parser, name), plain)
-    }
-    return {"class": parser.class_name(), "fingerprint": parser.fingerprint, **options, **searched}
-
-
-def _searched(options: QueryOptions | None) -> dict[str, Any]:
-    """How a column is searched in a way of its own, as plain data; nothing where it is not."""
-    if options is None:
-        return {}
-    usual = QueryOptions()
-    values = {name: getattr(options, name) for name in _SEARCHING}
-    return {"searched": {k: v for k, v in values.items() if v != getattr(usual, k)}}
 
 
 def _failed(variant: Variant, error: Exception) -> Row:
