@@ -36,12 +36,7 @@ _SHARE = 0.2
 
 
 class _Drawn(NamedTuple):
-    """Points that stand for all that may be found.
-
-    Attributes:
-        points: how many.
-        condition: that it is one of them.
-    """
+    """How many points stand for all that may be found, and the condition to be one of them."""
 
     points: int
     condition: Any

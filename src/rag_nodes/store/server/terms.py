@@ -7,56 +7,23 @@ from typing import TYPE_CHECKING, Any
 from qdrant_client.http import models as rest
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import (
-    ALSO_AT,
-    BREADCRUMB,
-    FILE_NAME,
-    HEADING_PATH,
-    PAGE_END,
-    PAGE_START,
-    SOURCE,
-)
+from rag_nodes.store.conditions import FilterTerms
 from rag_nodes.store.engine import DENSE, SPARSE, UNNAMED, Layout, Point
-from rag_nodes.store.filters import DOCUMENT_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from rag_nodes.store.filters import Filter
     from rag_nodes.store.options import ServerOptions
 
 
-def conditions(chosen: Filter) -> rest.Filter | None:
-    """A filter in Qdrant's terms; None where it lets everything pass."""
-    must = [*_documents(chosen), *_places(chosen)]
-    return rest.Filter(must=list(must)) if must else None
-
-
-def _documents(chosen: Filter) -> Iterator[rest.FieldCondition | rest.Filter]:
-    """Which documents."""
-    if chosen.document_ids is not None:
-        ids = rest.MatchAny(any=list(chosen.document_ids))
-        yield rest.FieldCondition(key=DOCUMENT_ID, match=ids)
-    if chosen.file_name is not None:
-        yield _equal(FILE_NAME, chosen.file_name)
-    if chosen.source is not None:
-        yield rest.Filter(should=[_equal(key, chosen.source) for key in (SOURCE, ALSO_AT)])
-
-
-def _places(chosen: Filter) -> Iterator[rest.FieldCondition]:
-    """Which places inside them."""
-    if chosen.pages is not None:
-        first, last = chosen.pages
-        yield rest.FieldCondition(key=PAGE_START, range=rest.Range(lte=last))
-        yield rest.FieldCondition(key=PAGE_END, range=rest.Range(gte=first))
-    if chosen.heading is not None:
-        yield rest.FieldCondition(key=BREADCRUMB, match=rest.MatchText(text=chosen.heading))
-    for depth, heading in enumerate(chosen.heading_path):
-        yield _equal(f"{HEADING_PATH}[{depth}]", heading)
-
-
-def _equal(key: str, value: str) -> rest.FieldCondition:
-    return rest.FieldCondition(key=key, match=rest.MatchValue(value=value))
+conditions = FilterTerms(
+    filter=rest.Filter,
+    field=rest.FieldCondition,
+    value=rest.MatchValue,
+    any=rest.MatchAny,
+    text=rest.MatchText,
+    range=rest.Range,
+).conditions
 
 
 def layout_of(params: Any, where: str) -> Layout:
