@@ -22,8 +22,8 @@ from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.readers import ListedFile
 from rag_nodes.store import StoredNode
 from rag_nodes.workers.batches import DueFile
-from rag_nodes.workers.driver import BARREN, Done, Driver
-from rag_nodes.workers.merging import merged_column
+from rag_nodes.workers.driver import BARREN, Driver
+from rag_nodes.workers.merging import Done, merged_column
 from rag_nodes.workers.messages import Batch, BatchFailed, BatchFinished, Began, Deleted, Progressed
 from rag_nodes.workers.packing import PackedPoints
 from rag_nodes.workers.transport import Arrived, Died, Transport
@@ -168,17 +168,8 @@ def drive(
     return driver.run(given), actors, kept
 
 
-def column_of(done: Done, name: str = "x", unwritten: int = 0) -> ParserOutcome:
-    return merged_column(
-        name,
-        f"c.{name}",
-        done.parts,
-        done.errors.get(name, ()),
-        stopped=done.stopped.get(name),
-        unwritten=unwritten,
-        model="lexical-1024",
-        prices={},
-    )
+def column_of(done: Done, name: str = "x") -> ParserOutcome:
+    return merged_column(name, f"c.{name}", done, model="lexical-1024", prices={})
 
 
 def test_rows_are_in_the_order_of_the_listing_whoever_was_first() -> None:
@@ -350,7 +341,7 @@ def test_what_the_store_refuses_of_one_document_is_incomplete_and_nothing_of_it_
         "incomplete", 1, 0, error="nested too deep"
     )
     assert store.log == ["c.x: put a.md"]
-    assert column_of(done, unwritten=1).written == 1
+    assert column_of(done).written == 1
     assert column_of(done).error == "b.md: nested too deep"
 
 

@@ -102,16 +102,24 @@ def test_two_processes_give_what_one_gives_point_for_point(
 def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
     models: Models, tmp_path: Path
 ) -> None:
-    texts = {**plain(8), "03.md": "poison", "05.md": "kill"}
+    long = " ".join(f"Part {number} of it is made of steel." for number in range(600))
+    texts = {**plain(8), "00.md": long, "03.md": "poison", "05.md": "kill"}
     paths = written(tmp_path / "files", texts)
-    parsers = {"x": PoisonedNodeParser(note=str(tmp_path / "note"))}
-    with open_store() as store:
+    note = tmp_path / "note"
+    parsers = {"x": PoisonedNodeParser(note=str(note), chunk_size=16, chunk_overlap=0)}
+    with open_store() as store, open_store() as alone:
         report = ingest(paths, parsers, store, models=models, engine=ProcessEngine(2))
         (failed,) = report.failed
         assert failed.path.endswith("03.md")
         assert "the worker died twice reading it (SIGKILL)" in str(failed.error)
-        assert store.count(report.columns[0].collection) == 7
-    assert wait_for(tmp_path / "note")
+        assert wait_for(note)
+        good = [path for path in paths if path.name != "03.md"]
+        expected = ingest(good, parsers, alone, models=models)
+        assert expected.columns[0].chunks > 300  # of which 200 were written by a worker that died
+        assert without_seconds(report)["columns"] == without_seconds(expected)["columns"]
+        assert [one.columns for one in report.files if not one.error] == [
+            one.columns for one in expected.files
+        ]
 
 
 DRIVER = """

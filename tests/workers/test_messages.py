@@ -53,8 +53,8 @@ REPORT = IngestReport(
         Deleted("c", ("1", "2")),
         FileNote(1, FoundDocument("id", "hash", "a.md", "/a.md", None, 9, None), None),
         FileNote(1, None, None),
-        Unsettled("c", ("a", "b"), 1024),
-        Settled("c", (DepositRow("c", "a", "hash", chunks=3, tokens=40),)),
+        Unsettled("c", {"a": ("1", "2"), "b": ()}, 1024),
+        Settled("c", (DepositRow("c", "a", "hash", chunks=3, tokens=40),), 7),
         BatchFinished(REPORT, (0, 1), {"x": ("one", "two")}, {"x": "two"}),
     ],
 )

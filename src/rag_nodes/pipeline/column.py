@@ -24,7 +24,7 @@ from rag_nodes.transforms import further_text
 from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, Document
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import ColumnPipeline
     from rag_nodes.pipeline.record import CollectionRecord
     from rag_nodes.pipeline.report import Progress
+    from rag_nodes.store import StoredNode
 
 _IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
 """Metadata of the document that every node needs."""
@@ -71,7 +72,7 @@ class ColumnRun:
         self._has_answered = False
         self._seen: dict[tuple[str, str], Deposit] = {}
         self._counts = Counts()
-        self._unchanged = self._spared = 0
+        self._unchanged = self._spared = self._begun = 0
 
     @property
     def errors(self) -> tuple[str, ...]:
@@ -133,7 +134,7 @@ class ColumnRun:
             mean_tokens=counts.tokens / counts.chunks if counts.chunks else 0.0,
             max_tokens=counts.largest,
             parents=counts.parents,
-            written=self._delivery.written,
+            written=self._begun + self._delivery.written,
             unchanged=self._unchanged,
             deleted=self._delivery.deleted,
             seconds={stage: self._notes.seconds[stage] for stage in ("parse", "embed", "store")},
@@ -167,7 +168,8 @@ class ColumnRun:
             deposit.counts.add(
                 (node.tokens, not node.is_parent, node.is_placed) for node in stored.values()
             )
-            self._leave(deposit)
+            self._counts.join(deposit.counts)
+            deposit.expect(deposit.counts.chunks, begun=self._keep(stored))
             self._delivery.settle([deposit])
             return
         deposit.keep(stored, sum(not node.is_parent for node in stored.values()))
@@ -176,10 +178,12 @@ class ColumnRun:
         nodes = self._parse(document, deposit)
         deposit.choice = next((node.metadata.get(DECISION) for node in nodes), None)
         ids = {node.node_id for node in nodes}
-        kept = {node.node_id for node in nodes if is_kept(node, stored, source_hash)}
-        chunks = [stored[one] for one in kept if not stored[one].is_parent]
-        self._unchanged += len(chunks)
-        self._spared += sum(chunk.tokens for chunk in chunks)
+        kept = {
+            node.node_id: stored[node.node_id]
+            for node in nodes
+            if is_kept(node, stored, source_hash)
+        }
+        begun = self._keep(kept)
         due = [node for node in nodes if node.node_id not in kept]
         stale = stored.keys() - ids
         deposit.expect(
@@ -187,6 +191,7 @@ class ColumnRun:
             map(is_leaf, due),
             stale=stale,
             former=sum(not stored[one].is_parent for one in stale),
+            begun=begun,
         )
         if deposit.is_stored:
             self._delivery.replace_later(deposit)
@@ -194,6 +199,16 @@ class ColumnRun:
         if not stored and twins:
             self._take_vectors_of(twins, due)
         self._delivery.add(due, deposit)
+
+    def _keep(self, stored: Mapping[str, StoredNode]) -> bool:
+        """Count nodes that are stored as they should be; whether this ingest has written some."""
+        own = stored.keys() & self.record.own
+        chunks = {one: node for one, node in stored.items() if not node.is_parent}
+        before = chunks.keys() - own
+        self._begun += len(chunks) - len(before)
+        self._unchanged += len(before)
+        self._spared += sum(chunks[one].tokens for one in before)
+        return bool(own)
 
     def _leave(self, deposit: Deposit) -> None:
         """Count a document that is stored whole already."""

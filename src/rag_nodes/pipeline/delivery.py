@@ -150,7 +150,9 @@ class Delivery:
         if stored := embedded.accepted:
             # Before anything is reported, as whoever is told may give up.
             with self._notes.timed("store"):
-                touched = {deposit.document_id for _, deposit in stored}
+                touched: dict[str, list[str]] = {}
+                for node, deposit in stored:
+                    touched.setdefault(deposit.document_id, []).append(node.node_id)
                 self._record.unsettle(touched, _dimension(stored))
                 self._record.store.add(self._record.collection, [node for node, _ in stored])
             for node, deposit in stored:
@@ -169,7 +171,7 @@ class Delivery:
         try:
             with self._notes.timed("store"):
                 if stale:
-                    self._record.unsettle([one.document_id for one in done])
+                    self._record.unsettle({one.document_id: () for one in done})
                     self._record.store.delete(self._record.collection, stale)
         except Exception as error:
             for deposit in done:
@@ -180,11 +182,12 @@ class Delivery:
         for deposit in done:
             deposit.stale.clear()
         with self._notes.timed("store"):
-            self.settle(done)
+            self.settle(done, len(stale))
 
-    def settle(self, deposits: Iterable[Deposit]) -> None:
+    def settle(self, deposits: Iterable[Deposit], deleted: int = 0) -> None:
         """Write down documents that are stored whole, and nothing of the others."""
-        self._record.settle([one.row(self._record.collection) for one in deposits if one.is_whole])
+        whole = [one.row(self._record.collection) for one in deposits if one.is_whole]
+        self._record.settle(whole, deleted)
 
 
 def _dimension(waiting: Waiting) -> int | None:

@@ -62,7 +62,13 @@ class Deposit:
         self.stale, self._former = list(ids), chunks
 
     def expect(
-        self, chunks: int, due: Iterable[bool] = (), *, stale: Iterable[str] = (), former: int = 0
+        self,
+        chunks: int,
+        due: Iterable[bool] = (),
+        *,
+        stale: Iterable[str] = (),
+        former: int = 0,
+        begun: bool = False,
     ) -> None:
         """Say what the document was cut into.
 
@@ -71,11 +77,12 @@ class Deposit:
             due: of each node that is to be stored, whether it is a chunk and no parent.
             stale: ids of the nodes that the new ones replace.
             former: how many of these are chunks and no parents.
+            begun: some of it was written by this ingest before.
         """
         coming = list(due)
         self._chunks, self._due = chunks, [coming.count(False), coming.count(True)]
         self.stale, self._former = list(stale), former
-        self._touched = not chunks or bool(coming) or bool(self.stale)
+        self._touched = begun or not chunks or bool(coming) or bool(self.stale)
 
     def count_stored(self, *, is_chunk: bool) -> None:
         """One more node is stored."""

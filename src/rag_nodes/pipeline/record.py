@@ -29,6 +29,9 @@ class CollectionRecord:
     Args:
         store: where it is.
         collection: its name.
+
+    Attributes:
+        own: ids of nodes that this very ingest has begun to write, in another process that died.
     """
 
     is_new = False
@@ -37,6 +40,7 @@ class CollectionRecord:
     def __init__(self, store: Store, collection: str) -> None:
         self.store = store
         self.collection = collection
+        self.own: frozenset[str] = frozenset()
         self._catalogue: Catalogue | None = None
 
     def stored(self, document_id: str) -> Mapping[str, StoredNode]:
@@ -49,11 +53,23 @@ class CollectionRecord:
         """What is certain without asking the store, of those documents that are stored whole."""
         return {}
 
-    def unsettle(self, document_ids: Iterable[str], dimension: int | None = None) -> None:
-        """Say that documents are about to be changed in the store, with vectors of that length."""
+    def unsettle(
+        self, documents: Mapping[str, Sequence[str]], dimension: int | None = None
+    ) -> None:
+        """Say that documents are about to be changed in the store.
 
-    def settle(self, rows: Iterable[DepositRow]) -> None:
-        """Say which documents are stored whole, as the store confirmed all it was given."""
+        Args:
+            documents: by id, the ids of the nodes that are to be written, none where some only go.
+            dimension: length of the vectors that are to be written.
+        """
+
+    def settle(self, rows: Iterable[DepositRow], deleted: int = 0) -> None:
+        """Say which documents are stored whole, as the store confirmed all it was given.
+
+        Args:
+            rows: of these.
+            deleted: former nodes of them that went.
+        """
 
 
 class LedgerRecord(CollectionRecord):
@@ -110,18 +126,21 @@ class LedgerRecord(CollectionRecord):
             one: row for one, row in rows.items() if row.stored_at is not None and row.source_hash
         }
 
-    def unsettle(self, document_ids: Iterable[str], dimension: int | None = None) -> None:
+    def unsettle(
+        self, documents: Mapping[str, Sequence[str]], dimension: int | None = None
+    ) -> None:
         """Mark their rows, so that a run that is killed now is found out by the next."""
         if dimension and self._row.dimension is None:
             self._row = self._row._replace(dimension=dimension)
             self._ledger.use(self._row)
-        due = {*document_ids} - self._open
+        due = documents.keys() - self._open
         if due:
             self._ledger.unsettle(self.collection, sorted(due))
             self._open |= due
 
-    def settle(self, rows: Iterable[DepositRow]) -> None:
+    def settle(self, rows: Iterable[DepositRow], deleted: int = 0) -> None:
         """Write down those that are stored whole, and nothing else of them."""
+        del deleted
         if whole := list(rows):
             self._ledger.settle(whole)
             self._open -= {row.document_id for row in whole}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.readers import COLLECTIONS
+from rag_nodes.readers.base import document_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,6 +43,11 @@ class DueFile(NamedTuple):
     def size(self) -> int:
         """Bytes, as far as known."""
         return self.file.size or 0
+
+    @property
+    def document(self) -> str:
+        """The id that its document has, unless it holds many."""
+        return document_id(Path(self.file.place))
 
     @property
     def is_collection(self) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import EngineError, ReaderCrashedError
 from rag_nodes.pipeline import FileColumn, FileOutcome
 from rag_nodes.pipeline.arrivals import Arrival
 from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.workers.batches import FileGroups
-from rag_nodes.workers.merging import MergedProgress, PartReport, spoiled
+from rag_nodes.workers.merging import Done, Lost, MergedProgress, PartReport, spoiled
 from rag_nodes.workers.messages import (
     Batch,
     BatchFailed,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rag_nodes.workers.batches import DueFile, FileGroup
     from rag_nodes.workers.merging import Refusal
     from rag_nodes.workers.transport import Arrived, Transport
-    from rag_nodes.workers.writer import Writer
+    from rag_nodes.workers.writer import Sent, Writer
 
 logger = logging.getLogger(__name__)
 
@@ -44,22 +44,6 @@ POLL = 0.5
 """Seconds of waiting after which a signal is heard at the latest."""
 BARREN = 3
 """Workers in a row, for each there is, that may die before they open a file."""
-
-
-class Done(NamedTuple):
-    """What all workers did together.
-
-    Attributes:
-        rows: of all files.
-        parts: what workers said of their groups without the rows, in the order of the listing.
-        errors: what no worker saw, by parser.
-        stopped: why parsers gave up, by name.
-    """
-
-    rows: FileRows
-    parts: list[PartReport]
-    errors: Mapping[str, list[str]]
-    stopped: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -72,6 +56,7 @@ class _Flight:
         begun: position in the group of the file begun last; None before the first.
         refusals: what the store did not take of it.
         notes: what its files became so far.
+        sent: what was to be changed, and was.
     """
 
     number: int
@@ -79,6 +64,7 @@ class _Flight:
     begun: int | None = None
     refusals: Refusals = field(default_factory=no_refusals)
     notes: list[FileNote] = field(default_factory=list)
+    sent: list[Unsettled | Settled] = field(default_factory=list)
 
 
 class Driver:
@@ -116,6 +102,8 @@ class Driver:
         self._parts: list[PartReport] = []
         self._errors: dict[str, list[str]] = defaultdict(list)
         self._stopped: dict[str, str] = {}
+        self._unwritten: Counter[str] = Counter()
+        self._lost = Lost()
 
     def run(self, files: Iterable[DueFile]) -> Done:
         """Have workers ingest files.
@@ -135,7 +123,7 @@ class Driver:
         if self._is_over:
             self._give_up(one for one in self._groups.rest())
         parts = sorted(self._parts, key=attrgetter("position"))
-        return Done(self._rows, parts, self._errors, self._stopped)
+        return Done(self._rows, parts, self._errors, self._stopped, self._unwritten, self._lost)
 
     def passed(self, position: int, name: str) -> None:
         """A file need not be opened."""
@@ -169,7 +157,12 @@ class Driver:
         refused = {self._collections[name]: why for name, why in self._stopped.items()}
         files = tuple(str(one.file.path) for one in group.files)
         twins = tuple(one.twins for one in group.files)
-        return Batch(self._batches, files, stored, vectors, refused, twins if any(twins) else ())
+        own = self._lost.written(
+            None if group.is_collection else {one.document for one in group.files}
+        )
+        return Batch(
+            self._batches, files, stored, vectors, refused, twins if any(twins) else (), own
+        )
 
     def _take(self, arrived: Arrived, flight: _Flight) -> None:
         match arrived.event:
@@ -178,8 +171,7 @@ class Driver:
             case Progressed(progress):
                 self._progress(self._merged.step(flight.number, progress))
             case PackedPoints() | Deleted() | Unsettled() | Settled() as sent:
-                self._writer.write(sent, flight.refusals)
-                self._note_closed()
+                self._write(flight, sent)
             case FileNote() as note:
                 flight.notes.append(note)
             case BatchFinished() as finished:
@@ -191,6 +183,12 @@ class Driver:
                 del self._flights[arrived.worker]
                 self._bury(flight, reason)
                 self._transport.replace(arrived.worker)
+
+    def _write(self, flight: _Flight, sent: Sent) -> None:
+        self._writer.write(sent, flight.refusals)
+        self._note_closed()
+        if isinstance(sent, Unsettled | Settled):
+            flight.sent.append(sent)
 
     def _begin(self, flight: _Flight, file: int) -> None:
         flight.begun = file
@@ -207,6 +205,7 @@ class Driver:
             self._writer.conclude(file, (one for one in flight.notes if one.file == number))
         for number, row in zip(finished.rows, finished.report.files, strict=True):
             found = self._refused(row, flight.refusals)
+            self._unwritten.update({name: refusal.chunks for name, refusal in found.items()})
             for name, refusal in found.items():
                 self._errors[name].append(f"{row.name}: {refusal.why}")
             self._rows.add(files[number].position, spoiled(row, found))
@@ -225,7 +224,7 @@ class Driver:
 
     def _bury(self, flight: _Flight, reason: str) -> None:
         """Find out what a worker died of, and have the rest done anew."""
-        self._merged.over(flight.number, lost=True)
+        self._lost.take(flight.sent, self._merged.over(flight.number, lost=True))
         logger.warning("a worker died (%s); what it had not finished is done again", reason)
         if flight.begun is None:
             self._barren += 1

@@ -106,21 +106,12 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
             left = _LeftFiles(driver)
             done = driver.run(left.due(books.seen(listed(wanted, shard))))
         own = left.part(run, rows)
-    parts = [own, *done.parts]
+    done = done._replace(parts=[own, *done.parts])
     return IngestReport(
         files=rows.in_order(),
         omitted=rows.omitted,
         columns=tuple(
-            merged_column(
-                name,
-                collection,
-                parts,
-                done.errors.get(name, ()),
-                stopped=done.stopped.get(name),
-                unwritten=writer.unwritten[collection],
-                model=chosen.embedding_name,
-                prices=prices,
-            )
+            merged_column(name, collection, done, model=chosen.embedding_name, prices=prices)
             for name, collection in collections.items()
         ),
         seconds=time.perf_counter() - started,

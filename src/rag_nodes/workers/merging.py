@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rag_nodes.models.prices import cost_of
 from rag_nodes.pipeline import ParserOutcome, Progress
 from rag_nodes.pipeline.notes import summary
+from rag_nodes.workers.messages import Settled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline import FileOutcome
-    from rag_nodes.workers.messages import BatchFinished
+    from rag_nodes.pipeline.rows import FileRows
+    from rag_nodes.workers.messages import BatchFinished, Unsettled
 
 Number = TypeVar("Number", int, float)
 
@@ -39,6 +41,46 @@ class Refusal(NamedTuple):
     chunks: int
 
 
+class Lost:
+    """What workers had done that died: the report counts it, as this ingest has done it.
+
+    Attributes:
+        deleted: former nodes that went, by collection.
+        tokens: that were embedded, by parser.
+    """
+
+    def __init__(self) -> None:
+        self.deleted: Counter[str] = Counter()
+        self.tokens: Counter[str] = Counter()
+        self._written: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+
+    def take(self, sent: Iterable[Unsettled | Settled], steps: Iterable[Progress]) -> None:
+        """Take down what one of them said that it was to do, and how far it was."""
+        for one in sent:
+            if isinstance(one, Settled):
+                self.deleted[one.collection] += one.deleted
+                continue
+            for document, node_ids in one.documents.items():
+                self._written[one.collection][document].update(node_ids)
+        self.tokens.update({one.name: one.tokens for one in steps if one.stage == "embed"})
+
+    def written(self, documents: Collection[str] | None) -> dict[str, tuple[str, ...]]:
+        """Nodes, by collection, that they have begun to write.
+
+        Args:
+            documents: of these; None for all.
+        """
+        return {
+            collection: tuple(
+                node
+                for document, nodes in known.items()
+                if documents is None or document in documents
+                for node in nodes
+            )
+            for collection, known in self._written.items()
+        }
+
+
 class PartReport(NamedTuple):
     """What a worker said of a group of files.
 
@@ -51,33 +93,46 @@ class PartReport(NamedTuple):
     finished: BatchFinished
 
 
+class Done(NamedTuple):
+    """What all workers did together.
+
+    Attributes:
+        rows: of all files.
+        parts: what workers said of their groups without the rows, in the order of the listing.
+        errors: what no worker saw, by parser, as the writer met it.
+        stopped: why parsers gave up, by name, which every worker will have said.
+        unwritten: chunks, by parser, that workers sent and the store did not take.
+        lost: what workers had done that died.
+    """
+
+    rows: FileRows
+    parts: Sequence[PartReport]
+    errors: Mapping[str, Sequence[str]]
+    stopped: Mapping[str, str]
+    unwritten: Counter[str]
+    lost: Lost
+
+
 def merged_column(
-    name: str,
-    collection: str,
-    parts: Sequence[PartReport],
-    own: Sequence[str],
-    *,
-    stopped: str | None,
-    unwritten: int,
-    model: str,
-    prices: Prices,
+    name: str, collection: str, done: Done, *, model: str, prices: Prices
 ) -> ParserOutcome:
     """A parser's row over all files, as one run would give it, but for the seconds.
 
     Args:
         name: of the parser.
         collection: its collection.
-        parts: sorted by position.
-        own: errors that no worker saw, as the writer met them.
-        stopped: why the parser gave up, which every worker will have said; None if it did not.
-        unwritten: chunks that workers sent and the store did not take.
+        done: by all workers.
         model: that embedded, for its price.
         prices: see `rag_nodes.models.prices`.
     """
+    parts, stopped = done.parts, done.stopped.get(name)
     found = [one for part in parts for one in part.finished.report.columns if one.parser == name]
     sums = {field: sum(getattr(one, field) for one in found) for field in _SUMS}
-    sums["written"] -= unwritten
-    errors = [*(said for part in parts for said in part.finished.errors.get(name, ())), *own]
+    sums["written"] -= done.unwritten[name]
+    sums["deleted"] += done.lost.deleted[collection]
+    sums["embedding_tokens"] += done.lost.tokens[name]
+    said = [error for part in parts for error in part.finished.errors.get(name, ())]
+    errors = [*said, *done.errors.get(name, ())]
     embedded, spared = sums["embedding_tokens"], sums["spared_tokens"]
     return ParserOutcome(
         parser=name,
@@ -140,11 +195,13 @@ class MergedProgress:
         self._current[batch][key] = progress
         return _sum([*self._over[key], *(one[key] for one in self._current.values() if key in one)])
 
-    def over(self, batch: int, *, lost: bool = False) -> None:
-        """A batch is done, or will be done anew."""
-        for key, progress in self._current.pop(batch, {}).items():
+    def over(self, batch: int, *, lost: bool = False) -> list[Progress]:
+        """A batch is done, or will be done anew; its last steps."""
+        steps = self._current.pop(batch, {})
+        for key, progress in steps.items():
             if not lost:
                 self._over[key] = [_sum([*self._over[key], progress])]
+        return list(steps.values())
 
 
 def _sum(steps: Sequence[Progress]) -> Progress:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
@@ -45,6 +45,7 @@ class Batch:
         vectors: what these were embedded as, where embedding them again would cost something.
         refused: why nothing is to be stored any more, by collection.
         twins: of each file ids of documents of the same bytes; empty where there are none at all.
+        own: ids of nodes, by collection, that workers who died have begun to write in this ingest.
     """
 
     number: int
@@ -53,6 +54,7 @@ class Batch:
     vectors: Vectors = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     twins: tuple[tuple[str, ...], ...] = ()
+    own: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +101,26 @@ class FileNote:
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """Documents of which points or ids to delete will be sent; see `CollectionRecord.unsettle`."""
+    """Documents that will be changed next; see `CollectionRecord.unsettle`."""
 
     collection: str
-    document_ids: tuple[str, ...]
+    documents: Mapping[str, Sequence[str]]
     dimension: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Documents that are stored whole if all is that was sent before."""
+    """Documents that are stored whole if all is that was sent before.
+
+    Attributes:
+        collection: of which.
+        rows: what a ledger says of them.
+        deleted: former nodes of theirs that went.
+    """
 
     collection: str
     rows: tuple[DepositRow, ...]
+    deleted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,10 +229,12 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     Progressed: lambda given: Progressed(Progress(**given["progress"])),
     Deleted: lambda given: Deleted(given["collection"], tuple(given["node_ids"])),
     Unsettled: lambda given: Unsettled(
-        given["collection"], tuple(given["document_ids"]), given["dimension"]
+        given["collection"],
+        {document: tuple(ids) for document, ids in given["documents"].items()},
+        given["dimension"],
     ),
     Settled: lambda given: Settled(
-        given["collection"], tuple(DepositRow(*row) for row in given["rows"])
+        given["collection"], tuple(DepositRow(*row) for row in given["rows"]), given["deleted"]
     ),
     BatchFinished: _finished,
 }
@@ -274,6 +285,7 @@ def unpack_batch(data: bytes) -> Batch:
             for collection, named in given["vectors"].items()
         }
         files, twins = tuple(given["files"]), tuple(map(tuple, given["twins"]))
-        return Batch(given["number"], files, stored, vectors, dict(given["refused"]), twins)
+        own = {collection: tuple(ids) for collection, ids in given["own"].items()}
+        return Batch(given["number"], files, stored, vectors, dict(given["refused"]), twins, own)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"not a batch: {type(error).__name__}: {error}") from error

@@ -16,7 +16,7 @@ from rag_nodes.workers.messages import Deleted, FileNote, Settled, Unsettled
 from rag_nodes.workers.packing import PackedPoints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
 
@@ -125,7 +125,7 @@ class SentBooks(Books):
 
     def record(self, store: Store, row: CollectionRow) -> CollectionRecord:
         """The record of a collection."""
-        return SentRecord(store, row.name, self._send)
+        return SentRecord(store, row.name, self._send, self._batch.own.get(row.name, ()))
 
     def seen(self, files: Iterable[ListedFile]) -> Iterator[Seen]:
         """The driver saw to it that every file is due."""
@@ -144,18 +144,27 @@ class SentBooks(Books):
 class SentRecord(CollectionRecord):
     """Tells the driver what is about to be changed in a collection, and what is whole."""
 
-    def __init__(self, store: Store, collection: str, send: Callable[[Message], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        collection: str,
+        send: Callable[[Message], None],
+        own: Iterable[str],
+    ) -> None:
         super().__init__(store, collection)
+        self.own = frozenset(own)
         self._send = send
 
-    def unsettle(self, document_ids: Iterable[str], dimension: int | None = None) -> None:
+    def unsettle(
+        self, documents: Mapping[str, Sequence[str]], dimension: int | None = None
+    ) -> None:
         """Send the ids."""
-        self._send(Unsettled(self.collection, tuple(sorted(document_ids)), dimension))
+        self._send(Unsettled(self.collection, documents, dimension))
 
-    def settle(self, rows: Iterable[DepositRow]) -> None:
+    def settle(self, rows: Iterable[DepositRow], deleted: int = 0) -> None:
         """Send the rows."""
         if whole := tuple(rows):
-            self._send(Settled(self.collection, whole))
+            self._send(Settled(self.collection, whole, deleted))
 
 
 def _typed(error: Exception) -> RagNodesError:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from pathlib import Path
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import RagNodesError
 from rag_nodes.pipeline.notes import HOPELESS
-from rag_nodes.readers.base import document_id
 from rag_nodes.workers.merging import Refusal
 from rag_nodes.workers.messages import Deleted, Settled, Unsettled
 from rag_nodes.workers.packing import PackedPoints
@@ -40,7 +38,6 @@ class Writer:
 
     Attributes:
         closed: why nothing more can be written, by collection.
-        unwritten: chunks that the store did not take, by collection.
     """
 
     def __init__(
@@ -56,7 +53,6 @@ class Writer:
         self._names = vectors
         self._is_shared = is_shared
         self.closed: dict[str, str] = {}
-        self.unwritten: Counter[str] = Counter()
 
     def stored(self, group: FileGroup) -> Stored:
         """What is stored of the documents of some files, by collection and document.
@@ -70,7 +66,8 @@ class Writer:
             try:
                 if self._is_shared:
                     # Before a worker writes, or its death in between would not be noticed.
-                    record.unsettle(record.known([*map(_document_of, group.files)]))
+                    known = record.known([one.document for one in group.files])
+                    record.unsettle(dict.fromkeys(known, ()))
                 else:
                     found[collection] = _known(record, group)
             except HOPELESS as error:
@@ -114,7 +111,7 @@ class Writer:
             case PackedPoints():
                 record.store.put(sent.collection, sent.points())
             case Unsettled():
-                record.unsettle(sent.document_ids, sent.dimension)
+                record.unsettle(sent.documents, sent.dimension)
             case Deleted() if is_whole:
                 record.store.delete(sent.collection, sent.node_ids)
             case Settled() if is_whole:
@@ -131,7 +128,6 @@ class Writer:
             refusals[sent.collection].setdefault("", Refusal(why, 0))
             return
         chunks = sent.chunks_by_document()
-        self.unwritten[sent.collection] += chunks.total()
         for document in dict.fromkeys(sent.documents):
             before = refusals[sent.collection].get(document, Refusal(why, 0))
             refusals[sent.collection][document] = before._replace(
@@ -143,15 +139,10 @@ def _known(record: CollectionRecord, group: FileGroup) -> dict[str, Mapping[str,
     """What is stored of the documents of some files, and of others of the same bytes."""
     if group.is_collection:
         return dict(record.store.documents(record.collection))
-    ids = map(_document_of, group.files)
+    ids = [one.document for one in group.files]
     twins = [twin for one in group.files for twin in one.twins]
     found = {one: record.stored(one) for one in dict.fromkeys([*ids, *twins])}
     return {one: nodes for one, nodes in found.items() if nodes}
-
-
-def _document_of(file: DueFile) -> str:
-    """The id that the document of a file has, unless the file holds many."""
-    return document_id(Path(file.file.place))
 
 
 def no_refusals() -> Refusals:
