@@ -74,7 +74,7 @@ def test_ctrl_c_ends_all_processes_and_says_how_to_go_on(
         (docs / f"{number}.md").write_text(f"# Machine {number}\n\nIt is heavy.", "utf-8")
     (docs / "zz.md").write_text("# Zz\n\nWAIT HERE", "utf-8")
     monkeypatch.setenv("HOSTILE", str(said))
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.setenv("TMPDIR", str(temporary))
     run = run_at_the_gate(docs, said, tmp_path / "store")
     started = descendants(run.pid)
