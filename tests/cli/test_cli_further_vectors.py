@@ -27,7 +27,7 @@ def test_a_question_is_asked_by_an_embedding_that_the_ingest_made(
     command("ingest", manual, *place)
     refused = command(*asked, "--vector", "plain")
     assert refused.code != ExitCode.DONE
-    assert "has no vectors 'plain'; ingest the documents again" in refused.stderr
+    assert "has no vectors 'plain'; it has: heading" in refused.stderr
     assert command("ingest", manual, *place, "--vector", "plain").code == ExitCode.DONE
     found = {
         name: [hit["similarity"] for hit in command(*asked, "--vector", name).json["hits"]]
@@ -40,7 +40,7 @@ def test_unknown_embeddings_are_refused(command: Callable[..., Ended], manual: P
     unknown = command("ingest", manual, "--store", ":memory:", "--vector", "title")
     assert "unknown vector 'title'; choose heading, plain, summary or context" in unknown.stderr
     without = command("ingest", manual, "--store", ":memory:", "--vector", "context")
-    assert "ChunkContext asks a model" in without.stderr
+    assert "of what an LLM writes, and there is none" in without.stderr
 
 
 def test_parsers_are_compared_and_evaluated_by_another_embedding(
@@ -69,8 +69,7 @@ def test_what_a_model_wrote_is_priced_and_asked_for_once(
     place = ("--store", tmp_path / "store", *CUT, *server)
     first = command("ingest", manual, *place, "--vector", way)
     assert first.code == ExitCode.DONE
-    said = " ".join(first.stderr.split())
-    assert "3 requests" in said
+    assert ": 3 requests to gpt-4o-mini, " in " ".join(first.stdout.split())
     assert (tmp_path / "store" / WRITTEN_FILE).is_file()
     asked = len(openai_server.asked("chat/completions"))
     command("ingest", manual, *place, "--vector", way, "--vector", "plain")
@@ -78,3 +77,33 @@ def test_what_a_model_wrote_is_priced_and_asked_for_once(
     assert not [body for body in again if "tea machine" in str(body).lower()]
     found = command("ask", "Water?", *place, "--vector", way, "--retrieval-only", "--json")
     assert found.json["hits"][0]["similarity"] is not None
+
+
+def test_vectors_are_kept_up_to_date_until_that_is_stopped(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path
+) -> None:
+    place = (*CUT, "--store", tmp_path / "store")
+    command("ingest", manual, *place, "--vector", "plain")
+    manual.write_text(manual.read_text("utf-8") + "\nAnd it is red.\n", "utf-8")
+    said = command("ingest", manual, *place).stdout
+    assert "Kept up to date, as they are stored: vectors plain; --vector none stops" in said
+    asked = ("ask", "Is it red?", *place, "--retrieval-only", "--mode", "dense", "--json")
+    assert command(*asked, "--vector", "plain").code == ExitCode.DONE
+    assert "Kept up" not in command("ingest", manual, *place, "--vector", "none").stdout
+    assert command(*asked, "--vector", "plain").code != ExitCode.DONE
+    assert "Kept up" not in command("ingest", manual, *place).stdout
+
+
+def test_a_dry_run_prices_what_a_model_would_write(
+    command: Callable[..., Ended], openai_server: OpenAIServer, manual: Path, tmp_path: Path
+) -> None:
+    server = ("--llm", "openai", "--api-base", openai_server.base, "--embedding", "lexical")
+    place = ("--store", tmp_path / "store", *CUT, *server, "--vector", "context", "--dry-run")
+    said = " ".join(command("ingest", manual, *place).stdout.split())
+    assert "ChunkContext: 3 requests to gpt-4o-mini, " in said
+    assert "tokens to read and up to 300 to write: $0.000" in said
+    unknown = ("--llm-model", "mine", "--json")
+    (one,) = command("ingest", manual, *place, *unknown).json["writers"]
+    assert (one["model"], one["requests"], one["cost"]) == ("mine", 3, None)
+    assert not openai_server.requests
+    assert not (tmp_path / "store").exists()

@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from llama_index.core import Document
 from llama_index.core.llms import MockLLM
+from openai_server import UNAUTHORIZED, OpenAIServer
+from own_models import ParrotLLM
+from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, VectorMissingError
 from rag_nodes.metadata import FURTHER_VECTORS
+from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
+from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.transforms import FurtherVectors, vector_steps
+from rag_nodes.transforms import FurtherVectors, SummaryJournal, vector_steps
+from rag_nodes.transforms.summaries import SummaryKey
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rag_nodes.models import Models
     from rag_nodes.store import Store
 
 PARSERS = {"heading": get_parser("heading", min_chunk_size=0)}
@@ -108,7 +113,7 @@ def test_a_chunk_about_which_a_model_says_nothing_has_no_such_vector(
 
 
 def test_a_context_needs_a_model() -> None:
-    with pytest.raises(ConfigurationError, match="give it an llm"):
+    with pytest.raises(ConfigurationError, match="what an LLM writes, and there is none"):
         vector_steps(["context"])
 
 
@@ -158,3 +163,186 @@ def test_a_file_that_was_moved_keeps_all_its_vectors(
             file = file.rename(path)
             ingest([file], PARSERS, store, models=models, transformations=vector_steps(["plain"]))
     assert len(embedding.texts) == 6
+
+
+def test_vectors_that_are_there_are_kept_up_to_date_by_an_ingest_that_names_none(
+    store: Store, models: Models
+) -> None:
+    taken(store, models, TEXT, "plain")
+    report = taken(store, models, TEXT.replace("hard", "soft"))
+    assert report.kept_vectors == ("plain",)
+    assert sorted([*PLAIN[:2], "## Steel\n\nIt is soft."]) == known(store, report, "plain")
+    assert store.vector_names(report.columns[0].collection) == ("heading", "plain")
+    assert taken(store, models, TEXT.replace("hard", "soft")).files[0].status == "unchanged"
+    assert taken(store, models, TEXT, "summary").kept_vectors == ("plain",)
+    assert len(known(store, report, "summary")) == len(known(store, report, "plain")) == 3
+
+
+def test_vectors_that_are_not_to_be_kept_are_gone_and_stay_away(
+    store: Store, models: Models, embedding: Any
+) -> None:
+    taken(store, models, TEXT, "plain", "summary")
+    before = len(embedding.texts)
+    made = [Document(text=TEXT, id_="tea.md")]
+    steps = [FurtherVectors("summary", keep=False)]
+    report = ingest_documents(made, PARSERS, store, models=models, transformations=steps)
+    collection = report.columns[0].collection
+    assert (report.kept_vectors, known(store, report, "plain")) == ((), [])
+    assert store.vector_names(collection) == ("heading", "summary")
+    steps = [FurtherVectors(keep=False)]
+    ingest_documents(made, PARSERS, store, models=models, transformations=steps)
+    assert store.vector_names(collection) == ("heading",)
+    assert taken(store, models).files[0].status == "unchanged"
+    assert len(embedding.texts) == before
+
+
+def test_all_parsers_of_an_ingest_are_given_what_one_of_them_has(
+    store: Store, models: Models
+) -> None:
+    taken(store, models, TEXT, "plain")
+    parsers = {**PARSERS, "fixed": get_parser("fixed")}
+    made = [Document(text=TEXT, id_="tea.md")]
+    report = ingest_documents(made, parsers, store, models=models)
+    for column in report.columns:
+        assert store.vector_names(column.collection) == ("heading", "plain")
+
+
+def test_asking_by_an_embedding_that_is_not_there_names_those_that_are(
+    store: Store, models: Models
+) -> None:
+    collection = taken(store, models, TEXT, "plain").columns[0].collection
+    vector = models.embedding.get_query_embedding("Water?")
+    with pytest.raises(VectorMissingError, match=r"'summary'; it has: heading, plain\. Ask by"):
+        store.search(collection, vector=vector, text="Water?", limit=3, using="summary")
+    made = [Document(text=TEXT, id_="tea.md")]
+    steps = [FurtherVectors(keep=False)]
+    ingest_documents(made, PARSERS, store, models=models, transformations=steps)
+    # The collection still has a place for them.
+    with pytest.raises(VectorMissingError, match=r"'plain'; it has: heading\. Ask by"):
+        store.search(collection, vector=vector, text="Water?", limit=3, using="plain")
+
+
+class CountingLLM(ParrotLLM):
+    """Counts what it was asked."""
+
+    asked: list[str] = Field(default_factory=list)
+
+    def complete(self, prompt: str, **options: Any) -> Any:
+        self.asked.append(prompt)
+        return super().complete(prompt, **options)
+
+
+@pytest.fixture
+def paid() -> Models:
+    """Models of which the one that writes counts, and the other runs offline."""
+    return Models.of(embed_model="lexical", llm=CountingLLM(says="About tea."))
+
+
+def asked_of(models: Models) -> int:
+    assert isinstance(models.llm, CountingLLM)
+    return len(models.llm.asked)
+
+
+@pytest.mark.parametrize("names", [("ledger.sqlite", "written.jsonl"), ("a.db", "a.written.jsonl")])
+def test_what_was_written_outlives_a_store_and_stands_beside_its_ledger(
+    names: tuple[str, str], paid: Models, tmp_path: Path
+) -> None:
+    file = tmp_path / "tea.md"
+    file.write_text(TEXT)
+    place = tmp_path / "ledgers" / names[0]
+    for _ in range(2):
+        with open_store() as fresh:
+            report = ingest(
+                [file],
+                PARSERS,
+                fresh,
+                models=paid,
+                transformations=[FurtherVectors("summary", "context")],
+                ledger=place,
+            )
+            assert len(known_of(fresh, report, "context")) == 3
+        assert asked_of(paid) == 6
+    assert len((tmp_path / "ledgers" / names[1]).read_bytes().splitlines()) == 6
+    assert report.writers == ()
+
+
+def known_of(store: Store, report: IngestReport, name: str) -> list[str]:
+    collection, document = report.columns[0].collection, str(report.files[0].document_id)
+    return [
+        text
+        for text, _ in store.vectors(
+            collection, list(store.stored(collection, document)), name
+        ).values()
+    ]
+
+
+def test_what_was_written_outlives_an_embedding_that_fails(
+    paid: Models, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "tea.md"
+    file.write_text(TEXT)
+    served = choose_models(
+        Settings(
+            embedding="openai", api_key="sk-test", api_base=openai_server.base, retry_seconds=0
+        )
+    )
+    models = Models.of(embed_model=served.embedding, llm=paid.llm)
+    steps = [FurtherVectors("context")]
+    openai_server.faults.extend([UNAUTHORIZED] * 3)
+    for _ in range(2):
+        with open_store() as fresh:
+            report = ingest(
+                [file],
+                PARSERS,
+                fresh,
+                models=models,
+                transformations=steps,
+                ledger=tmp_path / "ledger.sqlite",
+            )
+        openai_server.faults.clear()
+        assert asked_of(paid) == 3
+    assert report.files[0].status == "read"
+
+
+def test_a_dry_run_prices_what_would_be_written_and_not_what_was(
+    paid: Models, tmp_path: Path
+) -> None:
+    file = tmp_path / "tea.md"
+    file.write_text(TEXT)
+    options: dict[str, Any] = {
+        "models": paid,
+        "transformations": [FurtherVectors("summary", "context")],
+        "prices": {"parrot": (1.0, 2.0)},
+    }
+    with open_store(tmp_path / "store") as kept:
+        said = ingest([file], PARSERS, kept, dry_run=True, **options)
+        assert asked_of(paid) == 0
+        assert not (tmp_path / "store" / "written.jsonl").exists()
+        done = ingest([file], PARSERS, kept, **options)
+        for expected, real in zip(said.writers, done.writers, strict=True):
+            assert (expected.step, expected.model) == (real.step, real.model)
+            assert (expected.requests, expected.tokens_in) == (3, real.tokens_in)
+            assert expected.tokens_out > real.tokens_out
+            assert expected.cost == (expected.tokens_in + 2 * expected.tokens_out) / 1e6
+        assert said.columns[0].embedding_tokens == 0
+        file.write_text(TEXT.replace("hard", "soft"))
+        [_, again] = ingest([file], PARSERS, kept, dry_run=True, **options).writers
+        assert again.requests == 3  # each reads what stands around it
+        [summaries, _] = ingest([file], PARSERS, kept, dry_run=True, **options).writers
+        assert summaries.requests == 1
+        unpriced = ingest([file], PARSERS, kept, dry_run=True, **{**options, "prices": {}})
+        assert [one.cost for one in unpriced.writers] == [None, None]
+    assert asked_of(paid) == 6
+
+
+def test_two_processes_may_keep_what_they_were_told_in_one_file(tmp_path: Path) -> None:
+    keys = [SummaryKey.of(name, "m", "p") for name in "abcd"]
+    with SummaryJournal(tmp_path / "w.jsonl") as one, SummaryJournal(tmp_path / "w.jsonl") as two:
+        for journal, key in zip((one, two, one, two), keys, strict=True):
+            journal.add(key, f"about {key.chunk_id}")
+        assert [one.get(key) for key in keys] == ["about a", None, "about c", None]
+        assert [two.get(key) for key in keys] == [None, "about b", None, "about d"]
+    with SummaryJournal(tmp_path / "w.jsonl", frozen=True) as both:
+        both.add(SummaryKey.of("e", "m", "p"), "about e")
+        assert [both.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
+    assert len((tmp_path / "w.jsonl").read_bytes().splitlines()) == 4

@@ -323,7 +323,7 @@ def test_another_prompt_model_or_text_is_another_summary(
     assert len(prompts(openai_server)) == 2
 
 
-def test_a_torn_last_line_is_cut_off_and_the_rest_kept(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_left_out_and_the_rest_kept(tmp_path: Path) -> None:
     path = tmp_path / "paid.jsonl"
     first, second = SummaryKey.of("a", "m", "p"), SummaryKey.of("b", "m", "p")
     with SummaryJournal(path) as journal:

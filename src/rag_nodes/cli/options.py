@@ -274,7 +274,7 @@ FurtherVectorNames = Annotated[
         help="Embed the chunks in a further way as well, repeatable: their text alone (plain), or "
         "behind what is written about each, a summary or where in its document it belongs "
         "(context, which needs an LLM). With the headings above them (heading) they always are. "
-        "Name all of them at every ingest.",
+        "Later ingests keep up to date what is stored, named or not; none stops that.",
         show_default=False,
     ),
 ]

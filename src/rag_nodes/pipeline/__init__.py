@@ -19,6 +19,7 @@ from rag_nodes.pipeline.report import (
     ParserOutcome,
     Progress,
     Stage,
+    WriterOutcome,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ __all__ = [
     "ParserOutcome",
     "Progress",
     "Stage",
+    "WriterOutcome",
     "build_pipeline",
     "ingest",
     "ingest_documents",

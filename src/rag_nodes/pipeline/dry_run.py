@@ -19,12 +19,13 @@ from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.embedders import cutting_with
 from rag_nodes.store import Store
+from rag_nodes.transforms import ChunkWriter, FurtherVectors
 from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llama_index.core.schema import BaseNode, Document, TextNode
+    from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
@@ -37,6 +38,15 @@ def rehearsed(models: Models) -> Iterator[Models]:
     stand_in = _StandIn(models.embedding)
     with cutting_with(stand_in):
         yield replace(models, embedding=stand_in, offline=True)
+
+
+def rehearsed_steps(steps: Sequence[TransformComponent]) -> list[TransformComponent]:
+    """Of some transformations those that cost something here, which ask nobody.
+
+    That is what an LLM writes, and what is embedded beside the usual text.
+    """
+    asked = (one for one in steps if isinstance(one, FurtherVectors | ChunkWriter))
+    return [one.rehearsal() if isinstance(one, ChunkWriter) else one for one in asked]
 
 
 def cut_unasked(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
@@ -150,6 +160,10 @@ class UnchangedStore(Store):
     ) -> dict[str, tuple[str, list[float]]]:
         """As the store's."""
         return self._store.vectors(collection, node_ids, using)
+
+    def vector_names(self, collection: str) -> tuple[str, ...]:
+        """As the store's."""
+        return self._store.vector_names(collection)
 
     def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
         """As the store's."""

@@ -18,13 +18,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
 from rag_nodes.models import settled
+from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.ahead import ahead
 from rag_nodes.pipeline.arrivals import Parsers, arrivals_of, characters_of, given, parsers_for
 from rag_nodes.pipeline.books import Books, LedgerBooks, reading_key
 from rag_nodes.pipeline.dry_run import UnchangedStore, rehearsed
+from rag_nodes.pipeline.further import further_steps, journal_beside
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, pruned
 from rag_nodes.pipeline.rows import FileRows
-from rag_nodes.pipeline.run import IngestRun
+from rag_nodes.pipeline.run import IngestRun, collections_of
 from rag_nodes.transforms import UserTransformations, identity_of
 
 if TYPE_CHECKING:
@@ -89,6 +91,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             before they are embedded. What they add is stored with the chunks; a document for which
             one fails is stored as it was before, and its row says why. Where they or their options
             change, all documents are due again: see `UserTransformations` and `identity_of`.
+            Further embeddings that the collections have are kept up to date, see `FurtherVectors`.
         corpus: name of the document set; every corpus has its own collections.
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
@@ -127,7 +130,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
     chosen = settled(models, embed_model)
     options: dict[str, Any] = {
-        "transformations": transformations,
         "corpus": corpus,
         "limits": limits or Limits(),
         "progress": progress,
@@ -137,14 +139,24 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         "most_rows": None if dry_run else most_rows,
     }
     wanted = [Path(path) for path in paths]
-    run = engine.ingest if engine and not dry_run else partial(_ingest_here, dry_run=dry_run)
+    run = engine.ingest if engine and not dry_run else partial(ingest_here, dry_run=dry_run)
     with ExitStack() as stack:
         opened = stack.enter_context(opened_ledger(ledger, store, dry_run=dry_run))
         if dry_run:
             chosen, store = stack.enter_context(rehearsed(chosen)), UnchangedStore(store)
         if prune:
             _check_prunable(wanted, store, opened, corpus)
+        further = further_steps(
+            transformations,
+            _collections(parsers, corpus, chosen),
+            store,
+            chosen,
+            _journal(store, ledger),
+            dry_run=dry_run,
+        )
+        options["transformations"], kept = stack.enter_context(further)
         report = run(wanted, parsers, store, models=chosen, ledger=opened, **options)
+        report = replace(report, kept_vectors=kept)
         if not opened or (prune and _lacks(report)):
             return report
         if not prune:
@@ -152,7 +164,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         return replace(report, pruned=pruned(store, opened, corpus, wanted))
 
 
-def _ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
+def ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
     paths: Sequence[Path],
     parsers: Parsers,
     store: Store,
@@ -250,19 +262,22 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     """
     chosen = settled(models, embed_model)
     made, arrivals = parsers_for(parsers, map(given, documents))
-    with opened_ledger(ledger, store) as opened:
+    further = further_steps(
+        transformations, _collections(made, corpus, chosen), store, chosen, _journal(store, ledger)
+    )
+    with opened_ledger(ledger, store) as opened, further as (steps, kept):
         run = IngestRun(
             made,
             store,
             chosen,
-            transformations=transformations,
+            transformations=steps,
             corpus=corpus,
             progress=progress,
             parse=parse,
             prices=prices,
             books=LedgerBooks(opened, corpus) if opened else None,
         )
-        return run.take(arrivals)
+        return replace(run.take(arrivals), kept_vectors=kept)
 
 
 @contextmanager
@@ -281,6 +296,20 @@ def opened_ledger(
         opened = Ledger.of(store.location, ledger)
     with opened or nullcontext():
         yield opened
+
+
+def _collections(parsers: Parsers, corpus: str, models: Models) -> list[str]:
+    """What an ingest writes; nothing where its parsers are made of the documents."""
+    if callable(parsers):
+        return []
+    made = {name: as_parser(parser) for name, parser in parsers.items()}
+    return list(collections_of(made, corpus, models).values())
+
+
+def _journal(store: Store, ledger: Ledger | str | Path | None) -> Path | None:
+    """Where what an LLM writes is kept; None where no ledger is."""
+    place = ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
+    return journal_beside(place) if place and place.name != ":memory:" else None
 
 
 def count_documents(paths: Sequence[Path], shard: FileShard | None) -> int | None:

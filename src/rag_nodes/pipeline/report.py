@@ -195,6 +195,27 @@ class FormerCollection:
 
 
 @dataclass(frozen=True, slots=True)
+class WriterOutcome:
+    """What an LLM wrote about chunks, or would write in a dry run.
+
+    Attributes:
+        step: class name of the transformation that asked it.
+        model: its name.
+        requests: that were answered; what was written before is not asked for again.
+        tokens_in: tokens it read.
+        tokens_out: tokens it wrote; in a dry run, those of answers as long as they may be.
+        cost: US dollars for them by the price table; None when the price is unknown.
+    """
+
+    step: str
+    model: str
+    requests: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class IngestReport:
     """Everything one ingest run did.
 
@@ -207,6 +228,9 @@ class IngestReport:
         former: collections whose place new ones took.
         pruned: what was gone from the files and folders and was removed; None where that was not
             asked for, or put off since something was not stored whole.
+        writers: what an LLM wrote about chunks.
+        kept_vectors: names of embeddings that nobody asked for, and that were kept up to date as
+            the collections have them.
         gone: documents that are stored and of which no file is left, as they were deleted or
             emptied; none where these were removed.
         dry_run: nothing of it was done: it says what an ingest would do, and what it would cost.
@@ -222,6 +246,8 @@ class IngestReport:
     corpus: str = "default"
     former: tuple[FormerCollection, ...] = ()
     pruned: Pruned | None = None
+    writers: tuple[WriterOutcome, ...] = ()
+    kept_vectors: tuple[str, ...] = ()
     gone: int = 0
     dry_run: bool = False
     estimated: tuple[str, ...] = ()
@@ -282,6 +308,8 @@ class IngestReport:
                 {**asdict(one), "last_used": utc_time(one.last_used)} for one in self.former
             ],
             "pruned": self.pruned._asdict() if self.pruned else None,
+            "writers": [asdict(one) for one in self.writers],
+            "kept_vectors": list(self.kept_vectors),
             "gone": self.gone,
             "seconds": self.seconds,
             "embedding_tokens": self.embedding_tokens,

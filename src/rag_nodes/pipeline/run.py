@@ -18,22 +18,24 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import CollectionRow
 from rag_nodes.metadata import READ_WARNINGS, SOURCE_HASH
 from rag_nodes.models.embedded_tokens import metered
+from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.books import Books, FoundDocument
 from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.pipeline.column import ColumnRun
-from rag_nodes.pipeline.dry_run import cut_unasked, is_estimated
+from rag_nodes.pipeline.dry_run import cut_unasked, is_estimated, rehearsed_steps
 from rag_nodes.pipeline.report import (
     FileOutcome,
     FormerCollection,
     IngestReport,
     Progress,
+    WriterOutcome,
 )
 from rag_nodes.pipeline.rows import FileRows, OpenRows
 from rag_nodes.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
-from rag_nodes.transforms import FurtherVectors, UserTransformations, identity_of
+from rag_nodes.transforms import ChunkWriter, UserTransformations, identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,7 +69,8 @@ class IngestRun:
         parse: makes the nodes of a document; None to have the parser do it.
         prices: of embedding models.
         books: who is asked what is stored, and told what is written.
-        dry_run: run none of the user's transformations, and cut with nothing that asks a model.
+        dry_run: run none of the user's transformations but those that have an LLM write, which is
+            not asked, and cut with nothing that asks a model.
 
     Raises:
         ConfigurationError: as `ingest`.
@@ -93,9 +96,10 @@ class IngestRun:
         steps = UserTransformations(transformations).steps
         self._identities = [identity_of(step) for step in steps]
         if dry_run:
-            # This one asks nobody, and what it wants embedded is counted.
-            steps = [one for one in steps if isinstance(one, FurtherVectors)]
+            steps = rehearsed_steps(steps)
             parse = cut_unasked
+        self._spent = [(one, one.spent) for one in steps if isinstance(one, ChunkWriter)]
+        self._prices = prices
         self._dry_run = dry_run
         self._estimated = tuple(n for n, one in made.items() if dry_run and is_estimated(one))
         self._books = books or Books()
@@ -172,9 +176,19 @@ class IngestRun:
             models=self._models.describe(),
             corpus=self._corpus,
             former=tuple(map(FormerCollection.of, self._books.former())),
+            writers=tuple(self._written()),
             dry_run=self._dry_run,
             estimated=self._estimated,
         )
+
+    def _written(self) -> Iterator[WriterOutcome]:
+        """What LLMs wrote in this run."""
+        for step, before in self._spent:
+            spent, model = step.spent, step.model_name
+            read, written = spent.tokens_in - before.tokens_in, spent.tokens_out - before.tokens_out
+            if requests := spent.requests - before.requests:
+                cost = cost_of(read, written, model, self._prices)
+                yield WriterOutcome(step.class_name(), model, requests, read, written, cost)
 
     @contextmanager
     def _working(self) -> Iterator[Callable[..., list[Any]]]:

@@ -179,6 +179,14 @@ class Store(Protocol):
         """
         return {}
 
+    def vector_names(self, collection: str) -> tuple[str, ...]:
+        """Which embeddings chunks of a collection have, by name, the usual one first.
+
+        Empty while the collection does not exist. One that chunks were to have and that none got is
+        not among them.
+        """
+        return (USUAL,) if self.count(collection) else ()
+
     def aliases(self) -> dict[str, str]:
         """Collection by alias: another name, under which all that reads or writes takes it too."""
         return {}

@@ -15,6 +15,7 @@ from rag_nodes.errors import (
     StoreError,
     StoreFullError,
     StoreUnreachableError,
+    VectorMissingError,
 )
 from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, described
 from rag_nodes.store.engine import DENSE, Layout, Point
@@ -22,7 +23,7 @@ from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
 from rag_nodes.store.hits import Hit, best_hits
 from rag_nodes.store.protocol import Store
-from rag_nodes.vector_names import USUAL
+from rag_nodes.vector_names import USUAL, VECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -261,6 +262,21 @@ class QdrantStore(Store):
                         found[point.node_id] = text, list(point.vector)
         return found
 
+    def vector_names(self, collection: str) -> tuple[str, ...]:
+        """Which embeddings chunks of a collection have, by name, the usual one first."""
+        with self.engine.step(collection):
+            layout = self.engine.layout(collection)
+            if layout is None:
+                return ()
+            further = {name: layout.using(name) for name in VECTORS if name != USUAL}
+            # A collection may have a place for what none of its chunks has.
+            there = [
+                name
+                for name, one in further.items()
+                if one and self.engine.count(collection, one.dense)
+            ]
+        return (USUAL, *there)
+
     def find(self, collection: str, query: Query) -> list[Hit]:
         """The best chunks for a question."""
         try:
@@ -282,17 +298,27 @@ class QdrantStore(Store):
             if query.mode != "sparse":
                 check_question(len(query.vector or ()), layout.size, self._place(collection))
             scores = self.engine.scores(collection, layout, query)
+            if query.using != USUAL and scores.dense is not None and not scores.dense:
+                self._check_vector(collection, query.using)
             return best_hits(query, scores, lambda ids: self._read(collection, ids))
 
     def _used(self, collection: str, layout: Layout, query: Query) -> Layout:
         """The layout with the embedding that a query compares."""
         found = layout.using(query.using)
         if found is None:
-            raise ConfigurationError(
-                f"{self._place(collection)} has no vectors {query.using!r}; ingest the documents "
-                f"again with --vector {query.using}"
-            )
+            raise self._missing_vector(collection, query.using)
         return found
+
+    def _check_vector(self, collection: str, name: str) -> None:
+        if name not in self.vector_names(collection):
+            raise self._missing_vector(collection, name)
+
+    def _missing_vector(self, collection: str, name: str) -> VectorMissingError:
+        there = ", ".join(self.vector_names(collection)) or "none"
+        return VectorMissingError(
+            f"{self._place(collection)} has no vectors {name!r}; it has: {there}. Ask by one of "
+            f"these, or ingest the documents again with --vector {name}"
+        )
 
     def _by_meaning(self, collection: str, query: Query) -> Query:
         """A query of a collection without BM25 vectors; said once where another mode was asked."""

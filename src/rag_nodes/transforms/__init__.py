@@ -7,14 +7,21 @@ from rag_nodes.transforms.further import (
     further_text,
     vector_steps,
     with_vector,
+    written_for,
 )
 from rag_nodes.transforms.guard import EmbeddingGuard
-from rag_nodes.transforms.summaries import WRITTEN_FILE, SectionSummary, SummaryJournal
+from rag_nodes.transforms.summaries import (
+    WRITTEN_FILE,
+    ChunkWriter,
+    SectionSummary,
+    SummaryJournal,
+)
 from rag_nodes.transforms.user import UserTransformations, identity_of
 
 __all__ = [
     "WRITTEN_FILE",
     "ChunkContext",
+    "ChunkWriter",
     "EmbeddingGuard",
     "FurtherVectors",
     "NeighbourText",
@@ -26,4 +33,5 @@ __all__ = [
     "identity_of",
     "vector_steps",
     "with_vector",
+    "written_for",
 ]

@@ -9,6 +9,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import ConfigDict, Field
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.transforms.context import ChunkContext
@@ -23,12 +24,16 @@ class FurtherVectors(TransformComponent):
     r"""Has chunks embedded in further ways, each a vector of its own beside the usual one.
 
     Stored in the same collection, so a question can be asked of one or the other:
-    `QueryOptions(vector="plain")`. Behind whatever writes summaries or contexts: a chunk for which
-    there is none has no such vector, and is found by its words alone where that one is asked.
+    `QueryOptions(vector="plain")`. An ingest that is given none keeps up to date those that its
+    collections have. Where no `SectionSummary` or `ChunkContext` writes what stands in front, one
+    does with the LLM of the ingest, and its words are kept beside the ledger. A chunk for which
+    nothing was written has no such vector, and is found by its words alone where it is asked.
 
     Args:
-        *names: "plain" for the text alone, "summary" for what `SectionSummary` and "context" for
+        *given: "plain" for the text alone, "summary" for what `SectionSummary` and "context" for
             what `ChunkContext` wrote, in front of the usual text.
+        names: the same.
+        keep: those that the collections have stay as well; False to have these alone.
 
     Raises:
         ConfigurationError: a name is unknown.
@@ -44,12 +49,13 @@ class FurtherVectors(TransformComponent):
     model_config = ConfigDict(extra="forbid")
 
     names: list[str] = Field(default_factory=list)
+    keep: bool = Field(default=True, exclude=True)
 
-    def __init__(self, *given: str, names: Sequence[str] = ()) -> None:
+    def __init__(self, *given: str, names: Sequence[str] = (), keep: bool = True) -> None:
         wanted = {*given, *names}
         for name in wanted:
             check_vector(name)
-        super().__init__(names=sorted(wanted - {USUAL}))  # type: ignore[call-arg] # pydantic's
+        super().__init__(names=sorted(wanted - {USUAL}), keep=keep)  # type: ignore[call-arg] # pydantic's
 
     @classmethod
     def class_name(cls) -> str:
@@ -84,6 +90,11 @@ def vector_steps(
     if "summary" in wanted.names:
         steps.append(SectionSummary(llm=llm, journal=journal))
     if "context" in wanted.names:
+        if llm is None:
+            raise ConfigurationError(
+                "the vectors 'context' are of what an LLM writes, and there is none: choose one "
+                "(--llm), or leave these vectors out (--vector none, if they are stored)"
+            )
         steps.append(ChunkContext(llm, embed=False, journal=journal))
     return [*steps, wanted] if wanted.names else []
 
@@ -95,19 +106,22 @@ def with_vector(
 
     Args:
         name: of the embedding.
-        transformations: that there are anyway; "summary" and "context" need those that write them.
+        transformations: that there are anyway.
     """
-    marked = further_names(transformations)
-    if name == USUAL or name in marked:
+    if name == USUAL or name in further_names(transformations):
         return list(transformations)
-    others = [one for one in transformations if not isinstance(one, FurtherVectors)]
-    return [*others, FurtherVectors(name, *marked)]
+    return [*transformations, FurtherVectors(name)]
 
 
 def further_names(transformations: Iterable[object]) -> list[str]:
     """Names of the embeddings that transformations ask for beside the usual one."""
     marked = (step.names for step in transformations if isinstance(step, FurtherVectors))
     return sorted({name for names in marked for name in names})
+
+
+def written_for(name: str) -> str | None:
+    """The metadata in which stands what is written for an embedding; None where nothing is."""
+    return _WRITTEN.get(name)
 
 
 def further_text(node: BaseNode, name: str) -> str | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.pipeline import ingest
 from rag_nodes.pipeline.books import is_text
+from rag_nodes.pipeline.ingest import ingest_here
 from rag_nodes.readers import listed
 from rag_nodes.workers.children import ChildProcesses
 from rag_nodes.workers.ingesting import ingest_by
@@ -87,10 +87,10 @@ class AutoEngine:
         self, paths: Iterable[str | Path], parsers: Parsers, store: Store, **options: Any
     ) -> IngestReport:
         """As `rag_nodes.pipeline.ingest`, with its options."""
-        wanted = list(paths)
+        wanted = [*map(Path, paths)]
         if usable_cores() > 1 and _pays(wanted, parsers, **options):
             return ProcessEngine().ingest(wanted, parsers, store, **options)
-        return ingest(wanted, parsers, store, **options)
+        return ingest_here(wanted, parsers, store, **options, dry_run=False)
 
 
 def _pays(

@@ -22,6 +22,7 @@ from rag_nodes.pipeline import (
     IngestReport,
     ParserOutcome,
     Progress,
+    WriterOutcome,
 )
 from rag_nodes.pipeline.books import FoundDocument
 from rag_nodes.processes import pack_error, unpack_error
@@ -253,7 +254,13 @@ def _report(data: Mapping[str, Any]) -> IngestReport:
     )
     columns = tuple(ParserOutcome(**one) for one in data["columns"])
     former = tuple(FormerCollection(**one) for one in data["former"])
-    made = {"files": files, "columns": columns, "former": former}
+    made = {
+        "files": files,
+        "columns": columns,
+        "former": former,
+        "writers": tuple(WriterOutcome(**one) for one in data["writers"]),
+        "kept_vectors": tuple(data["kept_vectors"]),
+    }
     return IngestReport(**{**data, **made, "estimated": tuple(data["estimated"])})
 
 

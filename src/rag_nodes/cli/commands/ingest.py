@@ -32,20 +32,16 @@ from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from rag_nodes.compare import Comparison
-    from rag_nodes.models import Models
-    from rag_nodes.models.prices import Spent
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.readers import FileShard
-    from rag_nodes.transforms import SummaryJournal
-    from rag_nodes.workspace import Workspace
 
 MOST_ROWS = 10_000
 """Documents up to which each has a row in the report."""
 _WRITTEN = {"summary", "context"}
 """Vectors for which a model writes."""
+_NONE = "none"
+"""Keeps no vectors that are stored and not named."""
 
 Prune = Annotated[
     bool,
@@ -111,14 +107,14 @@ def ingest(  # noqa: PLR0913 - the options of the command
         settings = settings.model_copy(update={"store": MEMORY})  # opening a folder makes it
     with cli.activity("Loading parsers and models"):
         from rag_nodes.query import QueryOptions
-        from rag_nodes.transforms import vector_steps
+        from rag_nodes.transforms import FurtherVectors
 
         workspace = cli.workspace(settings)
         chosen = engine_of(workers, engine, ray_address, embedders, num_gpus)
         models = workspace.models(answers=bool(_WRITTEN & {*(vector or ())}), check=not dry_run)
         parsers = selection.build(models)
-        kept = None if dry_run else _journal(cli, workspace, models, vector or ())
-        steps = vector_steps(vector or (), models.llm, kept)
+        names = [one for one in vector or () if one != _NONE]
+        steps = [FurtherVectors(*names, keep=_NONE not in (vector or ()))]
     cli.note(models.describe())
     if engine == "ray" and not workspace.store.address:
         cli.note("One process writes a folder; Ray pays where the store is a server.")
@@ -142,9 +138,6 @@ def ingest(  # noqa: PLR0913 - the options of the command
         )
         if alias and not dry_run:
             _switch(cli, comparison, report, alias)
-    for step in steps:
-        if (spent := getattr(step, "spent", None)) and spent.requests:
-            cli.note(_bill(step.class_name(), spent))
     if cli.as_json:
         cli.emit(report.as_dict())
     else:
@@ -168,32 +161,6 @@ def _check_alias(alias: str | None, parsers: list[str], shard: str | None) -> No
             f"--alias {alias} would mean a share of the files while others may be missing; when "
             f"all runs have ended: rag-nodes store alias {alias}"
         )
-
-
-def _journal(
-    cli: Invocation, workspace: "Workspace", models: "Models", names: "Sequence[str]"
-) -> "SummaryJournal | None":
-    """What keeps what a model writes for vectors: in the folder of an embedded store.
-
-    One process has it at a time.
-    """
-    from rag_nodes.transforms import WRITTEN_FILE, SummaryJournal
-
-    if models.llm is None or not _WRITTEN & {*names}:
-        return None
-    folder = Path(workspace.store.location)
-    if not folder.is_dir():
-        return None
-    return cli.cleanup.enter_context(SummaryJournal(folder / WRITTEN_FILE))
-
-
-def _bill(name: str, spent: "Spent") -> str:
-    from rag_nodes.models.prices import dollars
-
-    return (
-        f"{name}: {spent.requests:,} requests, {spent.tokens_in:,} tokens read and "
-        f"{spent.tokens_out:,} written, {dollars(spent.cost)}"
-    )
 
 
 def _switch(cli: Invocation, comparison: "Comparison", report: "IngestReport", alias: str) -> None:

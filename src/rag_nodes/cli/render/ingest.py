@@ -42,9 +42,26 @@ def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
         if said := recovery_in_words(outcome.unplaced, outcome.chunks):
             yield plain(f"{outcome.parser}: {said}", "yellow")
     yield from _memory_view(report)
+    yield from _further_view(report, "{:,} tokens read and {:,} written")
     if spent := embedding_spent(report):
         yield plain(spent, "dim")
     yield plain(f"Done in {seconds(report.seconds)}.", "dim")
+
+
+def _further_view(report: IngestReport, tokens: str) -> Iterator[RenderableType]:
+    """What LLMs wrote, and which embeddings were kept up to date though nobody named them."""
+    for one in report.writers:
+        requests, said = (
+            counted(one.requests, "request"),
+            tokens.format(one.tokens_in, one.tokens_out),
+        )
+        yield plain(f"{one.step}: {requests} to {one.model}, {said}: {dollars(one.cost)}.", "dim")
+    if report.kept_vectors:
+        names = ", ".join(report.kept_vectors)
+        yield plain(
+            f"Kept up to date, as they are stored: vectors {names}; --vector none stops that.",
+            "dim",
+        )
 
 
 def _memory_view(report: IngestReport) -> Iterator[RenderableType]:
@@ -100,6 +117,7 @@ def dry_run_view(report: IngestReport) -> Iterator[RenderableType]:
         )
     yield made
     yield from _gone(report, "Would be removed, as they are gone")
+    yield from _further_view(report, "{:,} tokens to read and up to {:,} to write")
     for name in report.estimated:
         yield plain(f"{name}: {_ESTIMATED}", "yellow")
     tokens = counted(report.embedding_tokens, "token")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
 import threading
+from contextlib import ExitStack
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -42,12 +44,13 @@ class SummaryKey(NamedTuple):
 class SummaryJournal:
     """An append-only file of summaries, one JSON object per line, each on disk before the next.
 
-    Use as a context manager. What the file holds is found again by its key; a last line that was
-    torn by a crash is cut off. Memory holds an offset per summary. Used by many threads at once,
-    by one process at a time.
+    Use as a context manager. What the file holds is found again by its key; a line that was torn by
+    a crash is left out. Memory holds an offset per summary. Used by many threads at once, and by
+    several processes, each of which finds what the others wrote before it began.
 
     Args:
         path: created where it is missing; what it holds stays.
+        frozen: leave the file as it is; what is added is not kept.
 
     Attributes:
         reused: how many summaries `get` has found.
@@ -56,28 +59,35 @@ class SummaryJournal:
         ConfigurationError: on entering: the file cannot be opened for writing.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, frozen: bool = False) -> None:
         self.path = path
+        self.frozen = frozen
         self.reused = 0
         self._lock = threading.Lock()
         self._offsets: dict[SummaryKey, int] = {}
-        self._file: IO[bytes] | None = None
+        self._files = ExitStack()
+        self._reader: IO[bytes] | None = None
+        self._writer: IO[bytes] | None = None
+        self._torn = False
 
     def __enter__(self) -> Self:
         try:
-            self._file = self.path.open("a+b")
+            if not self.frozen:
+                # Without a buffer: each line is one write, at the end wherever others put that.
+                self._writer = self._files.enter_context(self.path.open("ab", buffering=0))
+            if not self.frozen or self.path.exists():
+                self._reader = self._files.enter_context(self.path.open("rb"))
+                self._load(self._reader)
         except OSError as error:
             raise ConfigurationError(
                 f"{self.path}: summaries cannot be kept here ({error.strerror}); "
                 "write the output to another folder"
             ) from error
-        self._load(self._file)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._files.close()
+        self._reader = self._writer = None
 
     @property
     def count(self) -> int:
@@ -91,39 +101,42 @@ class SummaryJournal:
             if offset is None:
                 return None
             self.reused += 1
-            file = self._opened()
+            file = _opened(self._reader)
             file.seek(offset)
             return str(json.loads(file.readline())["summary"])
 
     def add(self, key: SummaryKey, summary: str) -> None:
         """Write a summary; it has reached the disk when this returns."""
-        line = json.dumps({**key._asdict(), "summary": summary}) + "\n"
+        if self.frozen:
+            return
+        line = json.dumps({**key._asdict(), "summary": summary}).encode() + b"\n"
         with self._lock:
-            file = self._opened()
-            offset = file.seek(0, os.SEEK_END)
-            file.write(line.encode())
-            file.flush()
+            file = _opened(self._writer)
+            if self._torn:
+                file.write(b"\n")
+            written = file.write(line)
+            self._torn = written < len(line)
             os.fsync(file.fileno())
-            self._offsets[key] = offset
-
-    def _opened(self) -> IO[bytes]:
-        if self._file is None:
-            raise ValueError("SummaryJournal: use it in a with statement")
-        return self._file
+            if self._torn:
+                raise OSError(errno.ENOSPC, "the disk is full", str(self.path))
+            self._offsets[key] = file.tell() - len(line)
 
     def _load(self, file: IO[bytes]) -> None:
         file.seek(0)
         offset = 0
         for line in file:
-            if not line.endswith(b"\n"):
-                _log.warning("%s: the last line is torn; it is cut off", self.path)
-                file.truncate(offset)
-                return
+            self._torn = not line.endswith(b"\n")
             if key := _key_in(line):
                 self._offsets[key] = offset
-            else:
+            elif line.strip():
                 _log.warning("%s: a line at byte %d is damaged; left out", self.path, offset)
             offset += len(line)
+
+
+def _opened(file: IO[bytes] | None) -> IO[bytes]:
+    if file is None:
+        raise ValueError("SummaryJournal: use it in a with statement")
+    return file
 
 
 def _key_in(line: bytes) -> SummaryKey | None:

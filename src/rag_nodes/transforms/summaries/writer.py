@@ -6,10 +6,10 @@ import asyncio
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
-from llama_index.core.base.llms.types import CompletionResponse
-from llama_index.core.llms import LLM
+from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
+from llama_index.core.llms import LLM, MockLLM
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import ConfigDict, Field, PrivateAttr
 
@@ -115,6 +115,15 @@ class ChunkWriter(TransformComponent):
         """Requests, tokens and US dollars so far; what the journal knew costs nothing."""
         return Spent.of(self._spent)
 
+    def rehearsal(self) -> Self:
+        """The same, which asks nobody: every answer is as long as it may be, and is counted."""
+        if self.llm is None:
+            return self
+        stand_in = _StandInLLM(self.model_name, self.max_tokens)
+        copy = self.model_copy(update={"llm": stand_in, "on_done": None})
+        copy._window, copy._spent = None, []  # noqa: SLF001 -- of the same class
+        return copy
+
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """The nodes with what was written; like `acall`, also where an event loop runs already."""
         return awaited(self.acall(nodes, **kwargs), threads=self.concurrency)
@@ -176,6 +185,20 @@ class ChunkWriter(TransformComponent):
         node.excluded_llm_metadata_keys = _hidden(keys, node.excluded_llm_metadata_keys, set())
         if self.on_done:
             self.on_done()
+
+
+class _StandInLLM(MockLLM):
+    """Asks nobody, and answers with as many tokens as it may, under the name of another model."""
+
+    _name: str = PrivateAttr()
+
+    def __init__(self, name: str, max_tokens: int) -> None:
+        super().__init__(max_tokens=max_tokens)
+        self._name = name
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name=self._name)
 
 
 def fenced(text: str, closing: str) -> str:
