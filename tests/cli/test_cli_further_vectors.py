@@ -107,3 +107,25 @@ def test_a_dry_run_prices_what_a_model_would_write(
     assert (one["model"], one["requests"], one["cost"]) == ("mine", 3, None)
     assert not openai_server.requests
     assert not (tmp_path / "store").exists()
+
+
+def test_every_column_is_asked_by_each_embedding_that_is_named(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path
+) -> None:
+    both = ("--vector", "heading", "--vector", "plain", "--json")
+    asked = command("compare", manual, "--ask", "Water?", *CUT, *both).json["columns"]
+    names = [f"heading:min_chunk_size=0 by {name}" for name in ("heading", "plain")]
+    assert [(one["name"], one["error"]) for one in asked] == [(name, None) for name in names]
+    assert len({one["statistics"]["collection"] for one in asked}) == 1
+    assert asked[0]["answer"]["hits"] != asked[1]["answer"]["hits"]
+    labels = tmp_path / "labels.csv"
+    labels.write_text("question,quote\nHow much water?,nine litres of water\n", "utf-8")
+    place = ("--store", tmp_path / "store")
+    ingested = command("ingest", manual, *CUT, *place, "--vector", "plain", "--json")
+    stored = ingested.json["columns"][0]["collection"]
+    measured = ("evaluate", manual, "--questions", labels, "--sizes", 0, "--equal-size", 0)
+    rows = command(*measured, *place, "--collection", stored, *both).json["rows"]
+    assert [one["error"] for one in rows] == [None] * len(rows)
+    assert {f"{stored} by heading", f"{stored} by plain"} <= {one["name"] for one in rows}
+    unknown = command("compare", manual, "--ask", "Water?", *CUT, "--vector", "title")
+    assert "unknown vector 'title'; choose" in unknown.stderr

@@ -278,6 +278,18 @@ FurtherVectorNames = Annotated[
         show_default=False,
     ),
 ]
+ComparedVectors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vector",
+        metavar="NAME",
+        help="By which embedding of the chunks is searched: with the headings above them (heading, "
+        "the default), their text alone (plain), or behind what is written about each (summary, "
+        "context). Repeatable: every column is then asked by each.",
+        rich_help_panel=_SEARCH,
+        show_default=False,
+    ),
+]
 ShownChunks = Annotated[int, typer.Option("--chunks", min=0, help="Chunks to show per parser.")]
 
 SEARCH: dict[str, Any] = {

@@ -58,6 +58,7 @@ class ColumnEngines:
         prompt: str | None = None,
         options: QueryOptions | None = None,
         equal_size: int | None = None,
+        vectors: Sequence[str] = (),
     ) -> None:
         if not parsers:
             raise ConfigurationError("nothing to compare: name at least one parser")
@@ -76,11 +77,25 @@ class ColumnEngines:
             step_factor=chosen.step_factor or 1.0,
             granularity=chosen.granularity or "chunks",
         )
-        self.transformations = with_vector(self.options.vector, transformations)
+        self.asked_by = tuple(dict.fromkeys(vectors)) or (self.options.vector,)
+        self.transformations = list(transformations)
+        for vector in self.asked_by:
+            self.transformations = with_vector(vector, self.transformations)
         self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
         self.prompt = prompt
         self.statistics: dict[str, ParserOutcome] = {}
         self.files: tuple[FileOutcome, ...] = ()
+
+    @property
+    def columns(self) -> dict[str, tuple[str, str]]:
+        """What is asked, by name of a column: a parser, and by which embedding of its chunks."""
+        if len(self.asked_by) == 1:
+            return {name: (name, self.asked_by[0]) for name in self.parsers}
+        return {
+            f"{name} by {vector}": (name, vector)
+            for name in self.parsers
+            for vector in self.asked_by
+        }
 
     def collection(self, name: str) -> str:
         """The collection that holds the chunks of the parser called `name`."""
@@ -97,46 +112,49 @@ class ColumnEngines:
     def engine(
         self, name: str, *, document_ids: Sequence[str] | None = None
     ) -> RagNodesQueryEngine:
-        """The engine of one parser.
+        """The engine of one column.
 
         Args:
-            name: of the parser.
+            name: of the column.
             document_ids: search only these documents; None for all.
 
         Raises:
             StoreError: ingestion left the parser without a single chunk, and why.
         """
-        known = self.statistics.get(name)
-        if known and not known.chunks and (why := known.error or self._nothing_read(name)):
+        parser, vector = self.columns[name]
+        known = self.statistics.get(parser)
+        if known and not known.chunks and (why := known.error or self._nothing_read(parser)):
             raise StoreError(why)
         return RagNodesQueryEngine(
             store=self.store,
-            collection=self.collection(name),
+            collection=self.collection(parser),
             models=self.models,
             parser_name=name,
             document_ids=document_ids,
             prompt=self.prompt,
-            options=self.options,
+            options=replace(self.options, vector=vector),
             vectors=self.vectors,
         )
 
     def column(
         self, name: str, answer: Answer | None, error: str | None, seconds: dict[str, float]
     ) -> Column:
-        """One parser's answer, or why there is none, with its configuration and statistics.
+        """One column's answer, or why there is none, with its configuration and statistics.
 
         Args:
-            name: of the parser.
+            name: of the column.
             answer: None when it failed.
             error: None when it answered.
             seconds: "embed" and "total", which the answer itself does not know.
         """
-        preset = PRESETS.get(name)
+        parser, vector = self.columns[name]
+        preset = PRESETS.get(parser)
+        by = f" by {vector}" if len(self.asked_by) > 1 else ""
         return Column(
             name=name,
-            title=preset.title if preset else name,
-            parser=_configuration(self.parsers[name]),
-            statistics=self._statistics_of(name),
+            title=f"{preset.title}{by}" if preset else name,
+            parser=_configuration(self.parsers[parser]),
+            statistics=self._statistics_of(parser),
             answer=answer,
             error=error,
             seconds={**(answer.seconds if answer else {}), **seconds},

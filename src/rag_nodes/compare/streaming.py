@@ -53,14 +53,14 @@ class ComparisonStream:
         self._started = time.perf_counter()
         self._queue: SimpleQueue[Named | None] = SimpleQueue()
         self._lock = RLock()
-        self._texts: dict[str, list[str]] = {name: [] for name in compared.parsers}
+        self._texts: dict[str, list[str]] = {name: [] for name in compared.columns}
         self._ends: dict[str, tuple[Event, float]] = {}
-        self._waiting = set(compared.parsers)
+        self._waiting = set(compared.columns)
         self._closed = False
         self._embedding = Lock()
         self._embedded: tuple[QuestionVector, float] | None = None
         self._embedding_failed: Exception | None = None
-        for name in compared.parsers:
+        for name in compared.columns:
             Thread(target=self._run, args=(name,), name=f"ask {name}", daemon=True).start()
 
     def __enter__(self) -> Self:

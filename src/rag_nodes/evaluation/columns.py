@@ -135,6 +135,26 @@ def variants_of(
     return [*found, replace(own[0], column=CONTROL, role="control", note=note)], left_out
 
 
+def by_vectors(
+    columns: Mapping[str, object], options: QueryOptions, vectors: Sequence[str]
+) -> dict[str, object]:
+    """Each column by each embedding of its chunks; the same columns for one embedding or none.
+
+    Args:
+        columns: as `evaluate` takes them.
+        options: of the search, but for the embedding.
+        vectors: names of the embeddings, see `rag_nodes.FurtherVectors`.
+    """
+    wanted = dict.fromkeys(vectors)
+    if len(wanted) <= 1:
+        return dict(columns)
+    return {
+        f"{name} by {vector}": Searched(column, replace(options, vector=vector))
+        for name, column in columns.items()
+        for vector in wanted
+    }
+
+
 def in_both_ways(columns: Mapping[str, object], options: QueryOptions) -> dict[str, object]:
     """Each column, and the same column read by sentences.
 
@@ -142,11 +162,14 @@ def in_both_ways(columns: Mapping[str, object], options: QueryOptions) -> dict[s
         columns: as `evaluate` takes them, read as its plan says.
         options: of the search, but for what is read.
     """
-    by_sentence = replace(options, granularity="sentences", top_k=None, budget=options.budget or 1)
     found: dict[str, object] = {}
     for name, column in columns.items():
         found[name] = column
-        found[f"{name} by sentence"] = Searched(column, by_sentence)
+        given, own = (
+            (column.parser, column.options) if isinstance(column, Searched) else (column, options)
+        )
+        read = replace(own, granularity="sentences", top_k=None, budget=own.budget or 1)
+        found[f"{name} by sentence"] = Searched(given, read)
     return found
 
 

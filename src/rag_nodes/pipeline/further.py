@@ -13,6 +13,7 @@ from rag_nodes.transforms import (
     ChunkWriter,
     FurtherVectors,
     SummaryJournal,
+    UserTransformations,
     further_names,
     vector_steps,
     written_for,
@@ -63,17 +64,18 @@ def further_steps(
         dry_run: write nothing into that.
 
     Raises:
-        ConfigurationError: a context is needed and there is no LLM, or the journal cannot be
-            written.
+        ConfigurationError: a transformation is none, a context is needed and there is no LLM, or
+            the journal cannot be written.
         StoreError: the store does not say what it has.
     """
-    asked = further_names(transformations)
-    if all(step.keep for step in transformations if isinstance(step, FurtherVectors)):
+    checked = UserTransformations(transformations).steps
+    asked = further_names(checked)
+    if all(step.keep for step in checked if isinstance(step, FurtherVectors)):
         there = {name for one in collections for name in store.vector_names(one)} - {USUAL}
     else:
         there = set()
     kept = tuple(sorted(there.difference(asked)))
-    given = [step for step in transformations if not isinstance(step, FurtherVectors)]
+    given = [step for step in checked if not isinstance(step, FurtherVectors)]
     written = {step.noted.text for step in given if isinstance(step, ChunkWriter)}
     names = [*asked, *kept]
     lacking = [one for one in names if (key := written_for(one)) and key not in written]

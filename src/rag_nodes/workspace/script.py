@@ -12,6 +12,7 @@ from rag_nodes.parsers.preset_files import base_of
 from rag_nodes.parsers.presets import parser_names, preset_named
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
+from rag_nodes.vector_names import USUAL
 from rag_nodes.workspace.options import preset_of
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.readers import read_all
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store, parser_collection
-
+{imports_steps}
 {models}
 
 # How documents are cut; every chunk is an exact slice of its document.
@@ -97,7 +98,7 @@ def main():
         pipeline = build_pipeline(
             parser,
             embed_model=models.embedding,
-            transformations=[],  # extractors of LlamaIndex, or your own
+            transformations={steps},  # extractors of LlamaIndex, or your own
             disable_cache=True,
         )
         nodes = pipeline.run(documents=read(chosen.paths))
@@ -178,7 +179,18 @@ def script_for(name: str, parser: SpanNodeParser, models: Models, options: Query
             else "PARSER"
         ),
         options=_arguments([], _answer_options(options)),
+        **_steps(options.vector),
     )
+
+
+def _steps(vector: str) -> dict[str, str]:
+    """What makes the embedding that is asked, and its import."""
+    if vector == USUAL:
+        return {"steps": "[]", "imports_steps": ""}
+    return {
+        "steps": f"vector_steps([{vector!r}], models.llm)",
+        "imports_steps": "from rag_nodes.transforms import vector_steps\n",
+    }
 
 
 def _preset_for(name: str, parser: SpanNodeParser) -> str:

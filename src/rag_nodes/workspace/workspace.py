@@ -174,6 +174,7 @@ class Workspace:
         store: Store | None = None,
         equal_size: int | None = None,
         transformations: Sequence[TransformComponent] = (),
+        vectors: Sequence[str] = (),
     ) -> Comparison:
         """Parsers over the corpus of the settings.
 
@@ -184,6 +185,7 @@ class Workspace:
             store: None for that of the workspace, which is opened.
             equal_size: tokens of a chunk on average in every column; None for own options.
             transformations: between parser and embedding.
+            vectors: by which embeddings each parser is asked; () for that of the options.
         """
         return Comparison(
             store=store or self.store,
@@ -193,6 +195,7 @@ class Workspace:
             options=options,
             equal_size=equal_size,
             transformations=transformations,
+            vectors=vectors,
         )
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from rag_nodes.cli.options import (
     STORE_SETTINGS,
     Changes,
     ComparedParsers,
+    ComparedVectors,
     ShownChunks,
 )
 from rag_nodes.cli.render.comparison import comparison_view, header_view, times_view
@@ -32,7 +33,7 @@ _DEFAULTS = {"store": ":memory:"}
 
 @takes(
     *(*STORE_SETTINGS, "ledger", "corpus", *ANSWER_SETTINGS, *MODEL_SETTINGS),
-    search=SEARCH,
+    search=[name for name in SEARCH if name != "vector"],
     defaults=_DEFAULTS,
 )
 def compare(
@@ -51,6 +52,7 @@ def compare(
             "documents; the parsers' own sizes by default.",
         ),
     ] = None,
+    vector: ComparedVectors = None,
     chunks: ShownChunks = 3,
 ) -> None:
     """Ask the same question of the same documents cut in different ways.
@@ -64,7 +66,9 @@ def compare(
         workspace = cli.workspace(settings)
         models = workspace.models()
         parsers = selection.build(models)
-    sized = workspace.compared(parsers, models, options, equal_size=equal_size)
+    sized = workspace.compared(
+        parsers, models, options, equal_size=equal_size, vectors=vector or ()
+    )
     with workspace, sized as comparison:
         _announce(cli, comparison, ask)
         with shown_progress(cli, [DOCUMENTS, *parsers], ingest_words) as progress:
@@ -94,7 +98,7 @@ def _asked(
         from rag_nodes.cli.render.streaming import streamed_report
 
         stream = comparison.stream(question, document_ids=documents)
-        return streamed_report(stream, comparison.parsers, cli.output)
+        return streamed_report(stream, comparison.columns, cli.output)
     with cli.activity("Asking"):
         return comparison.ask(question, document_ids=documents)
 

@@ -10,13 +10,20 @@ from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS, Changes, ComparedParsers
+from rag_nodes.cli.options import (
+    MODEL_SETTINGS,
+    STORE_SETTINGS,
+    Changes,
+    ComparedParsers,
+    ComparedVectors,
+)
 from rag_nodes.cli.render.evaluation import evaluation_view
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.text import one_line
 from rag_nodes.cli.selection import query_options, select
 from rag_nodes.cli.typed import numbers, table_of
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.gates import GateResult
@@ -35,7 +42,7 @@ _JUDGED = "Whether the answers are good"
     *STORE_SETTINGS,
     "similarity_cutoff",
     *MODEL_SETTINGS,
-    search=("mode", "vector", "expand", "filter"),
+    search=("mode", "expand", "filter"),
 )
 def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     cli: Invocation,
@@ -108,6 +115,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
             show_default=False,
         ),
     ] = None,
+    vector: ComparedVectors = None,
     own_document: Annotated[
         bool,
         typer.Option(
@@ -180,11 +188,11 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     Without questions of your own, drafts are made of the documents. They share many words with
     their answers, which flatters search by words; the report says how many.
     """
-    from rag_nodes.evaluation.columns import StoredCollection, in_both_ways
+    from rag_nodes.evaluation.columns import StoredCollection, by_vectors, in_both_ways
     from rag_nodes.evaluation.run import evaluate as run
 
     selection = select(parser or (), changes or ())
-    plan = _plan(cli, budget, sizes, equal_size, granularity, seed)
+    plan = _plan(cli, budget, sizes, equal_size, granularity, vector, seed)
     before = _baseline(baseline, plan)
     _check_gates(plan, fail_under or [])
     for written in (html, output):
@@ -198,6 +206,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         stored = {name: StoredCollection(workspace.store, name) for name in collection or ()}
         parsers = {} if stored and not parser else selection.build(models)
         columns = {**parsers, **stored}
+        columns = by_vectors(columns, plan.options, vector or ())
         if granularity == "both":
             columns = in_both_ways(columns, plan.options)
         if judging:
@@ -271,6 +280,7 @@ def _plan(
     sizes: str,
     equal_size: int,
     granularity: _Granularity | None,
+    vectors: list[str] | None,
     seed: int,
 ) -> "EvaluationPlan":
     from rag_nodes.evaluation.plan import EvaluationPlan
@@ -278,7 +288,7 @@ def _plan(
     budgets = numbers("--budget", budget)
     if not budgets:
         raise ConfigurationError("--budget must be at least 1 token")
-    options = query_options(cli)
+    options = replace(query_options(cli), vector=(vectors or [USUAL])[0])
     if granularity:
         read = "chunks" if granularity == "both" else granularity
         options = replace(options, granularity=read, top_k=None, budget=budgets[0])

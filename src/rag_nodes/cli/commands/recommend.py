@@ -27,6 +27,18 @@ if TYPE_CHECKING:
     from rag_nodes.store import SearchMode
 
 _TRIED = "What is tried"
+TriedVectors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vector",
+        metavar="NAME",
+        help="By which embedding of its chunks the best one is searched as well, repeatable: their "
+        "text alone (plain), or behind what is written about each (summary, context, for which an "
+        "LLM writes where there is one).",
+        rich_help_panel=_TRIED,
+        show_default=False,
+    ),
+]
 MODES: "tuple[SearchMode, ...]" = ("hybrid", "dense", "sparse")
 """Ways of searching that are tried with an embedding that knows more than words."""
 
@@ -86,6 +98,7 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
             rich_help_panel=_TRIED,
         ),
     ] = "500,1000,2000",
+    vector: TriedVectors = None,
     own_document: Annotated[
         bool,
         typer.Option(
@@ -163,6 +176,7 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
                 plan=plan,
                 overlaps=shares,
                 modes=() if cli.search["mode"] or models.sentence_model is None else MODES,
+                vectors=vector or (),
                 models=models,
                 cache=cache,
                 progress=progress,

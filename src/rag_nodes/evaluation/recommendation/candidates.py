@@ -38,7 +38,8 @@ class Candidate:
         options: how is searched and what is read.
         size: tokens of a chunk at most; None for a parser whose size cannot be changed.
         overlap: tokens that neighbours share; None where the parser has its own idea of that.
-        mode: how is searched, where that differs from the rest of the sweep; "" where not.
+        mode: how or by which embedding is searched, where that differs from the rest of the sweep;
+            "" where not.
     """
 
     preset: str
@@ -116,6 +117,15 @@ def with_modes(candidate: Candidate, modes: Sequence[SearchMode]) -> Iterator[Ca
     for mode in modes:
         if mode != candidate.options.mode:
             yield replace(candidate, options=replace(candidate.options, mode=mode), mode=mode)
+
+
+def with_vectors(candidate: Candidate, vectors: Sequence[str]) -> Iterator[Candidate]:
+    """The same candidate, searched by other embeddings of its chunks than it is."""
+    for vector in dict.fromkeys(vectors):
+        if vector != candidate.options.vector:
+            options = replace(candidate.options, vector=vector)
+            said = ", ".join(filter(None, (candidate.mode, f"by {vector}")))
+            yield replace(candidate, options=options, mode=said)
 
 
 def _ways(

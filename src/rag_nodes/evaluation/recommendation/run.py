@@ -21,6 +21,7 @@ from rag_nodes.evaluation.recommendation.candidates import (
     standard,
     with_modes,
     with_overlap,
+    with_vectors,
 )
 from rag_nodes.evaluation.recommendation.choice import decide, standing
 from rag_nodes.evaluation.recommendation.race import Race, in_turns
@@ -59,6 +60,7 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     plan: EvaluationPlan = PLAN,
     overlaps: Sequence[float] = OVERLAPS,
     modes: Sequence[SearchMode] = (),
+    vectors: Sequence[str] = (),
     models: Models | None = None,
     embed_model: BaseEmbedding | str | None = None,
     store: Store | None = None,
@@ -81,6 +83,8 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
             all candidates are read so.
         overlaps: shares of a chunk that neighbours have in common; () for none.
         modes: how the one that found most is searched as well; () for only as the plan says.
+        vectors: by which embeddings of the chunks the one that found most is searched as well, see
+            `FurtherVectors`.
         models: embeds texts and questions; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex; None for that of LlamaIndex's `Settings`
             where it was set, else offline.
@@ -116,6 +120,7 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
         sweep.measure(at_sizes(given, plan.sizes, plan.options))
         sweep.measure(sweep.overlapping(overlaps))
         sweep.measure(sweep.searched(modes))
+        sweep.measure(sweep.embedded(vectors))
     return _judged(dataset, plan, known, sweep)
 
 
@@ -164,6 +169,11 @@ class _Sweep:
         """The one that leads, searched in other ways."""
         leader = self.candidates.get(self.race.leader)
         return list(with_modes(leader, modes)) if leader else []
+
+    def embedded(self, vectors: Sequence[str]) -> list[Candidate]:
+        """The one that leads, searched by other embeddings of its chunks."""
+        leader = self.candidates.get(self.race.leader)
+        return list(with_vectors(leader, vectors)) if leader else []
 
 
 def _judged(
