@@ -220,7 +220,13 @@ class Client(Workspace):
         before = self._comparison if choice == self._choice else None
         models = before.models if before else self.models(choice)
         parsers = before.parsers if before else parsers_of(choice, models, self._offer)
-        made = self.compared(parsers, models, options, equal_size=choice.equal_size)
+        made = self.compared(
+            parsers,
+            models,
+            options,
+            equal_size=choice.equal_size,
+            transformations=self.further(choice.vector),
+        )
         if before:
             made.sizing, made.statistics, made.vectors = (
                 before.sizing,

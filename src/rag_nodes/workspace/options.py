@@ -12,6 +12,7 @@ from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_
 from rag_nodes.query import QueryOptions
 from rag_nodes.query.options import Granularity
 from rag_nodes.settings import MODEL_OPTIONS, Settings
+from rag_nodes.vector_names import USUAL
 from rag_nodes.workspace.addresses import check_address
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Choice:
         temperature: of the answer model; None for the server's.
         max_output_tokens: longest answer; None for the server's.
         equal_size: tokens of a chunk on average in every column; None for the parsers' own options.
+        vector: by which embedding of the chunks is searched.
     """
 
     parsers: tuple[str, ...]
@@ -70,6 +72,7 @@ class Choice:
     temperature: float | None = None
     max_output_tokens: int | None = None
     equal_size: int | None = None
+    vector: str = USUAL
 
 
 def preset_of(name: str) -> str:
@@ -195,6 +198,7 @@ def query_options(settings: Settings, choice: Choice) -> QueryOptions:
         "top_k": choice.top_k,
         "retrieval_only": choice.retrieval_only,
         "similarity_cutoff": choice.similarity_cutoff,
+        "vector": choice.vector,
     }
     if choice.granularity:
         chosen["granularity"] = choice.granularity

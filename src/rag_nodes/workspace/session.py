@@ -222,11 +222,17 @@ class Session(Workspace):
         documents, files = self._documents, self._files
         if not known:
             documents, files = read_documents(wanted, self._read, loading.step)
+            self._vectors.clear()
         store = self.store if known else self._opened()
         options = query_options(self._settings, choice)
         try:
             comparison = self.compared(
-                parsers, models, options, store=store, equal_size=choice.equal_size
+                parsers,
+                models,
+                options,
+                store=store,
+                equal_size=choice.equal_size,
+                transformations=self.further(choice.vector),
             )
             report = self._ingest(comparison, documents, loading.step)
         except BaseException:

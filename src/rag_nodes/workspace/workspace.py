@@ -14,6 +14,7 @@ from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
 from rag_nodes.parsers.isolation.parent import cutting
 from rag_nodes.readers import Limits, read_all
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
+from rag_nodes.transforms import vector_steps
 from rag_nodes.workspace.addresses import must_be_public
 from rag_nodes.workspace.cuts import Cuts
 from rag_nodes.workspace.options import effective_settings, make_parsers
@@ -72,6 +73,7 @@ class Workspace:
         self._comparison: Comparison | None = None
         self._cuts: Cuts | None = None
         self._checked: Settings | None = None
+        self._vectors: set[str] = set()
 
     def __enter__(self) -> Self:
         """The workspace itself."""
@@ -197,6 +199,23 @@ class Workspace:
             transformations=transformations,
             vectors=vectors,
         )
+
+    def further(self, vector: str) -> list[TransformComponent]:
+        """What makes the embeddings that were asked for so far, and no LLM is paid for.
+
+        Args:
+            vector: that is asked for now.
+
+        Raises:
+            ConfigurationError: only an LLM could write what it is made of.
+        """
+        if vector == "context":
+            raise ConfigurationError(
+                "vectors 'context' are of what an LLM writes when documents are stored, so these "
+                "have none; ask by heading, plain or summary"
+            )
+        self._vectors.add(vector)
+        return vector_steps(self._vectors)
 
     def close(self) -> None:
         """Free everything; what is being answered is waited for."""

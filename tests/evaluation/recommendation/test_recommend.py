@@ -87,6 +87,16 @@ def test_the_best_is_searched_in_other_ways_where_that_is_asked_for(dataset: Dat
     assert [one.name for one in others] == [f"{_before(found)}, dense", f"{_before(found)}, sparse"]
 
 
+def test_the_best_is_searched_by_other_embeddings_where_that_is_asked_for(dataset: Dataset) -> None:
+    found = recommend(dataset, parsers(), plan=SMALL, overlaps=(), vectors=("heading", "plain"))
+    assert found.trials[-1].name == f"{_before_last(found)}, by plain"
+
+
+def _before_last(found: Recommendation) -> str:
+    first = [one for one in found.trials[:-1] if one.state != "stopped"]
+    return max(first, key=lambda one: one.means[found.measure]).name
+
+
 def _before(found: Recommendation) -> str:
     """The one that led before other ways of searching were tried."""
     first = [one for one in found.trials if one.mode == "hybrid" and one.state != "stopped"]

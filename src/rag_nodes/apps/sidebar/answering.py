@@ -9,6 +9,7 @@ import gradio as gr
 from pydantic import SecretStr
 
 from rag_nodes.settings.answers import ANSWER_PRESETS
+from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,12 @@ _PRESETS = {
     "pdf-qa": "pdf-qa: gpt-3.5-turbo, top 10",
 }
 """Presets of answers and what they are called; a test compares them with `ANSWER_PRESETS`."""
+_VECTORS = [
+    ("its text below the headings above it", USUAL),
+    ("its text alone", "plain"),
+    ("a summary in front of both", "summary"),
+]
+"""Embeddings of a chunk that need no LLM, and what they are called."""
 _LONGEST = 4096
 """Tokens of the longest answer that can be chosen."""
 
@@ -41,6 +48,7 @@ class AnsweringControls:
         retrieval_only: whether answers are left out.
         models: key, address, embedding model, answer model.
         writing: similarity below which chunks are left out, temperature, longest answer.
+        vector: embedding of the chunks that is compared.
         preset: sets what a source document says about answers.
     """
 
@@ -50,6 +58,7 @@ class AnsweringControls:
     retrieval_only: gr.Checkbox
     models: tuple[gr.Textbox, ...] = field(repr=False)
     writing: tuple[gr.Slider, ...]
+    vector: gr.Dropdown
     preset: gr.Dropdown
 
     @property
@@ -62,13 +71,14 @@ class AnsweringControls:
             self.retrieval_only,
             *self.models,
             *self.writing,
+            self.vector,
         ]
 
     @staticmethod
     def chosen(values: Sequence[Any]) -> dict[str, Any]:
         """The values of `inputs` as fields of a `Choice`."""
         retrieval, budget, top_k, retrieval_only, *typed = values
-        key, api_base, embedding_model, llm_model, cutoff, temperature, longest = typed
+        key, api_base, embedding_model, llm_model, cutoff, temperature, longest, vector = typed
         by_budget = retrieval != BY_COUNT
         key = (key or "").strip()
         return {
@@ -83,6 +93,7 @@ class AnsweringControls:
             "similarity_cutoff": number(cutoff) or None,
             "temperature": number(temperature),
             "max_output_tokens": int(longest),
+            "vector": vector or USUAL,
         }
 
     def wire(self) -> None:
@@ -130,6 +141,13 @@ def build_answering(settings: Settings) -> AnsweringControls:
             info="Chunks of a lower cosine similarity are left out; 0 keeps all.",
             elem_id="rn-cutoff",
         )
+        vector = gr.Dropdown(
+            _VECTORS,
+            value=USUAL,
+            label="What of a chunk is compared with the question",
+            info="Another one is embedded as well when the documents are loaded again.",
+            elem_id="rn-vector",
+        )
         retrieval_only = gr.Checkbox(
             label="Show the chunks only", info="Nothing is answered, and no LLM is asked."
         )
@@ -152,6 +170,7 @@ def build_answering(settings: Settings) -> AnsweringControls:
         retrieval_only=retrieval_only,
         models=models,
         writing=(cutoff, temperature, longest),
+        vector=vector,
         preset=preset,
     )
 

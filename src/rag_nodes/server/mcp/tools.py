@@ -22,6 +22,7 @@ from rag_nodes.server.rest.models import (
     Cutoff,
     SearchFilter,
     Size,
+    VectorName,
 )
 from rag_nodes.server.rest.parser_options import ParserName, ParserOptions
 from rag_nodes.server.rest.replies import AnswerReply, Chunks, Compared
@@ -65,6 +66,13 @@ _Granularity = Annotated[
     Literal["sentences", "chunks"] | None,
     Field(description="Read the sentences that answer, or whole chunks as they are found."),
 ]
+_Vector = Annotated[
+    VectorName,
+    Field(
+        description="Compare this embedding of the chunks: with the headings above them, of their "
+        "text alone, or behind what was written about each when they were stored."
+    ),
+]
 _Budget = Annotated[Size | None, Field(description="Tokens of context; null for no limit.")]
 
 
@@ -98,6 +106,7 @@ class Tools(Calls):
         filter: _Filter = None,  # noqa: A002 - what REST calls it
         similarity_cutoff: _Cutoff = None,
         granularity: _Granularity = None,
+        vector: _Vector = "heading",
     ) -> AnswerReply:
         """Answer a question, citing the passages it rests on."""
 
@@ -108,6 +117,7 @@ class Tools(Calls):
                 options=options,
                 filter=filter,
                 granularity=granularity,
+                vector=vector,
                 **(named | _given(budget, similarity_cutoff)),
             )
             (column,) = self._answers(body, text).columns
@@ -138,6 +148,7 @@ class Tools(Calls):
                 "differ in how they cut and not in size; needs a text.",
             ),
         ] = None,
+        vector: _Vector = "heading",
     ) -> Compared:
         """Answer a question with several parsers, to see which finds the better passages."""
 
@@ -148,6 +159,7 @@ class Tools(Calls):
                 filter=filter,
                 granularity=granularity,
                 equal_size=equal_size,
+                vector=vector,
                 **_given(budget, similarity_cutoff),
             )
             return Compared.of(self._answers(body, text))

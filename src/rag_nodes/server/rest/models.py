@@ -24,6 +24,7 @@ BUDGET = 1500
 Size = Annotated[int, Field(ge=1, le=LARGEST)]
 Cutoff = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 Address = Annotated[str, Field(max_length=2000, pattern=r"\S")]
+VectorName = Literal["heading", "plain", "summary", "context"]
 Name = Annotated[str, Field(max_length=200, pattern=r"\S")]
 
 
@@ -96,6 +97,12 @@ class QuestionBody(Body):
     mode: Literal["hybrid", "dense", "sparse"] = Field(
         default="hybrid", description="Search by meaning and words, by meaning, or by words."
     )
+    vector: VectorName = Field(
+        default="heading",
+        description="Compare this embedding of the chunks: with the headings above them, of their "
+        "text alone, or behind a summary, which for uploaded documents are sentences of the chunk; "
+        "`context` is only there where documents were stored with it.",
+    )
     filter: SearchFilter | None = Field(default=None, description="Search only these chunks.")
     expand: Literal["auto", "none", "neighbours", "parent"] | None = Field(
         default=None,
@@ -134,6 +141,7 @@ class QuestionBody(Body):
                 **(limits if limited or not preset else {name: preset[name] for name in limits}),
                 "similarity_cutoff": cutoff,
                 "mode": self.mode,
+                "vector": self.vector,
                 **({"granularity": self.granularity} if self.granularity else {}),
                 **({"expand": self.expand} if self.expand else {}),
                 "filter": self.filter.condition() if self.filter else None,
@@ -148,6 +156,7 @@ class QuestionBody(Body):
         return Choice(
             parsers=tuple(parsers),
             options={name: given.chosen() for name, given in parsers.items() if given},
+            vector=self.vector,
             **{
                 name: preset[name]
                 if name in preset and name not in models.model_fields_set
