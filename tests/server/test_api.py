@@ -103,6 +103,24 @@ def test_columns_have_one_size_where_that_is_asked_for_and_keep_it(client: httpx
     assert refused.status_code == 422
 
 
+def test_a_question_is_asked_by_another_embedding_which_no_llm_is_paid_for(
+    client: httpx.Client,
+) -> None:
+    session = _uploaded(client, "# Pump\n\n## Rinsing\n\nOnce a week, with clear water.\n")
+    body = {"question": "When is the pump rinsed?", "mode": "dense", "parser": "heading"}
+    found = {
+        name: client.post("/ask", json={**body, "vector": name}, headers=session).json()
+        for name in ("heading", "plain", "summary", "heading")
+    }
+    similarities = {name: one["chunks"][0]["similarity"] for name, one in found.items()}
+    assert len({*similarities.values()}) > 1
+    compared = {"question": body["question"], "parsers": ["heading"], "vector": "plain"}
+    (column,) = client.post("/compare", json=compared, headers=session).json()["columns"]
+    assert column["error"] is None
+    refused = client.post("/ask", json={**body, "vector": "context"}, headers=session)
+    assert refused.status_code == 422
+
+
 def test_a_similarity_cutoff_holds_and_nonsense_is_refused(client: httpx.Client) -> None:
     session = _uploaded(client)
     every = client.post("/ask", json=QUESTION, headers=session).json()["chunks"]

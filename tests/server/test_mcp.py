@@ -23,6 +23,7 @@ from rag_nodes.server.gate import Access, BodyLimits, Gate, ServerLimits, Worker
 from rag_nodes.server.mcp import PATH, make_mcp
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
+from rag_nodes.transforms import FurtherVectors
 from rag_nodes.workspace import workspace as workspace_module
 
 if TYPE_CHECKING:
@@ -139,6 +140,32 @@ async def test_an_agent_compares_at_one_mean_size_where_it_sends_a_text(address:
     assert means == pytest.approx([60, 60], rel=0.15)
     assert refused.isError
     assert "send a text, or leave equal_size out" in str(refused.content)
+
+
+async def test_an_agent_asks_by_an_embedding_that_is_stored_and_hears_of_those_that_are(
+    address: str, offline: Settings, tmp_path: Path
+) -> None:
+    document = tmp_path / "note.md"
+    document.write_text(TEXT, encoding="utf-8")
+    parsers = {"heading": get_parser("heading")}
+    with open_store(offline.store) as store:
+        ingest(
+            [document],
+            parsers,
+            store,
+            models=choose_models(offline),
+            corpus=offline.corpus,
+            transformations=[FurtherVectors("plain")],
+        )
+    asked = {"question": "What colour is the machine?", "parser": "heading"}
+    async with _connected(address) as session:
+        plain = await session.call_tool("ask", {**asked, "vector": "plain"})
+        missing = await session.call_tool("ask", {**asked, "vector": "context"})
+        unwritten = await session.call_tool("ask", {**asked, "text": TEXT, "vector": "context"})
+    assert "ask by heading, plain or summary" in str(unwritten.content)
+    assert "red" in _data(plain)["text"]
+    assert missing.isError
+    assert "has no vectors 'context'; it has: heading, plain." in str(missing.content)
 
 
 async def test_an_agent_asks_the_stored_documents_and_changes_nothing(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -36,6 +37,22 @@ def test_a_loaded_document_is_answered_from_by_every_parser(session: Session, re
     assert turn.report is not None
     assert [column.name for column in turn.report.columns] == ["fixed", "heading"]
     assert "red" in answers(session)
+
+
+def test_another_embedding_is_made_when_it_is_chosen_and_stays_for_the_next_choice(
+    session: Session, red: Path
+) -> None:
+    assert session.load([red], TWO, ignore).kept_vectors == ()
+    session.load([], replace(TWO, vector="summary"), ignore)
+    report = session.load([], replace(TWO, vector="plain"), ignore)
+    assert session.comparison is not None
+    assert session.comparison.options.vector == "plain"
+    for column in report.columns:
+        names = session.store.vector_names(column.collection)
+        assert names == ("heading", "plain", "summary")
+    turn = session.ask(QUESTION)
+    assert turn.report is not None
+    assert [column.error for column in turn.report.columns] == [None, None]
 
 
 def test_another_document_starts_over(session: Session, red: Path, blue: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -22,7 +23,6 @@ from rag_nodes.server.rest.models import (
     Cutoff,
     SearchFilter,
     Size,
-    VectorName,
 )
 from rag_nodes.server.rest.parser_options import ParserName, ParserOptions
 from rag_nodes.server.rest.replies import AnswerReply, Chunks, Compared
@@ -67,7 +67,7 @@ _Granularity = Annotated[
     Field(description="Read the sentences that answer, or whole chunks as they are found."),
 ]
 _Vector = Annotated[
-    VectorName,
+    Literal["heading", "plain", "summary", "context"],
     Field(
         description="Compare this embedding of the chunks: with the headings above them, of their "
         "text alone, or behind what was written about each when they were stored."
@@ -117,10 +117,9 @@ class Tools(Calls):
                 options=options,
                 filter=filter,
                 granularity=granularity,
-                vector=vector,
                 **(named | _given(budget, similarity_cutoff)),
             )
-            (column,) = self._answers(body, text).columns
+            (column,) = self._answers(body, text, vector).columns
             if column.answer is None:
                 raise RagNodesError(column.error or "there is no answer")
             return AnswerReply.of(column.answer)
@@ -159,20 +158,22 @@ class Tools(Calls):
                 filter=filter,
                 granularity=granularity,
                 equal_size=equal_size,
-                vector=vector,
                 **_given(budget, similarity_cutoff),
             )
-            return Compared.of(self._answers(body, text))
+            return Compared.of(self._answers(body, text, vector))
 
         return await self._run(context, work)
 
-    def _answers(self, body: AskBody | CompareBody, text: str | None) -> ComparisonReport:
+    def _answers(
+        self, body: AskBody | CompareBody, text: str | None, vector: str
+    ) -> ComparisonReport:
         """From the text in a store that is gone afterwards, or from the stored corpus."""
-        options = body.query_options(self._settings.answering())
+        options = replace(body.query_options(self._settings.answering()), vector=vector)
         if text is not None:
             with Client(self._settings, offer=self._offer) as client:
                 client.add_text(text)
-                return client.answers(body.question, body.choice(), options)
+                choice = replace(body.choice(), vector=vector)
+                return client.answers(body.question, choice, options)
         if isinstance(body, CompareBody) and body.equal_size is not None:
             raise ConfigurationError(
                 "what is stored has the size it was cut at; send a text, or leave equal_size out"

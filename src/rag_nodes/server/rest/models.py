@@ -24,7 +24,6 @@ BUDGET = 1500
 Size = Annotated[int, Field(ge=1, le=LARGEST)]
 Cutoff = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 Address = Annotated[str, Field(max_length=2000, pattern=r"\S")]
-VectorName = Literal["heading", "plain", "summary", "context"]
 Name = Annotated[str, Field(max_length=200, pattern=r"\S")]
 
 
@@ -97,11 +96,10 @@ class QuestionBody(Body):
     mode: Literal["hybrid", "dense", "sparse"] = Field(
         default="hybrid", description="Search by meaning and words, by meaning, or by words."
     )
-    vector: VectorName = Field(
+    vector: Literal["heading", "plain", "summary"] = Field(
         default="heading",
         description="Compare this embedding of the chunks: with the headings above them, of their "
-        "text alone, or behind a summary, which for uploaded documents are sentences of the chunk; "
-        "`context` is only there where documents were stored with it.",
+        "text alone, or behind some of their sentences as a summary.",
     )
     filter: SearchFilter | None = Field(default=None, description="Search only these chunks.")
     expand: Literal["auto", "none", "neighbours", "parent"] | None = Field(
