@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.pipeline.books import is_text
-from rag_nodes.pipeline.ingest import ingest_here
+from rag_nodes.pipeline.ingesting import ingest_here
 from rag_nodes.readers import listed
 from rag_nodes.workers.children import ChildProcesses
 from rag_nodes.workers.ingesting import ingest_by
