@@ -28,9 +28,9 @@ _PRESETS = {
 }
 """Presets of answers and what they are called; a test compares them with `ANSWER_PRESETS`."""
 _VECTORS = [
-    ("its text below the headings above it", USUAL),
-    ("its text alone", "plain"),
-    ("a summary in front of both", "summary"),
+    ("headings and text", USUAL),
+    ("text alone", "plain"),
+    ("summary, headings and text", "summary"),
 ]
 """Embeddings of a chunk that need no LLM, and what they are called."""
 _LONGEST = 4096
@@ -145,7 +145,7 @@ def build_answering(settings: Settings) -> AnsweringControls:
             _VECTORS,
             value=USUAL,
             label="What of a chunk is compared with the question",
-            info="Another one is embedded as well when the documents are loaded again.",
+            info="Another one is embedded as well when you apply it.",
             elem_id="rn-vector",
         )
         retrieval_only = gr.Checkbox(
