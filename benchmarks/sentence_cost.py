@@ -1,6 +1,7 @@
 """What reading by sentences costs beside reading whole chunks: CPU time per question.
 
     python benchmarks/sentence_cost.py --chunks 50000
+    python benchmarks/sentence_cost.py --kept       what it would cost to keep sentences with chunks
 
 One embedded collection, the same questions asked in both ways in turn; the median of the questions.
 """
@@ -8,8 +9,11 @@ One embedded collection, the same questions asked in both ways in turn; the medi
 from __future__ import annotations
 
 import argparse
+import json
 import time
-from statistics import median
+from collections.abc import Callable
+from functools import cache
+from statistics import fmean, median
 
 from answer_speed import CHARACTERS, QUESTIONS
 from corpora import text_of
@@ -22,6 +26,10 @@ from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
+from rag_nodes.store.payload import payload_of
+from rag_nodes.text.ladder.units import units_in
+from rag_nodes.text.stemming import stemmed
+from rag_nodes.text.words import term_id, words
 
 WAYS = {
     "chunks": QueryOptions(granularity="chunks"),
@@ -29,6 +37,8 @@ WAYS = {
 }
 PAGES = 500
 """Chunks of one document."""
+READ = 120
+"""Chunks that are read for a question: those found, and those beside them."""
 
 
 def filled(store: Store, chunks: int) -> str:
@@ -59,12 +69,54 @@ def cpu(engine: RagNodesQueryEngine, question: str, runs: int) -> tuple[float, f
     return 1000 * min(found), 1000 * min(answered)
 
 
+def least(work: Callable[[], object], runs: int) -> float:
+    """Milliseconds of CPU, the least of some runs."""
+    times = []
+    for _ in range(runs):
+        started = time.process_time()
+        work()
+        times.append(time.process_time() - started)
+    return 1000 * min(times)
+
+
+def kept(runs: int) -> None:
+    """Print what sentences and their stems would take in the payload, and what that would spare."""
+    text = text_of("plain", CHARACTERS * READ)
+    chunks = get_parser("retrieval")([Document(text=text)])
+
+    def cut() -> list[list[str]]:
+        return [[unit.span.of(one.text) for unit in units_in(one.text, "en")] for one in chunks]
+
+    def stems() -> list[list[list[int]]]:
+        number = cache(lambda word: term_id(stemmed(word, "en")))
+        return [[list(map(number, words(unit))) for unit in units] for units in sentences]
+
+    sentences = cut()
+    bounds = [[list(unit.span) for unit in units_in(one.text, "en")] for one in chunks]
+    size = fmean(len(json.dumps(payload_of(one))) for one in chunks)
+    rows = []
+    for name, values, spared in (("bounds", bounds, cut), ("stems", stems(), stems)):
+        texts = [json.dumps(one) for one in values]
+        taken = fmean(map(len, texts))
+        share = READ / len(chunks)
+        made = share * least(spared, runs)
+        loaded = share * least(lambda texts=texts: [json.loads(one) for one in texts], runs)
+        rows.append([name, f"{taken:.0f}", f"{taken / size:.0%}", f"{made:.1f}", f"{loaded:.1f}"])
+    print(f"{len(chunks)} chunks with payloads of {size:.0f} bytes, {READ} read for a question")
+    heads = ["kept", "bytes per chunk", "of the payload", "ms to find", "ms to read"]
+    print(markdown_table(heads, rows))
+
+
 def main() -> None:
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chunks", type=int, default=50_000)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--kept", action="store_true", help="what keeping sentences would cost")
     options = parser.parse_args()
+    if options.kept:
+        kept(options.runs)
+        return
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
     with open_store(":memory:") as store:
         collection = filled(store, options.chunks)
