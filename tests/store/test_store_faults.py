@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.store import open_store
+from rag_nodes.store.edge import shards
 from rag_nodes.store.faults import shown
 
 if TYPE_CHECKING:
@@ -152,6 +154,30 @@ def test_a_damaged_shard_is_told_by_its_first_use_and_hurts_no_other_collection(
         assert "delete this folder and ingest again" in known[collection].trouble
         store.drop(collection)
         assert [info.name for info in store.collections()] == [other]
+
+
+@pytest.mark.parametrize("said", ["Permission denied (os error 13)", "Out of memory (os error 12)"])
+def test_what_the_system_refuses_is_not_taken_for_damage(
+    tmp_path: Path,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    monkeypatch: pytest.MonkeyPatch,
+    said: str,
+) -> None:
+    with open_store(tmp_path) as store:
+        store.add(collection, [make_node("one", [1.0, 0.0])])
+
+    def refuse(_: Path) -> None:
+        raise Exception(f"Service runtime error: failed to load segment: {said}")  # noqa: TRY002
+
+    monkeypatch.setattr(shards, "loaded", refuse)
+    with open_store(tmp_path) as store:
+        with pytest.raises(StoreError, match=re.escape(said)) as told:
+            store.count(collection)
+        assert not isinstance(told.value, StoreDamagedError)
+        assert "delete" not in str(told.value)
+        [info] = store.collections()
+        assert "check permissions" in info.trouble
 
 
 def test_a_damaged_folder_does_not_stay_locked(tmp_path: Path) -> None:

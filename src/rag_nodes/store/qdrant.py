@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import (
     ConfigurationError,
     DimensionError,
-    StoreDamagedError,
     StoreError,
-    StoreFullError,
     StoreUnreachableError,
     VectorMissingError,
 )
@@ -189,7 +187,9 @@ class QdrantStore(Store):
         """The same with its chunks; one that cannot be opened must not hide the others."""
         try:
             return replace(info, points=self.engine.count(info.name, DENSE))
-        except (StoreDamagedError, StoreFullError) as error:
+        except StoreUnreachableError:
+            raise
+        except StoreError as error:
             return replace(info, trouble=str(error))
 
     def count(self, collection: str) -> int:

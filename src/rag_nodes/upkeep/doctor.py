@@ -120,7 +120,7 @@ def _folder(path: Path) -> Iterator[Trouble]:
             f"free some space; below {SPACE >> 22} MB nothing is written",
         )
     look = looked_at(path)
-    for error in look.damaged:
+    for error in look.unread:
         yield Trouble.of(error, str(path), "unreadable")
     if look.is_old:
         what = "it was written by an earlier release, on qdrant-client's local mode"

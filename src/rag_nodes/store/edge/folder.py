@@ -7,8 +7,10 @@ first, so that one which was interrupted is never taken for whole.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,6 +39,13 @@ _SHARD = "shard"
 _UNFINISHED = (".new", ".gone")
 """Suffixes of folders that were interrupted while they were made or removed."""
 
+_OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
+"""How the engine tells what the system said."""
+_NO_DAMAGE = {
+    *(errno.EPERM, errno.EACCES, errno.EROFS, errno.EIO),
+    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC),
+}
+"""What the system may say of files that are whole."""
 
 OLD = ("collection", "meta.json")
 """What qdrant-client's local mode has in its folders."""
@@ -79,7 +88,7 @@ class StorageFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._damaged: dict[Path, StoreDamagedError] = {}
+        self._unread: dict[Path, StoreError] = {}
         self._lock = _locked(path)
         try:
             self._check_format()
@@ -101,11 +110,11 @@ class StorageFolder:
 
         Raises:
             ConfigurationError: they cannot be ranked here.
-            StoreDamagedError: what tells about it cannot be read.
+            StoreError: what tells about it cannot be read.
         """
         known = self._known.get(name)
-        if known is None and (error := self._damaged.get(self._collections / _file_name(name))):
-            raise StoreDamagedError(str(error))
+        if known is None and (error := self._unread.get(self._collections / _file_name(name))):
+            raise type(error)(str(error))
         if known and known.refused:
             raise ConfigurationError(known.refused)
         return known.vectors if known else None
@@ -157,6 +166,7 @@ class StorageFolder:
         Raises:
             StoreDamagedError: it cannot be read.
             StoreFullError: the disk has too little space to open it.
+            StoreError: the system does not let it be opened, and it may be whole.
         """
         folder = self._known[name].folder
         try:
@@ -164,7 +174,7 @@ class StorageFolder:
         except StoreError:
             raise
         except Exception as error:
-            raise damaged(folder, error) from error
+            raise _unreadable(folder, error) from error
 
     def drop(self, name: str) -> None:
         """Remove a collection whose shard is closed."""
@@ -206,8 +216,8 @@ class StorageFolder:
             elif _is_collection(folder):
                 try:
                     yield _about(folder)
-                except StoreDamagedError as error:
-                    self._damaged[folder] = error
+                except StoreError as error:
+                    self._unread[folder] = error
                     logger.warning("%s; the other collections can be used", error)
 
     def _read_aliases(self) -> Aliases:
@@ -215,7 +225,7 @@ class StorageFolder:
         try:
             return Aliases(file)
         except (OSError, ValueError) as error:
-            raise damaged(file, error) from error
+            raise _unreadable(file, error) from error
 
 
 class FolderLook(NamedTuple):
@@ -225,20 +235,20 @@ class FolderLook(NamedTuple):
         is_old: qdrant-client's local mode wrote it; opening takes it over.
         kept: what was there before it was taken over; None where nothing is kept.
         foreign: names of what is none of ours.
-        damaged: of each collection that cannot be read, why.
+        unread: of each collection that cannot be read, why.
     """
 
     is_old: bool
     kept: Path | None
     foreign: tuple[str, ...]
-    damaged: tuple[StoreDamagedError, ...]
+    unread: tuple[StoreError, ...]
 
 
 def looked_at(path: Path) -> FolderLook:
     """Look at a storage folder without opening or changing anything."""
     ours = {_MARKER, _COLLECTIONS, FILE, KEPT, CONVERTING, ".lock", *OLD}
     foreign = [one.name for one in path.iterdir() if one.name not in ours]
-    torn: list[StoreDamagedError] = []
+    unread: list[StoreError] = []
     within = path / _COLLECTIONS
     for folder in sorted(within.iterdir()) if within.is_dir() else ():
         if folder.suffix in _UNFINISHED:
@@ -248,11 +258,11 @@ def looked_at(path: Path) -> FolderLook:
         else:
             try:
                 _about(folder)
-            except StoreDamagedError as error:
-                torn.append(error)
+            except StoreError as error:
+                unread.append(error)
     kept = path / KEPT
     return FolderLook(
-        is_old(path), kept if kept.is_dir() else None, tuple(sorted(foreign)), tuple(torn)
+        is_old(path), kept if kept.is_dir() else None, tuple(sorted(foreign)), tuple(unread)
     )
 
 
@@ -272,7 +282,7 @@ def _about(folder: Path) -> tuple[str, _Known]:
             raise FileNotFoundError(f"{_SHARD}/edge_config.json is lost")
         return str(about["name"]), _Known(folder, vectors)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise damaged(folder, error) from error
+        raise _unreadable(folder, error) from error
 
 
 def _described(name: str, vectors: Vectors) -> str:
@@ -326,4 +336,16 @@ def damaged(place: Path, error: Exception) -> StoreDamagedError:
     return StoreDamagedError(
         f"{place}: the storage folder is damaged ({type(error).__name__}: {error}); delete this "
         "folder and ingest again, or restore a copy"
+    )
+
+
+def _unreadable(place: Path, error: Exception) -> StoreError:
+    """The error for what cannot be read: damage, unless the system says something else."""
+    said = _OF_SYSTEM.search(str(error))
+    number = error.errno if isinstance(error, OSError) else int(said[1]) if said else None
+    if number not in _NO_DAMAGE:
+        return damaged(place, error)
+    return StoreError(
+        f"{place}: it cannot be opened, which need not be damage ({type(error).__name__}: "
+        f"{error}); check permissions, the disk, and the limits of memory and open files"
     )
