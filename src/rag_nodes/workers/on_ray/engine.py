@@ -23,7 +23,7 @@ class RayEngine:
     """Workers on Ray: on this machine, or on all machines of a cluster.
 
     Of use on several machines with a Qdrant server, which the workers write by themselves. On one
-    machine `ProcessEngine` does the same without Ray's ten seconds and 400 MB; and the folder of an
+    machine `ProcessEngine` does the same without Ray's start and half a GB; and the folder of an
     embedded store is written by this process alone.
 
     On a cluster the files must have the same paths on every machine, with the same version of
