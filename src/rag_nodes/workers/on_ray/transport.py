@@ -127,11 +127,12 @@ class RayTransport(Transport):
         self._recipe, self._shape, self._address = recipe, shape, address
         self._streams: dict[int, Any] = {}
         self._batches: dict[int, int] = {}
+        self._embedders: list[Any] = []
+        self._actors: list[Any] = []
         with ExitStack() as stack:
             self._ray = stack.enter_context(ray_session(shape.cores, address))
             self._check_cards()
             stack.callback(self._kill)
-            self._actors: list[Any] = []
             self._embedders = self._started_embedders()
             ready = [actor.ready.remote() for actor in self._embedders]
             self._facts = ready[:1]
@@ -218,10 +219,10 @@ class RayTransport(Transport):
         except errors.GetTimeoutError:
             where = f"the cluster at {self._address}" if self._address else "this machine"
             raise EngineError(
-                f"{len(ready)} workers did not start within {STARTING:.0f} seconds; {where} has "
+                f"{len(ready)} processes did not start within {STARTING:.0f} seconds; {where} has "
                 f"{self._ray.cluster_resources().get('CPU', 0):.0f} cores and "
                 f"{self._ray.cluster_resources().get('GPU', 0):.0f} graphics cards for Ray: ask "
-                "for fewer workers"
+                "for fewer"
             ) from None
         except errors.RayTaskError as error:
             raise _plain(error.cause) from None
