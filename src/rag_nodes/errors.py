@@ -90,7 +90,7 @@ class DatasetTooLargeError(DatasetError):
 
 
 class EngineError(RagNodesError):
-    """What runs the workers of an ingest cannot be started or reached, or gave up."""
+    """What runs workers cannot be started or reached, or gave up."""
 
 
 class VectorMissingError(ConfigurationError):

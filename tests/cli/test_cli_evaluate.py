@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.evaluation.judging.scripted import good, kind_of
+
+from rag_nodes.workers import engines
+from rag_nodes.workers.children import ChildProcesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,6 +104,27 @@ def test_the_same_command_twice_prints_the_same_json(
 ) -> None:
     asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK, "--json")
     assert command(*asked).stdout == command(*asked).stdout
+
+
+def test_two_processes_print_the_json_of_one(
+    command: Callable[..., Ended], manual: Path, sheet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+
+    class Noted(ChildProcesses[Any, Any]):
+        def submit(self, worker: int, task: Any) -> None:
+            started.append(worker)
+            super().submit(worker, task)
+
+    monkeypatch.setattr(engines, "ChildProcesses", Noted)
+    columns = ("-p", "heading", "-p", "fixed")
+    budgets = ("--sizes", "0", "--equal-size", "30", "--budget", "20,40", "-q", "--json")
+    asked = ("evaluate", manual, "--questions", sheet, *columns, *budgets)
+    ended = command(*asked, "--workers", "2")
+    assert ended.code == 0, ended.stderr
+    assert len(ended.json["rows"]) == 5
+    assert {*started} == {0, 1}
+    assert ended.stdout == command(*asked, "--workers", "1").stdout
 
 
 def test_a_run_against_its_own_baseline_passes_and_a_limit_not_reached_exits_with_4(

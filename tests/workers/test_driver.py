@@ -24,9 +24,9 @@ from rag_nodes.store import StoredNode
 from rag_nodes.workers.batches import DueFile
 from rag_nodes.workers.driver import BARREN, Driver
 from rag_nodes.workers.merging import Done, merged_column
-from rag_nodes.workers.messages import Batch, BatchFailed, BatchFinished, Began, Deleted, Progressed
+from rag_nodes.workers.messages import Batch, BatchFinished, Began, Deleted, Progressed
 from rag_nodes.workers.packing import PackedPoints
-from rag_nodes.workers.transport import Arrived, Died, Transport
+from rag_nodes.workers.transport import Arrived, CannotWork, Died, Transport
 from rag_nodes.workers.writer import Writer
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 KILLED = Died("SIGKILL")
 
 
-class Actors(Transport):
+class Actors(Transport[Batch, "Message"]):
     """Workers that do what a function says, one message after another by turns."""
 
     def __init__(self, workers: int, behaviour: Behaviour) -> None:
@@ -56,11 +56,11 @@ class Actors(Transport):
         self.batches.append(batch)
         self._busy.append((worker, batch.number, self._behaviour(batch)))
 
-    def wait(self, seconds: float) -> Arrived | None:
+    def wait(self, seconds: float) -> Arrived[Message] | None:
         del seconds
         worker, number, events = self._busy.popleft()
         event = next(events)
-        if not isinstance(event, BatchFinished | BatchFailed | Died):
+        if not isinstance(event, BatchFinished | CannotWork | Died):
             self._busy.append((worker, number, events))
         return Arrived(worker, number, event)
 
@@ -273,7 +273,7 @@ def test_a_few_deaths_at_the_start_are_borne() -> None:
 
 def test_what_a_worker_cannot_do_no_other_is_asked_to() -> None:
     def behave(_: Batch) -> Iterator[Message | Died]:
-        yield BatchFailed(ConfigurationError("no such splitter here"))
+        yield CannotWork(ConfigurationError("no such splitter here"))
 
     with pytest.raises(ConfigurationError, match="no such splitter"):
         drive(files("a.md"), behave)

@@ -27,7 +27,8 @@ from rag_nodes.store import QdrantStore, open_store
 from rag_nodes.workers import AutoEngine, ProcessEngine, Recipe, children, engines
 from rag_nodes.workers.children import ChildProcesses
 from rag_nodes.workers.engines import usable_cores
-from rag_nodes.workers.messages import Batch, BatchFailed
+from rag_nodes.workers.messages import Batch
+from rag_nodes.workers.transport import CannotWork
 
 if TYPE_CHECKING:
     from openai_server import OpenAIServer
@@ -218,7 +219,7 @@ def test_a_worker_that_cannot_make_its_recipe_says_why(models: Models) -> None:
         transport.submit(0, Batch(0, ("a.md",)))
         arrived = transport.wait(60)
         assert arrived is not None
-        assert isinstance(arrived.event, BatchFailed)
+        assert isinstance(arrived.event, CannotWork)
         assert isinstance(arrived.event.error, ConfigurationError | MissingPackageError)
     finally:
         transport.close()

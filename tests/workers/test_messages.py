@@ -11,7 +11,6 @@ from rag_nodes.store import StoredNode
 from rag_nodes.store.engine import Point
 from rag_nodes.workers.messages import (
     Batch,
-    BatchFailed,
     BatchFinished,
     Began,
     Deleted,
@@ -26,6 +25,7 @@ from rag_nodes.workers.messages import (
     unpack_batch,
 )
 from rag_nodes.workers.packing import PackedPoints
+from rag_nodes.workers.transport import CannotWork
 
 POINTS = [
     Point("p", {"parent": True, "text": "half a pair \ud800, and ünïcode"}),
@@ -63,8 +63,8 @@ def test_a_message_comes_out_as_it_went_in(message: Message) -> None:
 
 
 def test_an_error_keeps_its_type_and_words() -> None:
-    found = unpack(pack(BatchFailed(CredentialsError("the key was refused"))))
-    assert isinstance(found, BatchFailed)
+    found = unpack(pack(CannotWork(CredentialsError("the key was refused"))))
+    assert isinstance(found, CannotWork)
     assert isinstance(found.error, CredentialsError)
     assert str(found.error) == "the key was refused"
 

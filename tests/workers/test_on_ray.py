@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from hostile_models import HeavyEmbedding, impatient, ingest_many
 from stored_points import points_of, without_seconds
+from tests.evaluation.labelled import corpus
 
 from rag_nodes import ingest
 from rag_nodes.errors import EngineError
+from rag_nodes.evaluation import EvaluationPlan, evaluate
 from rag_nodes.models import Models
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.store import open_store
@@ -258,6 +260,14 @@ def test_workers_on_ray_keep_the_limits_of_an_account_together(
     assert len(openai_server.asked("embeddings")) == 4
 
 
+@pytest.mark.usefixtures("running")
+def test_rows_of_an_evaluation_on_ray_are_those_of_one_process() -> None:
+    dataset, plan = corpus(1), EvaluationPlan(budgets=(30,), sizes=(), target=30, draws=50)
+    columns = {"heading": get_parser("heading"), "fixed": get_parser("fixed")}
+    found = evaluate(dataset, columns, plan=plan, engine=RayEngine(2))
+    assert found.to_json() == evaluate(dataset, columns, plan=plan).to_json()
+
+
 def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_with(
     running: Running, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,7 +277,7 @@ def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_w
         place.command("--ray-address", address),
         {**place.environment, **LOOPBACK, "HOSTILE": running.said},
     )
-    workers = {n: name for n, name in running.place.processes().items() if "BatchActor" in name}
+    workers = {n: name for n, name in running.place.processes().items() if "WorkerActor" in name}
     assert len(workers) == 2
     run.kill()
     run.communicate()

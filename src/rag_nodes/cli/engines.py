@@ -1,4 +1,4 @@
-"""Who does an ingest: this process, several of this machine, or Ray."""
+"""Who does the work of a command: this process, several of this machine, or Ray."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import typer
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.pipeline.ingesting import IngestEngine
+    from rag_nodes.workers import AutoEngine, ProcessEngine
+    from rag_nodes.workers.on_ray import RayEngine
 
 _WORKERS = "Workers"
 
@@ -19,6 +20,17 @@ Workers = Annotated[
         metavar="N|auto",
         help="Read, cut and embed in so many processes; auto: one for each core where 20 MB and "
         "more are due and are embedded offline, and else this process alone.",
+        rich_help_panel=_WORKERS,
+        show_default=False,
+    ),
+]
+MeasuringWorkers = Annotated[
+    str,
+    typer.Option(
+        "--workers",
+        metavar="N|auto",
+        help="Measure in so many processes, a row in each at a time; auto: one for each core where "
+        "documents and rows are many and are embedded offline, and else this process alone.",
         rich_help_panel=_WORKERS,
         show_default=False,
     ),
@@ -70,7 +82,7 @@ def engine_of(
     address: str | None = None,
     embedders: int = 0,
     num_gpus: float = 0.0,
-) -> IngestEngine | None:
+) -> AutoEngine | ProcessEngine | RayEngine | None:
     """What the options ask for; None for this process alone.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,8 @@ from rag_nodes.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from rag_nodes.cli.invocation import Invocation
     from rag_nodes.pipeline import FileOutcome
@@ -125,3 +127,23 @@ def _message(error: Exception) -> str:
 
 def _share(failed: int, total: int, thing: str) -> str:
     return f"{failed} of {total} {thing}{'' if total == 1 else 's'}" if failed else ""
+
+
+@contextmanager
+def resumable(cli: Invocation, what: str, cache: Path | None) -> Iterator[None]:
+    """Where somebody ends the run, say how to go on.
+
+    Args:
+        cli: says it.
+        what: is kept when it is finished, such as "rows".
+        cache: folder in which it is kept; None for nowhere.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        cli.complain(
+            f"Finished {what} are kept in {cache}: the same command goes on from there."
+            if cache
+            else "Nothing was kept: with --cache FOLDER a run that was ended goes on."
+        )
+        raise

@@ -7,23 +7,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from rag_nodes.errors import CancelledError, ConfigurationError
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.report import LeftOut
-from rag_nodes.evaluation.sizes import matched, resized
-from rag_nodes.parsers import as_parser
+from rag_nodes.evaluation.sizes import Matched, resized
+from rag_nodes.parsers import SpanNodeParser, as_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from llama_index.core.schema import Document
-
-    from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline.build import Parse
     from rag_nodes.query import QueryOptions
     from rag_nodes.store import Store
 
 Role = Literal["own", "size", "matched", "control"]
 """Its own options; one size of its curve; the common mean size; the first column once more."""
+Sized = Matched | Exception
+"""A parser at the common mean size, or why there is none."""
 CONTROL = "A/A control"
 """Name of the column that is another one once more."""
 _SEARCHING = ("granularity", "mode", "fusion", "vector", "expand", "similarity_cutoff")
@@ -87,26 +85,22 @@ class Variant:
 
 def variants_of(
     columns: Mapping[str, object],
-    documents: Sequence[Document],
     *,
     sizes: Sequence[int],
     target: int | None,
-    report: Callable[[str], None] = lambda _: None,
-    parse: Parse | None = None,
+    sized: Callable[[Mapping[str, SpanNodeParser]], Mapping[str, Sized]],
 ) -> tuple[list[Variant], list[LeftOut]]:
     """Everything that is indexed and asked, in the order it is shown, and what cannot be.
 
     Args:
         columns: parsers by name: ours, and splitters of other packages; or collections; each of
             them also `Searched` in a way of its own.
-        documents: what the mean sizes are measured on.
         sizes: of the curve, in tokens; none for no curve.
         target: mean size of the comparison at equal size; None for none.
-        report: told the name of each column as it is begun: finding a mean size takes a while.
-        parse: cuts a document; None to have the parser do it.
+        sized: finds that size of each parser, by column.
 
     Raises:
-        CancelledError: `parse` was cancelled.
+        CancelledError: `sized` was cancelled.
         ConfigurationError: there is no column, one is no splitter, or a name is taken.
     """
     if not columns:
@@ -116,12 +110,13 @@ def variants_of(
             f"{CONTROL!r} is the name of a column that is added; choose another"
         )
     own = [_own(name, column) for name, column in columns.items()]
+    cut = {one.column: one.parser for one in own if isinstance(one.parser, SpanNodeParser)}
+    at_target = sized(cut) if target else {}
     found: list[Variant] = []
     left_out: list[LeftOut] = []
     for column in own:
-        report(column.name)
         found.append(column)
-        for one in _resized(column.name, column.parser, documents, sizes, target, parse):
+        for one in _resized(column.name, column.parser, sizes, target, at_target):
             if isinstance(one, Variant):
                 found.append(replace(one, options=column.options))
             else:
@@ -185,10 +180,9 @@ def _own(name: str, column: object) -> Variant:
 def _resized(
     name: str,
     parser: SpanNodeParser | StoredCollection,
-    documents: Sequence[Document],
     sizes: Sequence[int],
     target: int | None,
-    parse: Parse | None,
+    at_target: Mapping[str, Sized],
 ) -> Iterator[Variant | LeftOut]:
     """The points of a column's curve, and the column at the common mean size."""
     if isinstance(parser, StoredCollection):
@@ -199,13 +193,11 @@ def _resized(
         str(size): partial(_at, name, parser, size) for size in sizes
     }
     if target:
-        wanted[f"a mean of {target}"] = partial(_matched, name, parser, documents, target, parse)
+        wanted[f"a mean of {target}"] = partial(_matched, name, at_target[name])
     refused = defaultdict[str, list[str]](list)
     for size, make in wanted.items():
         try:
             yield make()
-        except CancelledError:
-            raise
         except Exception as error:  # noqa: BLE001 -- another's splitter may raise anything
             refused[str(error) or type(error).__name__].append(size)
     for reason, named in refused.items():
@@ -216,15 +208,10 @@ def _at(name: str, parser: SpanNodeParser, size: int) -> Variant:
     return Variant(name, "size", resized(parser, size), size)
 
 
-def _matched(
-    name: str,
-    parser: SpanNodeParser,
-    documents: Sequence[Document],
-    target: int,
-    parse: Parse | None,
-) -> Variant:
-    one = matched(parser, documents, target, cut=parse)
-    note = "" if one.reached else f"mean size {one.mean:.0f}: {target} could not be reached"
+def _matched(name: str, one: Sized) -> Variant:
+    if isinstance(one, Exception):
+        raise one
+    note = "" if one.reached else f"mean size {one.mean:.0f}: {one.target} could not be reached"
     return Variant(name, "matched", one.parser, note=note)
 
 

@@ -1,49 +1,45 @@
-"""Parsers in, rows out: each indexed and asked on its own, with what they share made once."""
+"""Variants in, rows out: known ones from the cache, the others measured here or by workers."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections import Counter, defaultdict
-from dataclasses import asdict, replace
+from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from rag_nodes.errors import CancelledError
+from rag_nodes.errors import CancelledError, EngineError
 from rag_nodes.evaluation.assembly import settings_of
 from rag_nodes.evaluation.cache import EvaluationCache, row_key
-from rag_nodes.evaluation.columns import Variant, configuration_of
-from rag_nodes.evaluation.diagnosis import Miss, diagnose
-from rag_nodes.evaluation.indexing import Index
+from rag_nodes.evaluation.columns import Variant
+from rag_nodes.evaluation.examining import Examined, Examiner
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
-from rag_nodes.evaluation.report import Outcome, Row
-from rag_nodes.evaluation.scoring import FOUND, score, texts_of
+from rag_nodes.evaluation.rows import failed_row, row_of_examined, with_outcomes
+from rag_nodes.evaluation.sizes import Matched, matched
 from rag_nodes.processes import current_interrupt
-from rag_nodes.query import QueryOptions, QuestionVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from rag_nodes.evaluation.dataset import Dataset, Question
+    from rag_nodes.evaluation.by_workers import Crew
+    from rag_nodes.evaluation.columns import Sized
+    from rag_nodes.evaluation.dataset import Dataset
+    from rag_nodes.evaluation.examining import AskedSoFar, Enough
     from rag_nodes.evaluation.judging.stage import Judging, Stage
+    from rag_nodes.evaluation.report import Row
     from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
-    from rag_nodes.text.filling import Ranked
-
-    Enough = Callable[[str, Sequence[Outcome]], bool]
 
 logger = logging.getLogger(__name__)
 
 _ENOUGH = 10
 """Questions from which an estimate is made of how long the others take."""
-_DEEPEST = 2_000
-"""Chunks among which the rank of a missed answer is looked for."""
 
 
 class Measurement:
-    """What the rows of one evaluation share.
+    """The rows of one evaluation, and what they share.
 
     Args:
         dataset: documents and questions, asked in this order.
@@ -51,9 +47,10 @@ class Measurement:
         models: embeds texts and questions.
         cache: rows that were measured before.
         progress: hears of every step.
-        parse: cuts a document; None to have the parser do it.
+        parse: cuts a document in this process; None to have the parser do it.
         enough: told a row's name and its outcomes so far, whether it need not be asked more; None
             to ask every row everything.
+        crew: workers that measure what can be sent to them; None for this process alone.
 
     Attributes:
         read: of each column what was read at the main budget, for the questions that are judged.
@@ -69,22 +66,20 @@ class Measurement:
         progress: Callable[[Step], None] | None = None,
         parse: Parse | None = None,
         enough: Enough | None = None,
+        crew: Crew | None = None,
     ) -> None:
         self.dataset, self.plan, self.models = dataset, plan, models
+        self.read: dict[str, dict[str, list[str]]] = {}
         self._cache = cache
         self._progress = progress or (lambda _: None)
         self._parse = parse
         self._enough = enough or (lambda _name, _outcomes: False)
         self._interrupt = current_interrupt()
-        self._started = time.monotonic()
-        self._options = replace(
-            plan.options, step_factor=1.0, granularity=plan.options.granularity or "chunks"
-        )
-        self._vectors = QuestionVectors(size=len(dataset.questions), ttl_hours=1e6)
-        self._done = self._total = 0
-        self._indexed, self._indexing = 0, 0.0
-        self._drawn: frozenset[str] = frozenset()
-        self.read: dict[str, dict[str, list[str]]] = defaultdict(dict)
+        self._examiner = Examiner(dataset, plan, models, parse=parse, check=self._check)
+        self._pace = _Pace(len(dataset.questions), crew.workers if crew else 1)
+        self._crew = crew
+        if crew:
+            crew.tells(self._asked, self._keep, self._check)
 
     def judging(self, asked: Judging) -> Stage:
         """What will judge the answers from what is read from now on.
@@ -102,57 +97,107 @@ class Measurement:
             cache=self._cache,
             told=lambda done, total: self._say(Step("judge", stage.judge, done, total, None)),
         )
-        self._drawn = frozenset(one.id for one in stage.questions)
+        self._examiner.drawn = frozenset(one.id for one in stage.questions)
         return stage
 
-    def sizing(self, column: str) -> None:
-        """A column's sizes are being found."""
-        self._say(Step("size", column, 0, None, None))
+    def sized(self, parsers: Mapping[str, SpanNodeParser]) -> dict[str, Sized]:
+        """Each column at the mean size of the plan, or why it cannot have it."""
+        found: dict[str, Sized] = {}
+        if not self.plan.target:
+            return found
+        if self._crew:
+            self._crew.size(parsers, self.plan.target)
+        for name, parser in parsers.items():
+            self._say(Step("size", name, 0, None, None))
+            try:
+                found[name] = self._matched(name, parser, self.plan.target)
+            except (CancelledError, EngineError):
+                raise
+            except Exception as error:  # noqa: BLE001 -- another's splitter may raise anything
+                found[name] = error
+        return found
 
     def rows(self, variants: Sequence[Variant], store: Store) -> Iterator[Row]:
-        """A row per variant, each in the store only while it is measured."""
-        self._total = self._done + len(variants) * len(self.dataset.questions)
-        if not self._done:
-            self._started = time.monotonic()
-        self._dimension(self._options)  # a model that cannot be reached ends the whole run
+        """A row per variant, in their order, each in a store only while it is measured."""
+        self._pace.expect(len(variants))
+        self._examiner.dimension()  # a model that cannot be reached ends the whole run
+        controls = [one for one in variants if one.role == "control"]
+        self._give_out(one for one in variants if one.role != "control")
         good: list[Variant] = []
         for one in variants:
             variant = _repeated(one, good) if one.role == "control" else one
             self._tell("index", variant)
             try:
-                yield self._known_row(variant) or self._measured(variant, store)
-                good.append(variant)
-            except CancelledError:
+                row = self._known_row(variant) or self._measured(variant, store)
+            except (CancelledError, EngineError):
                 raise
             except Exception as error:  # noqa: BLE001 -- one column must never take the others down
                 logger.warning("%s: %s", variant.name, error)
-                self._done += len(self.dataset.questions)
-                yield _failed(variant, error)
+                self._pace.finished(variant.name)
+                yield failed_row(variant, error)
+                continue
+            self._pace.finished(variant.name)
+            self._tell("ask", variant)
+            good.append(variant)
+            if variant.role == "own":
+                self._give_out(_repeated(control, good) for control in controls)
+            yield row
 
-    def _known_row(self, variant: Variant) -> Row | None:
+    def _matched(self, name: str, parser: SpanNodeParser, target: int) -> Matched:
+        found = self._crew.sized(name, parser, target) if self._crew else None
+        return found or matched(parser, self.dataset.documents, target, cut=self._parse)
+
+    def _give_out(self, variants: Iterable[Variant]) -> None:
+        """Have workers begin with what is not known yet."""
+        if self._crew:
+            self._crew.examine(
+                (one for one in variants if not self._known(one)), self._examiner.drawn
+            )
+
+    def _known(self, variant: Variant) -> Row | None:
         """The row of an earlier run that was the same in everything that decides.
 
         What a column read is not kept, as it is text: to judge answers it is read again.
         """
-        if self._drawn and variant.role == "own":
+        if self._examiner.drawn and variant.role == "own":
             return None
-        row = self._cache.row(self._key(variant))
-        outcomes = self._needed(row) if row else None
-        if row is None or outcomes is None:
-            return None
-        self._done += len(self.dataset.questions)
-        self._tell("ask", variant)
-        return _with(row, outcomes)
+        return self._cache.row(self._key(variant))
 
-    def _needed(self, row: Row) -> tuple[Outcome, ...] | None:
-        """As many outcomes of a known row as would be asked for now; None where it has too few."""
+    def _known_row(self, variant: Variant) -> Row | None:
+        row = self._known(variant)
+        return self._as_asked_now(row) if row else None
+
+    def _as_asked_now(self, row: Row) -> Row | None:
+        """A row with as many outcomes as would be asked for now; None where it has too few."""
         for asked in range(1, len(row.outcomes) + 1):
             if self._enough(row.name, row.outcomes[:asked]):
-                return row.outcomes[:asked]
-        return row.outcomes if len(row.outcomes) == len(self.dataset.questions) else None
+                return with_outcomes(row, row.outcomes[:asked])
+        return row if len(row.outcomes) == len(self.dataset.questions) else None
 
     def _measured(self, variant: Variant, store: Store) -> Row:
-        row = self._row(variant, store)
+        examined = self._crew.examined(variant, self._examiner.drawn) if self._crew else None
+        # Workers go by who led when they began: a row that this stopped too early is measured here.
+        row = self._as_asked_now(row_of_examined(variant, examined)) if examined else None
+        if examined is None or row is None:
+            examined = self._examined(variant, store)
+            row = self._keep(variant, examined)
+        if examined.read:
+            self.read[variant.name] = examined.read
+        return row
+
+    def _examined(self, variant: Variant, store: Store) -> Examined:
+        """What this process finds."""
+        with closing(self._examiner.examine(variant, store, self._enough)) as steps:
+            while True:
+                self._check()
+                try:
+                    self._asked(variant.name, next(steps))
+                except StopIteration as end:
+                    found: Examined = end.value
+                    return found
+
+    def _keep(self, variant: Variant, examined: Examined) -> Row:
+        row = row_of_examined(variant, examined)
         self._cache.keep(self._key(variant), row)
         return row
 
@@ -161,119 +206,76 @@ class Measurement:
         settings = [
             settings_of(self.plan, self.models, ""),
             # A function among them has an address, which makes it one of this process alone.
-            repr(self._options),
+            repr(self._examiner.options),
             self.plan.explain,
         ]
         return row_key(variant, self.dataset.fingerprint, known, settings)
 
-    def _row(self, variant: Variant, store: Store) -> Row:
-        index = Index(
-            variant,
-            self.dataset.documents,
-            store=store,
-            models=self.models,
-            options=self._options,
-            vectors=self._vectors,
-            dimension=self._dimension(variant.options or self._options),
-            progress=lambda _: self._check(),
-            parse=self._parse,
-        )
-        self._indexed, self._indexing = self._indexed + 1, self._indexing + index.cost.seconds
-        try:
-            outcomes = self._outcomes(index)
-        finally:
-            index.close()
-        return Row(
-            name=variant.name,
-            column=variant.column,
-            role=variant.role,
-            parser=configuration_of(variant),
-            nominal=variant.nominal,
-            note=variant.note,
-            chunks=asdict(index.statistics),
-            cost=asdict(index.cost),
-            means=means_of(outcomes),
-            interval=None,
-            chance=None,
-            reasons=reasons_of(outcomes),
-            outcomes=outcomes,
-        )
-
-    def _dimension(self, options: QueryOptions) -> int:
-        """Numbers of a vector; 0 where the search makes none."""
-        first = self.dataset.questions[0].text
-        return len(self._vectors.get(self.models, first, mode=options.mode).vector or ())
-
-    def _outcomes(self, index: Index) -> tuple[Outcome, ...]:
-        outcomes: list[Outcome] = []
-        for question in self.dataset.questions:
-            outcomes.append(self._outcome(index, question))
-            self._done += 1
-            self._tell("ask", index.variant)
-            if self._enough(index.variant.name, outcomes):
-                break
-        self._done += len(self.dataset.questions) - len(outcomes)
-        return tuple(outcomes)
-
-    def _outcome(self, index: Index, question: Question) -> Outcome:
-        plan = self.plan
-        most = max(plan.budgets)
-        passages = index.passages(question, plan.budgets)
-        ranked = passages.get(most) or index.ranking(
-            question, budget=most, chunks=max(plan.ks, default=1)
-        )
-        main = passages.get(plan.budget, ranked)
-        if question.id in self._drawn and index.variant.role == "own":
-            self.read[index.variant.name][question.id] = texts_of(main, plan.budget)
-        scores = score(
-            question,
-            ranked,
-            index.chunks,
-            self.dataset.texts,
-            budgets=plan.budgets,
-            ks=plan.ks,
-            passages_at=passages,
-        )
-        if scores[f"recall@{plan.budget}"] >= FOUND or not plan.explain:
-            return Outcome(question.id, scores)
-        miss = self._miss(index, question, main)
-        if miss is None:
-            return Outcome(question.id, scores)
-        chunks = tuple((one.document, *one.span) for one in miss.chunks)
-        return Outcome(question.id, scores, miss.reason, miss.rank, chunks)
-
-    def _miss(self, index: Index, question: Question, ranked: Sequence[Ranked]) -> Miss | None:
-        options = index.options
-        return diagnose(
-            question,
-            ranked,
-            index.chunks,
-            self.dataset.texts,
-            budget=self.plan.budget,
-            deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.cost.chunks))),
-            is_filtered=bool(options.filter) or options.similarity_cutoff is not None,
-            by_sentence=options.granularity == "sentences",
-        )
+    def _asked(self, name: str, so_far: AskedSoFar) -> None:
+        self._pace.asked(name, so_far)
+        if so_far.questions:
+            self._say(Step("ask", name, self._pace.done, self._pace.total, self._pace.left()))
 
     def _tell(self, stage: Literal["index", "ask"], variant: Variant) -> None:
-        self._say(Step(stage, variant.name, self._done, self._total, self._left()))
-
-    def _left(self) -> float | None:
-        """Seconds that are left: rows to be indexed, and questions to be asked."""
-        if self._done < _ENOUGH:
-            return None
-        asking = time.monotonic() - self._started - self._indexing
-        left = self._total - self._done
-        rows = left // len(self.dataset.questions)
-        return asking / self._done * left + self._indexing / max(1, self._indexed) * rows
+        self._say(Step(stage, variant.name, self._pace.done, self._pace.total, self._pace.left()))
 
     def _say(self, step: Step) -> None:
-        self._check()
+        self._interrupt.check("the evaluation")
         self._progress(step)
 
     def _check(self) -> None:
-        """Go no further where whoever started the run has left."""
+        """Go no further where whoever started the run has left; hear what workers did meanwhile."""
         self._interrupt.check("the evaluation")
+        if self._crew:
+            self._crew.hear()
+
+
+class _Pace:
+    """How far a run is, and how long it will take.
+
+    Args:
+        questions: of each row.
+        hands: rows that are measured at the same time.
+    """
+
+    def __init__(self, questions: int, hands: int) -> None:
+        self.total = 0
+        self._questions, self._hands = questions, hands
+        self._asked: dict[str, int] = {}
+        self._indexed, self._indexing = 0, 0.0
+        self._started = time.monotonic()
+
+    @property
+    def done(self) -> int:
+        """Questions asked so far, of all rows."""
+        return sum(self._asked.values())
+
+    def expect(self, rows: int) -> None:
+        """So many more are to be measured."""
+        self.total += rows * self._questions
+        if not self._asked:
+            self._started = time.monotonic()
+
+    def asked(self, name: str, so_far: AskedSoFar) -> None:
+        """A row was indexed, or asked one more question."""
+        if not so_far.questions:
+            self._indexed, self._indexing = self._indexed + 1, self._indexing + so_far.indexing
+        self._asked[name] = max(self._asked.get(name, 0), so_far.questions)
+
+    def finished(self, name: str) -> None:
+        """A row needs nothing more."""
+        self._asked[name] = self._questions
+
+    def left(self) -> float | None:
+        """Seconds that are left: rows to be indexed, and questions to be asked."""
+        done = self.done
+        if done < _ENOUGH:
+            return None
+        spent = (time.monotonic() - self._started) * self._hands
+        asking = max(0.0, spent - self._indexing)
+        left = self.total - done
+        rows = left // self._questions
+        return (asking / done * left + self._indexing / max(1, self._indexed) * rows) / self._hands
 
 
 def _repeated(control: Variant, good: Sequence[Variant]) -> Variant:
@@ -283,43 +285,3 @@ def _repeated(control: Variant, good: Sequence[Variant]) -> Variant:
         return control
     note = f"{first.name} once more"
     return replace(control, parser=first.parser, options=first.options, note=note)
-
-
-def _with(row: Row, outcomes: tuple[Outcome, ...]) -> Row:
-    """The row with some of its outcomes alone."""
-    if len(outcomes) == len(row.outcomes):
-        return row
-    return replace(row, outcomes=outcomes, means=means_of(outcomes), reasons=reasons_of(outcomes))
-
-
-def reasons_of(outcomes: Sequence[Outcome]) -> dict[str, int]:
-    """How many questions were missed, by reason."""
-    return dict(Counter(one.reason for one in outcomes if one.reason))
-
-
-def means_of(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """The mean of every score over the questions that have it."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for outcome in outcomes:
-        for name, value in outcome.scores.items():
-            values[name].append(value)
-    return {name: float(np.mean(each)) for name, each in values.items()}
-
-
-def _failed(variant: Variant, error: Exception) -> Row:
-    return Row(
-        name=variant.name,
-        column=variant.column,
-        role=variant.role,
-        parser=configuration_of(variant),
-        nominal=variant.nominal,
-        note=variant.note,
-        chunks={},
-        cost={},
-        means={},
-        interval=None,
-        chance=None,
-        reasons={},
-        outcomes=(),
-        error=str(error) or type(error).__name__,
-    )

@@ -12,7 +12,7 @@ from rag_nodes.evaluation.bootstrap import Interval
 from rag_nodes.evaluation.judging.judgement import Judgement, judgement_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
 SCHEMA = 1
@@ -311,12 +311,17 @@ def _missing(name: str) -> Row:
 
 def row_of(plain: Mapping[str, Any]) -> Row:
     """A row out of its own plain data."""
-    outcomes = tuple(
-        Outcome(**{**one, "chunks": tuple((c[0], c[1], c[2]) for c in one["chunks"])})
-        for one in plain["outcomes"]
-    )
     interval = Interval(**plain["interval"]) if plain["interval"] else None
+    outcomes = outcomes_of(plain["outcomes"])
     return Row(**{**plain, "interval": interval, "outcomes": outcomes})
+
+
+def outcomes_of(plain: Iterable[Mapping[str, Any]]) -> tuple[Outcome, ...]:
+    """Outcomes out of their own plain data."""
+    return tuple(
+        Outcome(**{**one, "chunks": tuple((c[0], c[1], c[2]) for c in one["chunks"])})
+        for one in plain
+    )
 
 
 def _share(plain: Mapping[str, Any]) -> SizeShare:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.assembly import assemble
+from rag_nodes.evaluation.by_workers import cache_folder, hired, settled_engine
 from rag_nodes.evaluation.cache import EvaluationCache
 from rag_nodes.evaluation.columns import variants_of
 from rag_nodes.evaluation.measurement import Measurement
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
+    from rag_nodes.evaluation.by_workers import SweepEngine
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.judging.stage import Judging
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
+    from rag_nodes.workers import AutoEngine
 
 
 def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
@@ -40,6 +43,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     progress: Callable[[Step], None] | None = None,
     parse: Parse | None = None,
     judge: Judging | None = None,
+    engine: SweepEngine | AutoEngine | None = None,
 ) -> EvaluationReport:
     """Find out which way of cutting finds the answers, by how much, and whether it is the size.
 
@@ -54,13 +58,17 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         models: embeds texts and questions; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex; None for that of LlamaIndex's `Settings`
             where it was set, else offline.
-        store: where chunks are while they are measured; None for memory. Collections are removed.
+        store: where chunks are while they are measured in this process; None for memory.
+            Collections are removed.
         cache: folder that keeps vectors of a paid model and finished rows, so that a run that was
             ended goes on; None to keep nothing.
         progress: hears of every step.
-        parse: cuts a document, such as in a process that can be ended; None to have the parser
-            do it.
+        parse: cuts a document in this process, such as by one that can be ended; None to have the
+            parser do it.
         judge: whether answers from what the columns read are good; None to ask no LLM.
+        engine: measures rows in other processes, such as `rag_nodes.workers.ProcessEngine`; None
+            for this one alone. The report is the same. What other processes cannot make, such as
+            a splitter that is an object, is measured in this one.
 
     Returns:
         The report; a column that failed is a row with its error, and so is a judge.
@@ -68,26 +76,32 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     Raises:
         DatasetError: there is nothing to ask.
         ConfigurationError: there is nothing to compare, a column is no splitter, or answers are to
-            be judged without an LLM, or with a mock.
+            be judged without an LLM, or with a mock; or the engine's processes cannot make the
+            embedding model.
         CancelledError: see `interruptible`.
+        EngineError: the engine's processes cannot be started.
         ModelError: the questions could not be embedded.
     """
     if not dataset.questions:
         raise DatasetError(f"{dataset.name}: no questions; label some, or let them be drafted")
     plan = plan or EvaluationPlan()
+    chosen = settled(models, embed_model)
+    count = len(columns) * (1 + len(plan.sizes) + bool(plan.target)) + 1
+    hands = settled_engine(engine, dataset, count, plan, chosen)
     with ExitStack() as opened:
-        kept = opened.enter_context(EvaluationCache(cache))
+        folder = opened.enter_context(cache_folder(cache, chosen, hands))
+        kept = opened.enter_context(EvaluationCache(folder))
         own = store or opened.enter_context(open_store())
-        known = kept.embedding(settled(models, embed_model))
-        run = Measurement(dataset, plan, known, cache=kept, progress=progress, parse=parse)
+        known = kept.embedding(chosen)
+        crew = opened.enter_context(
+            hired(hands, dataset, plan, chosen, columns.values(), cache=folder)
+        )
+        run = Measurement(
+            dataset, plan, known, cache=kept, progress=progress, parse=parse, crew=crew
+        )
         stage = run.judging(judge) if judge else None
         variants, left_out = variants_of(
-            columns,
-            dataset.documents,
-            sizes=plan.sizes,
-            target=plan.target,
-            report=run.sizing,
-            parse=parse,
+            columns, sizes=plan.sizes, target=plan.target, sized=run.sized
         )
         rows = list(run.rows(variants, own))
         judgement = stage.judgement(run.read) if stage else None

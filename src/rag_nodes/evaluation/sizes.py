@@ -52,11 +52,13 @@ class Matched:
         parser: the parser; of all sizes tried, the one whose mean is nearest.
         mean: tokens of its chunks on average.
         target: tokens that were asked for.
+        size: what `resized` was given for it.
     """
 
     parser: SpanNodeParser
     mean: float
     target: int
+    size: int
 
     @property
     def reached(self) -> bool:
@@ -140,7 +142,7 @@ def matched(
         nodes = [node for each in documents for node in (cut or _cut)(one, each)]
         mean = mean_size(nodes, one.tokenizer)
         if best is None or abs(mean - target) < abs(best.mean - target):
-            best = Matched(one, mean, target)
+            best = Matched(one, mean, target, size)
         if best.reached or high - low <= 1:
             break
         low, high = (size, high) if mean < target else (low, size)

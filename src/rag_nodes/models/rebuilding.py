@@ -77,7 +77,7 @@ def _revealed(value: Any) -> Any:
 def _check_equal(model: BaseEmbedding, written: WrittenModel) -> None:
     remedy = (
         "so other processes cannot make it: name it by an import path whose options are plain "
-        "values, or ingest without workers"
+        "values, or go without workers"
     )
     kind = type(model).__name__
     if "<locals>" in type(model).__qualname__ or type(model).__module__ == "__main__":

@@ -5,18 +5,23 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from queue import Empty, Queue, SimpleQueue
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Generic
 
 from rag_nodes.processes.children import ending_of, start
 from rag_nodes.processes.wire import receive_bytes, send, send_bytes
-from rag_nodes.workers.messages import BatchFailed, BatchFinished, pack_batch, unpack
-from rag_nodes.workers.transport import Arrived, Died, Transport
+from rag_nodes.workers.transport import (
+    Arrived,
+    Died,
+    SaidT,
+    TaskT,
+    Transport,
+    WorkerRecipe,
+    trade_at,
+)
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
-    from rag_nodes.workers.messages import Batch
-    from rag_nodes.workers.recipe import Recipe
 
 CHILD = "rag_nodes.workers.child"
 """What a child runs."""
@@ -25,10 +30,10 @@ _HELD = 2
 _END = None
 
 
-class ChildProcesses(Transport):
+class ChildProcesses(Transport[TaskT, SaidT]):
     """Plain subprocesses, no `multiprocessing` ones: see `rag_nodes.processes.children`.
 
-    They end with this process, also where it is killed: the kernel ends what works on a batch when
+    They end with this process, also where it is killed: the kernel ends what works on a task when
     its pipe closes, and what waits for one reads the end of it.
 
     Args:
@@ -37,22 +42,22 @@ class ChildProcesses(Transport):
         module: what a child runs: a module whose `main` does as that of `CHILD`.
     """
 
-    def __init__(self, recipe: Recipe, workers: int, *, module: str = CHILD) -> None:
+    def __init__(self, recipe: WorkerRecipe, workers: int, *, module: str = CHILD) -> None:
         self.workers = workers
         self._recipe = recipe
         self._module = module
-        self._arrived: Queue[Arrived] = Queue(maxsize=_HELD * workers)
-        self._children: dict[int, _Child] = {}
+        self._arrived: Queue[Arrived[SaidT]] = Queue(maxsize=_HELD * workers)
+        self._children: dict[int, _Child[TaskT, SaidT]] = {}
         self._died: set[int] = set()
 
-    def submit(self, worker: int, batch: Batch) -> None:
-        """Give an idle child a batch; it is started with its first one."""
+    def submit(self, worker: int, task: TaskT) -> None:
+        """Give an idle child a task; it is started with its first one."""
         if worker not in self._children:
             recipe = self._recipe.successor() if worker in self._died else self._recipe
             self._children[worker] = _Child(worker, recipe, self._module, self._arrived)
-        self._children[worker].batches.put(batch)
+        self._children[worker].tasks.put(task)
 
-    def wait(self, seconds: float) -> Arrived | None:
+    def wait(self, seconds: float) -> Arrived[SaidT] | None:
         """What comes next of any child."""
         try:
             return self._arrived.get(timeout=seconds)
@@ -60,7 +65,7 @@ class ChildProcesses(Transport):
             return None
 
     def replace(self, worker: int) -> None:
-        """Let the next batch start a new child."""
+        """Let the next task start a new child."""
         self._children.pop(worker).end()
         self._died.add(worker)
 
@@ -76,17 +81,19 @@ class ChildProcesses(Transport):
                 child.thread.join(0.01)
 
 
-class _Child:
+class _Child(Generic[TaskT, SaidT]):
     """A child process, and the thread that talks with it.
 
     Attributes:
-        batches: what it is to do.
+        tasks: what it is to do.
     """
 
-    def __init__(self, number: int, recipe: Recipe, module: str, arrived: Queue[Arrived]) -> None:
-        self.batches: SimpleQueue[Batch | None] = SimpleQueue()
+    def __init__(
+        self, number: int, recipe: WorkerRecipe, module: str, arrived: Queue[Arrived[SaidT]]
+    ) -> None:
+        self.tasks: SimpleQueue[TaskT | None] = SimpleQueue()
         self._number = number
-        self._recipe = recipe
+        self._recipe, self._trade = recipe, trade_at(recipe.trade)
         self._arrived = arrived
         self._process = start(module)
         self.thread = threading.Thread(target=self._talk, name=f"worker {number}", daemon=True)
@@ -96,30 +103,31 @@ class _Child:
         """Kill the process, whatever it does."""
         self._process.kill()
         self._process.wait()
-        self.batches.put(_END)
+        self.tasks.put(_END)
 
     def _talk(self) -> None:
-        """Pass batches on, and what is said of them, until the process is gone."""
+        """Pass tasks on, and what is said of them, until the process is gone."""
         requests, answers = _pipes(self._process)
         with requests, answers:
             keys = {name: key.get_secret_value() for name, key in self._recipe.keys.items()}
-            with suppress(OSError):  # the next batch finds out that it died
-                send(requests, {"recipe": self._recipe.plain(), "keys": keys})
-            while (batch := self.batches.get()) is not _END:
+            with suppress(OSError):  # the next task finds out that it died
+                made = {"trade": self._recipe.trade, "recipe": self._recipe.plain()}
+                send(requests, {**made, "keys": keys})
+            while (task := self.tasks.get()) is not _END:
                 try:
-                    self._do(batch, requests, answers)
+                    self._do(task, requests, answers)
                 except (EOFError, OSError, ValueError) as error:
                     self._process.kill()
                     said = str(error) if isinstance(error, ValueError) else ""
                     reason = said or ending_of(self._process)
-                    self._arrived.put(Arrived(self._number, batch.number, Died(reason)))
+                    self._arrived.put(Arrived(self._number, task.number, Died(reason)))
 
-    def _do(self, batch: Batch, requests: IO[bytes], answers: IO[bytes]) -> None:
-        send_bytes(requests, pack_batch(batch))
+    def _do(self, task: TaskT, requests: IO[bytes], answers: IO[bytes]) -> None:
+        send_bytes(requests, self._trade.pack_task(task))
         while True:
-            message = unpack(receive_bytes(answers))
-            self._arrived.put(Arrived(self._number, batch.number, message))
-            if isinstance(message, BatchFinished | BatchFailed):
+            message = self._trade.unpack(receive_bytes(answers))
+            self._arrived.put(Arrived(self._number, task.number, message))
+            if isinstance(message, self._trade.last):
                 return
 
 

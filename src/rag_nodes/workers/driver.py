@@ -16,7 +16,6 @@ from rag_nodes.workers.batches import FileGroups
 from rag_nodes.workers.merging import Done, Lost, MergedProgress, PartReport, spoiled
 from rag_nodes.workers.messages import (
     Batch,
-    BatchFailed,
     BatchFinished,
     Began,
     Deleted,
@@ -26,7 +25,7 @@ from rag_nodes.workers.messages import (
     Unsettled,
 )
 from rag_nodes.workers.packing import PackedPoints
-from rag_nodes.workers.transport import Died
+from rag_nodes.workers.transport import CannotWork, Died
 from rag_nodes.workers.writer import Refusals, no_refusals
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import Progress
     from rag_nodes.workers.batches import DueFile, FileGroup
     from rag_nodes.workers.merging import Refusal
+    from rag_nodes.workers.messages import Message
     from rag_nodes.workers.transport import Arrived, Transport
     from rag_nodes.workers.writer import Sent, Writer
 
@@ -81,7 +81,7 @@ class Driver:
 
     def __init__(
         self,
-        transport: Transport,
+        transport: Transport[Batch, Message],
         writer: Writer,
         collections: Mapping[str, str],
         *,
@@ -117,7 +117,7 @@ class Driver:
         while self._flights:
             arrived = self._transport.wait(POLL)
             flight = self._flights.get(arrived.worker) if arrived else None
-            if arrived and flight and flight.number == arrived.batch:
+            if arrived and flight and flight.number == arrived.task:
                 self._take(arrived, flight)
                 self._submit()
         if self._is_over:
@@ -164,7 +164,7 @@ class Driver:
             self._batches, files, stored, vectors, refused, twins if any(twins) else (), own
         )
 
-    def _take(self, arrived: Arrived, flight: _Flight) -> None:
+    def _take(self, arrived: Arrived[Message], flight: _Flight) -> None:
         match arrived.event:
             case Began(file):
                 self._begin(flight, file)
@@ -177,7 +177,7 @@ class Driver:
             case BatchFinished() as finished:
                 del self._flights[arrived.worker]
                 self._finish(flight, finished)
-            case BatchFailed(error):
+            case CannotWork(error):
                 raise error
             case Died(reason):
                 del self._flights[arrived.worker]

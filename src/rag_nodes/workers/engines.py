@@ -1,4 +1,4 @@
-"""What workers of an ingest run on: here, processes of this machine."""
+"""What workers run on: here, processes of this machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.arrivals import Parsers
     from rag_nodes.readers import FileShard, ListedFile
     from rag_nodes.store import Store
+    from rag_nodes.workers.transport import Transport, WorkerRecipe
 
+LARGE_SWEEP = 2_000_000
+"""Characters of documents, times rows, from which several processes measure sooner than one."""
 LARGE = 20_000_000
 """Bytes of files that are due from which several processes end sooner than one."""
 _BLOCK = 500
@@ -57,6 +60,9 @@ class ProcessEngine:
         ConfigurationError: fewer than 1.
     """
 
+    address: str | None = None
+    """Of a cluster; there is none."""
+
     def __init__(self, workers: int | None = None) -> None:
         if workers is not None and workers < 1:
             raise ConfigurationError(f"workers must be at least 1, not {workers}")
@@ -66,13 +72,11 @@ class ProcessEngine:
         self, paths: Iterable[str | Path], parsers: Parsers, store: Store, **options: Any
     ) -> IngestReport:
         """As `rag_nodes.pipeline.ingest`, with its options."""
-        return ingest_by(
-            lambda recipe: ChildProcesses(recipe.shared_by(self.workers), self.workers),
-            paths,
-            parsers,
-            store,
-            **options,
-        )
+        return ingest_by(self.start, paths, parsers, store, **options)
+
+    def start(self, recipe: WorkerRecipe) -> Transport[Any, Any]:
+        """The workers, made of a recipe."""
+        return ChildProcesses(recipe.shared_by(self.workers), self.workers)
 
 
 class AutoEngine:
@@ -91,6 +95,19 @@ class AutoEngine:
         if usable_cores() > 1 and _pays(wanted, parsers, **options):
             return ProcessEngine().ingest(wanted, parsers, store, **options)
         return ingest_here(wanted, parsers, store, **options, dry_run=False)
+
+    def measuring(self, characters: int, rows: int, models: Models) -> ProcessEngine | None:
+        """What `evaluate` and `recommend` measure by; None for this process alone.
+
+        Args:
+            characters: of the documents.
+            rows: that are measured.
+            models: embed the chunks.
+        """
+        workers = min(usable_cores(), rows)
+        if workers < 2 or characters * rows < LARGE_SWEEP or not models.embeds_offline:  # noqa: PLR2004
+            return None
+        return ProcessEngine(workers)
 
 
 def _pays(

@@ -46,11 +46,12 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.books import Seen
     from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
+    from rag_nodes.workers.messages import Batch, Message
     from rag_nodes.workers.transport import Transport
 
 
 def ingest_by(  # noqa: PLR0913 - options of one call, all but four with defaults
-    start: Callable[[Recipe], Transport],
+    start: Callable[[Recipe], Transport[Batch, Message]],
     paths: Iterable[str | Path],
     parsers: Parsers,
     store: Store,

@@ -28,6 +28,7 @@ from rag_nodes.pipeline.books import FoundDocument
 from rag_nodes.processes import pack_error, unpack_error
 from rag_nodes.store import StoredNode
 from rag_nodes.workers.packing import PackedPoints
+from rag_nodes.workers.transport import CannotWork
 
 Stored = Mapping[str, Mapping[str, Mapping[str, StoredNode]]]
 """What is stored: nodes by id, by document, by collection."""
@@ -141,13 +142,6 @@ class BatchFinished:
     stopped: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchFailed:
-    """The worker cannot work, whatever the files: its configuration is wrong, or a bug of ours."""
-
-    error: RagNodesError
-
-
 Message = (
     Began
     | Progressed
@@ -157,7 +151,7 @@ Message = (
     | Unsettled
     | Settled
     | BatchFinished
-    | BatchFailed
+    | CannotWork
 )
 """What a worker says, in order."""
 
@@ -172,7 +166,7 @@ def pack(message: Message) -> bytes:
     match message:
         case PackedPoints():
             content, parts = message.header(), message.parts()
-        case BatchFailed():
+        case CannotWork():
             content = pack_error(message.error)
         case FileNote(file, found, error):
             content = [file, found, pack_error(error) if error else None]
@@ -205,8 +199,8 @@ def unpack(data: bytes) -> Message:
 def _made(kind: type, content: Any, parts: list[memoryview]) -> Message:
     if kind is PackedPoints:
         return PackedPoints.of_parts(content, parts)
-    if kind is BatchFailed:
-        return BatchFailed(unpack_error(content))
+    if kind is CannotWork:
+        return CannotWork(unpack_error(content))
     if kind is FileNote:
         file, found, error = content
         return FileNote(

@@ -7,31 +7,38 @@ worker then takes from wherever it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from importlib import import_module
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import TransformComponent
 from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.models import Models
-from rag_nodes.models.rebuilding import WrittenModel, read_back, written_down
-from rag_nodes.parsers import SpanNodeParser, as_parser
+from rag_nodes.parsers import as_parser
 from rag_nodes.readers import Limits
 from rag_nodes.store import ServerOptions, open_store
 from rag_nodes.transforms import identity_of
+from rag_nodes.workers.shelf import (
+    REMEDY,
+    Shelf,
+    class_at,
+    importable,
+    made_models,
+    made_parser,
+    models_of,
+    names_of,
+    shared_by,
+)
 
 if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
+    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.store import Store
     from rag_nodes.store.options import ServerAddress
-
-_NOT_OPTIONS = ("callback_manager", "id_func")
-"""Fields of a parser that decide nothing of what it gives."""
-_REMEDY = "other processes cannot make it; {}or ingest without workers"
 
 
 class MadeParts(NamedTuple):
@@ -62,6 +69,8 @@ class Recipe:
         is_successor: it is of a worker in the place of one that died.
         keys: what nobody is to see, by what it is for. In no `repr`, and not in `plain`.
     """
+
+    trade: ClassVar[str] = "rag_nodes.workers.work:INGESTING"
 
     parsers: Mapping[str, Mapping[str, Any]]
     models: Sequence[Mapping[str, Any]]
@@ -94,12 +103,12 @@ class Recipe:
             ConfigurationError: a parser, model or transformation cannot be made of plain data, or
                 not elsewhere; says what to do instead.
         """
-        shelf = _Shelf(models.embedding)
+        shelf = Shelf(models.embedding)
         keys = {"store": address.key} if address and address.key else {}
         return cls(
-            parsers={name: _parser(as_parser(one), shelf) for name, one in parsers.items()},
-            models=[{"path": one.path, "options": one.options} for one in shelf.written],
-            names={"embedding": models.embedding_name, "offline": models.offline},
+            parsers={name: shelf.parser(as_parser(one)) for name, one in parsers.items()},
+            models=shelf.plain(),
+            names=names_of(models),
             transformations=[_transformation(one) for one in transformations],
             corpus=corpus,
             limits=asdict(limits or Limits()),
@@ -112,8 +121,7 @@ class Recipe:
 
     def shared_by(self, workers: int) -> Self:
         """The recipe of each of so many: what an account may ask in a minute is divided."""
-        models = [{**one, "options": _shared(one["options"], workers)} for one in self.models]
-        return replace(self, models=models)
+        return replace(self, models=shared_by(self.models, workers))
 
     def successor(self) -> Self:
         """The recipe of a worker in the place of one that died.
@@ -124,12 +132,12 @@ class Recipe:
 
     def plain(self) -> dict[str, Any]:
         """All but the keys, as what JSON can hold."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value for name, value in fields.items() if name != "keys"}
+        names = [one.name for one in fields(self) if one.name != "keys"]
+        return {name: getattr(self, name) for name in names}
 
     def make_models(self) -> list[BaseEmbedding]:
         """The embedding models, equal to those that were written down; raises as `make`."""
-        return [self._model(number) for number in range(len(self.models))]
+        return made_models(self.models, self.keys, is_successor=self.is_successor)
 
     def make(self, made: Sequence[BaseEmbedding] = ()) -> MadeParts:
         """Parsers, models and the rest, equal to those that were written down.
@@ -142,24 +150,13 @@ class Recipe:
             MissingPackageError: a package is missing here.
         """
         made = made or self.make_models()
-        models = Models(
-            embedding=made[0],
-            llm=None,
-            embedding_name=self.names["embedding"],
-            answer_name="extractive",
-            offline=self.names["offline"],
-        )
-        parsers = {}
-        for name, one in self.parsers.items():
-            given = {field: made[number] for field, number in one["models"].items()}
-            kind = _class_at(one["class"], SpanNodeParser)
-            parsers[name] = kind.from_dict(dict(one["options"]), **given)
+        parsers = {name: made_parser(one, made) for name, one in self.parsers.items()}
         steps = [
-            _class_at(one["class"], TransformComponent)(**one["options"])
+            class_at(one["class"], TransformComponent)(**one["options"])
             for one in self.transformations
         ]
         prices = {name: (price[0], price[1]) for name, price in self.prices.items()}
-        return MadeParts(parsers, models, steps, Limits(**self.limits), prices)
+        return MadeParts(parsers, models_of(made, self.names), steps, Limits(**self.limits), prices)
 
     def open_store(self) -> Store | None:
         """The store to write in; None where the driver writes."""
@@ -169,71 +166,6 @@ class Recipe:
         options = ServerOptions.of(self.store_options)
         return open_store(self.store, key.get_secret_value() if key else None, options)
 
-    def _model(self, number: int) -> BaseEmbedding:
-        start = f"model {number} "
-        keys = {
-            name[len(start) :]: key for name, key in self.keys.items() if name.startswith(start)
-        }
-        one = self.models[number]
-        made = read_back(WrittenModel(one["path"], dict(one["options"]), keys))
-        if self.is_successor and (begin_spent := getattr(made, "begin_spent", None)):
-            begin_spent()
-        return made
-
-
-def _shared(options: Mapping[str, Any], workers: int) -> dict[str, Any]:
-    found = dict(options)
-    if requests := found.get("requests_per_minute"):
-        found["requests_per_minute"] = requests / workers
-    if tokens := found.get("tokens_per_minute"):
-        found["tokens_per_minute"] = max(1, tokens // workers)
-    return found
-
-
-class _Shelf:
-    """The embedding models of a recipe, each once."""
-
-    def __init__(self, first: BaseEmbedding) -> None:
-        self._models = [first]
-        self.written: list[WrittenModel] = [written_down(first)]
-
-    def number_of(self, model: BaseEmbedding) -> int:
-        for number, known in enumerate(self._models):
-            if known is model:
-                return number
-        self._models.append(model)
-        self.written.append(written_down(model))
-        return len(self._models) - 1
-
-    def keys(self) -> dict[str, SecretStr]:
-        return {
-            f"model {number} {name}": key
-            for number, one in enumerate(self.written)
-            for name, key in one.keys.items()
-        }
-
-
-def _parser(parser: SpanNodeParser, shelf: _Shelf) -> dict[str, Any]:
-    """Class, options, and which of them are models."""
-    kind = type(parser)
-    values = {name: getattr(parser, name) for name in kind.model_fields}
-    models = {name: one for name, one in values.items() if isinstance(one, BaseEmbedding)}
-    objects = [
-        one
-        for name, one in values.items()
-        if kind.model_fields[name].exclude and name not in {*_NOT_OPTIONS, *models}
-    ]
-    if any(one is not None for one in objects) and not parser.is_plain:
-        raise ConfigurationError(
-            f"{kind.__name__} was given an object, so "
-            + _REMEDY.format("name the splitter by its import path, module:Class(option=value), ")
-        )
-    return {
-        "class": _importable(kind),
-        "options": parser.to_dict(),
-        "models": {name: shelf.number_of(one) for name, one in models.items()},
-    }
-
 
 def _transformation(step: TransformComponent) -> dict[str, Any]:
     """Class and options.
@@ -242,14 +174,14 @@ def _transformation(step: TransformComponent) -> dict[str, Any]:
         ConfigurationError: it cannot be made of them.
     """
     kind = type(step)
-    path = _importable(kind)
+    path = importable(kind)
     options = {
         name: getattr(step, name)
         for name, one in kind.model_fields.items()
         if not one.exclude and name != "callback_manager"
     }
     refused = (
-        f"{kind.__name__} holds what is no plain data, such as a model, so {_REMEDY.format('')}"
+        f"{kind.__name__} holds what is no plain data, such as a model, so {REMEDY.format('')}"
     )
     if not _is_plain(options):
         raise ConfigurationError(refused)
@@ -269,37 +201,3 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, list):
         return all(map(_is_plain, value))
     return value is None or isinstance(value, str | int | float)
-
-
-def _importable(kind: type) -> str:
-    """Where a class is.
-
-    Raises:
-        ConfigurationError: no other process finds it there.
-    """
-    if kind.__module__ != "__main__" and "<locals>" not in kind.__qualname__:
-        return f"{kind.__module__}:{kind.__qualname__}"
-    raise ConfigurationError(
-        f"{kind.__name__} is no class of a module that can be imported, so "
-        + _REMEDY.format("move it into a file of its own, ")
-    )
-
-
-def _class_at(path: str, kind: type) -> Any:
-    """The class that `_importable` named.
-
-    Raises:
-        ConfigurationError: it is not there, or none of that kind.
-    """
-    module, _, name = path.partition(":")
-    try:
-        found: Any = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(
-            f"a worker cannot import {path} ({error}); install the package where workers run"
-        ) from error
-    if not (isinstance(found, type) and issubclass(found, kind)):
-        raise ConfigurationError(f"{path} is no {kind.__name__}")
-    return found

@@ -1,13 +1,19 @@
-"""How batches get to workers and messages back, wherever the workers are."""
+"""How tasks get to workers and what they say of them back, wherever the workers are."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 if TYPE_CHECKING:
-    from rag_nodes.workers.messages import Batch, Message
+    from collections.abc import Callable, Generator, Mapping
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from pydantic import SecretStr
+
+    from rag_nodes.errors import RagNodesError
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,26 +27,116 @@ class Died:
     reason: str
 
 
-class Arrived(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CannotWork:
+    """The worker cannot work, whatever the task: its configuration is wrong, or a bug of ours."""
+
+    error: RagNodesError
+
+
+class Task(Protocol):
+    """What a worker does at a time: plain data."""
+
+    @property
+    def number(self) -> int:
+        """No two of a run have the same."""
+
+
+TaskT = TypeVar("TaskT", bound=Task)
+SaidT = TypeVar("SaidT")
+
+
+class Arrived(NamedTuple, Generic[SaidT]):
     """What came of one worker.
 
     Attributes:
         worker: its number.
-        batch: number of the batch it is about; that of the last one submitted, where it died.
+        task: number of the task it is about; that of the last one submitted, where it died.
         event: what it said, or that it died.
     """
 
     worker: int
-    batch: int
-    event: Message | Died
+    task: int
+    event: SaidT | CannotWork | Died
 
 
-class Transport(ABC):
-    """Workers, numbered from 0, each with one batch at a time; used by one thread.
+class Worker(Protocol):
+    """Does one task after another, in a process of its own."""
 
-    Every worker is made of a `Recipe`, as a `BatchWorker`, and what the `work` of that says of a
-    batch comes back in order. A worker that died says nothing more until it was replaced. A batch
-    is over with `BatchFinished`, `BatchFailed` or `Died`.
+    def work(self, task: Any) -> Generator[Any]:
+        """Do a task, and say what happens, the last message last."""
+
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+class WorkerRecipe(Protocol):
+    """What workers are made of: plain data, and keys apart from it.
+
+    Attributes:
+        trade: `module:NAME` of the `Trade` of such workers.
+    """
+
+    trade: ClassVar[str]
+
+    @property
+    def keys(self) -> Mapping[str, SecretStr]:
+        """What nobody is to see, by what it is for."""
+
+    def plain(self) -> dict[str, Any]:
+        """All but the keys, as what JSON can hold."""
+
+    @property
+    def folder(self) -> str:
+        """In which relative paths begin; "" for wherever the worker is."""
+
+    def shared_by(self, workers: int) -> Self:
+        """The recipe of each of so many: what an account may ask in a minute is divided."""
+
+    def successor(self) -> Self:
+        """The recipe of a worker in the place of one that died."""
+
+    def make_models(self) -> list[BaseEmbedding]:
+        """The embedding models, made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """What workers of a kind do, and how they and their driver put it into bytes.
+
+    Attributes:
+        recipe: makes their recipe of its `plain` and `keys`.
+        worker: makes a worker of a recipe, and of what stands in for its models where others embed;
+            may raise a `RagNodesError`.
+        pack_task: makes bytes of a task.
+        unpack_task: undoes it.
+        pack: makes bytes of what a worker says, `CannotWork` included.
+        unpack: undoes it; raises a `ValueError` where it is nothing that a worker says.
+        last: with what a task is over.
+    """
+
+    recipe: Callable[..., Any]
+    worker: Callable[..., Worker]
+    pack_task: Callable[[Any], bytes]
+    unpack_task: Callable[[bytes], Any]
+    pack: Callable[[Any], bytes]
+    unpack: Callable[[bytes], Any]
+    last: tuple[type, ...]
+
+
+def trade_at(path: str) -> Trade:
+    """The trade that a recipe names."""
+    module, _, name = path.partition(":")
+    found: Trade = getattr(import_module(module), name)
+    return found
+
+
+class Transport(ABC, Generic[TaskT, SaidT]):
+    """Workers, numbered from 0, each with one task at a time; used by one thread.
+
+    Every worker is made of a `WorkerRecipe`, and what its `work` says of a task comes back in
+    order. A worker that died says nothing more until it was replaced. A task is over with one of
+    `Trade.last`, or with `Died`.
 
     Attributes:
         workers: how many there are.
@@ -49,11 +145,11 @@ class Transport(ABC):
     workers: int
 
     @abstractmethod
-    def submit(self, worker: int, batch: Batch) -> None:
-        """Give an idle worker a batch; returns at once."""
+    def submit(self, worker: int, task: TaskT) -> None:
+        """Give an idle worker a task; returns at once."""
 
     @abstractmethod
-    def wait(self, seconds: float) -> Arrived | None:
+    def wait(self, seconds: float) -> Arrived[SaidT] | None:
         """What comes next of any worker; None where nothing came in time.
 
         What is not taken is held back where it is made: workers wait, and memory stays bounded.

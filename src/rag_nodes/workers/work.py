@@ -11,8 +11,19 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import CancelledError, RagNodesError
 from rag_nodes.pipeline.arrivals import arrivals_of
 from rag_nodes.pipeline.run import IngestRun
-from rag_nodes.workers.messages import BatchFailed, BatchFinished, Began, Message, Progressed
+from rag_nodes.workers.messages import (
+    BatchFinished,
+    Began,
+    Message,
+    Progressed,
+    pack,
+    pack_batch,
+    unpack,
+    unpack_batch,
+)
 from rag_nodes.workers.outbox import Outbox, SentBooks
+from rag_nodes.workers.recipe import Recipe
+from rag_nodes.workers.transport import CannotWork, Trade
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -23,7 +34,6 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.arrivals import Arrival
     from rag_nodes.store import Store
     from rag_nodes.workers.messages import Batch
-    from rag_nodes.workers.recipe import Recipe
 
 
 class BatchWorker:
@@ -50,7 +60,7 @@ class BatchWorker:
         Yields:
             What happens, as it happens. The one before the next is asked for only when it has been
             passed on: a file that ends this process was named before. The last one is
-            `BatchFinished`, or `BatchFailed` where the run itself broke off.
+            `BatchFinished`, or `CannotWork` where the run itself broke off.
         """
         relay = _Relay()
         thread = threading.Thread(target=self._ingest, args=(batch, relay), daemon=True)
@@ -75,11 +85,9 @@ class BatchWorker:
             except CancelledError:
                 raise
             except RagNodesError as error:
-                relay.give(BatchFailed(error))
+                relay.give(CannotWork(error))
             except Exception as error:  # noqa: BLE001 - a bug must not look like a dead worker
-                relay.give(
-                    BatchFailed(RagNodesError(f"unexpected {type(error).__name__}: {error}"))
-                )
+                relay.give(CannotWork(RagNodesError(f"unexpected {type(error).__name__}: {error}")))
 
     def _finished(self, batch: Batch, relay: _Relay) -> BatchFinished:
         rows: list[int] = []
@@ -137,7 +145,7 @@ class _Relay:
             message = self._messages.get()
             yield message
             self._messages.task_done()
-            if isinstance(message, BatchFinished | BatchFailed):
+            if isinstance(message, BatchFinished | CannotWork):
                 return
 
     def close(self) -> None:
@@ -147,3 +155,15 @@ class _Relay:
             with suppress(Exception):
                 self._messages.get_nowait()
             self._messages.task_done()
+
+
+INGESTING = Trade(
+    recipe=Recipe,
+    worker=BatchWorker,
+    pack_task=pack_batch,
+    unpack_task=unpack_batch,
+    pack=pack,
+    unpack=unpack,
+    last=(BatchFinished, CannotWork),
+)
+"""What the workers of an ingest do."""

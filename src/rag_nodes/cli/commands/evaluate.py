@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from rag_nodes.cli.commands.questions import asked_of
-from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.engines import EngineName, MeasuringWorkers, RayAddress, engine_of
+from rag_nodes.cli.failures import ExitCode, resumable
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import (
@@ -179,6 +180,9 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
             rich_help_panel=_GATES,
         ),
     ] = None,
+    workers: MeasuringWorkers = "auto",
+    engine: EngineName = None,
+    ray_address: RayAddress = None,
 ) -> None:
     """Find out which way of cutting finds the answers to your questions, and by how much.
 
@@ -195,6 +199,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     plan = _plan(cli, budget, sizes, equal_size, granularity, vector, seed)
     before = _baseline(baseline, plan)
     _check_gates(plan, fail_under or [])
+    chosen = engine_of(workers, engine, ray_address)
     for written in (html, output):
         if written:
             check_writable(written)
@@ -212,7 +217,10 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         if judging:
             requests = judging.requests(len(columns), len(dataset.questions))
             cli.note(f"Answering and judging takes up to {requests:,} requests.")
-        with shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress:
+        with (
+            resumable(cli, "rows", cache),
+            shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress,
+        ):
             report = run(
                 dataset.narrowed() if own_document else dataset,
                 columns,
@@ -221,6 +229,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
                 cache=cache,
                 progress=progress,
                 judge=judging,
+                engine=chosen,
             )
     _write(report, html, output)
     results = _gates(report, before, fail_under or [])

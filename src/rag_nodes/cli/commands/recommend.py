@@ -1,14 +1,14 @@
 """`rag-nodes recommend`: which parser and size to take, or that the data cannot tell."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from rag_nodes.cli.commands.questions import asked_of
-from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.engines import EngineName, MeasuringWorkers, RayAddress, engine_of
+from rag_nodes.cli.failures import ExitCode, resumable
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import MODEL_SETTINGS, Changes, SweptParsers
@@ -142,6 +142,9 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
             "goes on."
         ),
     ] = None,
+    workers: MeasuringWorkers = "auto",
+    engine: EngineName = None,
+    ray_address: RayAddress = None,
 ) -> None:
     """Find the parser, size and overlap to take for your documents, with reasons.
 
@@ -163,11 +166,12 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     shares = tuple(one / 100 for one in numbers("--overlaps", overlaps))
     files = _Files(html, output, export, save)
     files.check()
+    chosen = engine_of(workers, engine, ray_address)
     with cli.workspace(cli.settings()) as workspace:
         dataset = asked_of(cli, workspace, questions, paths or [], drafts, seed)
         models = workspace.models(answers=False)
         with (
-            _resumable(cli, cache),
+            resumable(cli, "candidates", cache),
             shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress,
         ):
             found = run(
@@ -180,6 +184,7 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
                 models=models,
                 cache=cache,
                 progress=progress,
+                engine=chosen,
             )
     if cli.as_json:
         cli.emit(found.as_dict())
@@ -244,20 +249,6 @@ def _plan(cli: Invocation, budget: str, sizes: str, seed: int) -> "EvaluationPla
     if not budgets or not tried:
         raise ConfigurationError("--budget and --sizes: name at least one number of tokens above 0")
     return replace(PLAN, budgets=budgets, sizes=tried, options=query_options(cli), seed=seed)
-
-
-@contextmanager
-def _resumable(cli: Invocation, cache: Path | None) -> Iterator[None]:
-    """Where somebody ends the run, say how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        cli.complain(
-            f"Finished candidates are kept in {cache}: the same command goes on from there."
-            if cache
-            else "Nothing was kept: with --cache FOLDER a run that was ended goes on."
-        )
-        raise
 
 
 def _code(cli: Invocation, found: "Recommendation") -> ExitCode:

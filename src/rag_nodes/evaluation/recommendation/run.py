@@ -11,9 +11,11 @@ import numpy as np
 from rag_nodes.errors import DatasetError, RagNodesError
 from rag_nodes.evaluation.assembly import described, settings_of
 from rag_nodes.evaluation.bootstrap import Bootstrap
+from rag_nodes.evaluation.by_workers import cache_folder, hired, settled_engine
 from rag_nodes.evaluation.cache import EvaluationCache
 from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.race import Race, in_turns
 from rag_nodes.evaluation.recommendation.candidates import (
     OVERLAPS,
     Candidate,
@@ -24,7 +26,6 @@ from rag_nodes.evaluation.recommendation.candidates import (
     with_vectors,
 )
 from rag_nodes.evaluation.recommendation.choice import decide, standing
-from rag_nodes.evaluation.recommendation.race import Race, in_turns
 from rag_nodes.evaluation.recommendation.report import Recommendation, Trial
 from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
 from rag_nodes.models import settled
@@ -40,14 +41,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag_nodes.evaluation.bootstrap import Interval
+    from rag_nodes.evaluation.by_workers import SweepEngine
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.plan import Step
-    from rag_nodes.evaluation.recommendation.race import Stop
+    from rag_nodes.evaluation.race import Stop
     from rag_nodes.evaluation.recommendation.report import State
     from rag_nodes.evaluation.report import Row
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import SearchMode, Store
+    from rag_nodes.workers import AutoEngine
 
 PLAN = EvaluationPlan(ks=(), target=None, explain=False)
 """What is measured of each candidate; its sizes are those that are tried."""
@@ -67,6 +70,7 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     cache: Path | None = None,
     progress: Callable[[Step], None] | None = None,
     parse: Parse | None = None,
+    engine: SweepEngine | AutoEngine | None = None,
 ) -> Recommendation:
     """Find the parser and size to take for some documents, or say that the data cannot tell.
 
@@ -88,17 +92,22 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
         models: embeds texts and questions; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex; None for that of LlamaIndex's `Settings`
             where it was set, else offline.
-        store: where chunks are while they are measured; None for memory. Collections are removed.
+        store: where chunks are while they are measured in this process; None for memory.
+            Collections are removed.
         cache: folder that keeps vectors of a paid model and finished candidates, so that a run
             that was ended goes on; None to keep nothing.
         progress: hears of every step.
-        parse: cuts a document, such as in a process that can be ended; None to have the parser
-            do it.
+        parse: cuts a document in this process, such as by one that can be ended; None to have the
+            parser do it.
+        engine: measures candidates in other processes, as for `evaluate`; None for this one alone.
+            What is chosen is the same for any number of them.
 
     Raises:
         DatasetError: there is nothing to ask.
-        ConfigurationError: there is nothing to try, or something is no splitter.
+        ConfigurationError: there is nothing to try, something is no splitter, or the engine's
+            processes cannot make the embedding model.
         CancelledError: see `rag_nodes.processes.interruptible`.
+        EngineError: the engine's processes cannot be started.
         RagNodesError: no candidate could be measured.
     """
     if not dataset.questions:
@@ -106,16 +115,27 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     plan = replace(plan, explain=False)
     dataset = replace(dataset, questions=tuple(in_turns(dataset.questions, plan.seed)))
     race = Race([one.document for one in dataset.questions], plan.main, seed=plan.seed)
+    chosen = settled(models, embed_model)
+    given = parsers or {name: get_parser(name) for name in SWEPT}
+    # Sizes are the sweep's: with others, what was measured before is known all the same.
+    measured = replace(plan, sizes=())
+    count = len(given) * (1 + len(plan.sizes) + len(overlaps)) + len(modes)
+    hands = settled_engine(engine, dataset, count, measured, chosen)
     with ExitStack() as opened:
-        kept = opened.enter_context(EvaluationCache(cache))
+        folder = opened.enter_context(cache_folder(cache, chosen, hands))
+        kept = opened.enter_context(EvaluationCache(folder))
         own = store or opened.enter_context(open_store())
-        known = kept.embedding(settled(models, embed_model))
-        # Sizes are the sweep's: with others, what was measured before is known all the same.
-        measurement = Measurement(
-            dataset, replace(plan, sizes=()), known, cache=kept, progress=progress, parse=parse,
-            enough=race.is_hopeless,
+        known = kept.embedding(chosen)
+        crew = opened.enter_context(
+            hired(
+                hands, dataset, measured, chosen, given.values(), cache=folder,
+                lead=lambda: race.lead,
+            )
         )  # fmt: skip
-        given = parsers or {name: get_parser(name) for name in SWEPT}
+        measurement = Measurement(
+            dataset, measured, known, cache=kept, progress=progress, parse=parse,
+            enough=race.is_hopeless, crew=crew,
+        )  # fmt: skip
         sweep = _Sweep(measurement, race, own)
         sweep.measure(at_sizes(given, plan.sizes, plan.options))
         sweep.measure(sweep.overlapping(overlaps))

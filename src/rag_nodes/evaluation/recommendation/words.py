@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.bootstrap import Interval
     from rag_nodes.evaluation.plan import EvaluationPlan
+    from rag_nodes.evaluation.race import Stop
     from rag_nodes.evaluation.recommendation.choice import Chosen
-    from rag_nodes.evaluation.recommendation.race import Stop
     from rag_nodes.evaluation.recommendation.report import Trial
 
 _SMALLER = 0.8

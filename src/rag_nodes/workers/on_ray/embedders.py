@@ -21,7 +21,7 @@ from rag_nodes.models.names import embedding_name, place_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rag_nodes.workers.recipe import Recipe
+    from rag_nodes.workers.transport import WorkerRecipe
 
 STARTING = 300.0
 """Seconds in which actors must have started, or there is too little room for them."""
@@ -55,7 +55,7 @@ class EmbeddingActor:
         recipe: of the workers, whose models it makes.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: WorkerRecipe) -> None:
         self._recipe = recipe
         self._models: Sequence[BaseEmbedding] = ()
 
@@ -71,7 +71,7 @@ class EmbeddingActor:
             self._models = self._own_recipe().make_models()
         return [_facts_of(model) for model in self._models]
 
-    def _own_recipe(self) -> Recipe:
+    def _own_recipe(self) -> WorkerRecipe:
         import ray
 
         had_died = ray.get_runtime_context().was_current_actor_reconstructed

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.arrivals import Parsers
     from rag_nodes.store import Store
-    from rag_nodes.workers.recipe import Recipe
+    from rag_nodes.workers.transport import WorkerRecipe
 
 
 class RayEngine:
@@ -57,6 +57,11 @@ class RayEngine:
         self.shape = RayShape(workers or usable_cores(), embedders, num_gpus)
         self.address = address
 
+    @property
+    def workers(self) -> int:
+        """How many there are."""
+        return self.shape.workers
+
     def ingest(
         self, paths: Iterable[str | Path], parsers: Parsers, store: Store, **options: Any
     ) -> IngestReport:
@@ -66,8 +71,14 @@ class RayEngine:
             MissingExtraError: Ray is not installed.
             EngineError: it cannot be started, or there is no such cluster.
         """
-        return ingest_by(self._start, paths, parsers, store, **options)
+        return ingest_by(self.start, paths, parsers, store, **options)
 
-    def _start(self, recipe: Recipe) -> RayTransport:
+    def start(self, recipe: WorkerRecipe) -> RayTransport[Any, Any]:
+        """The workers, made of a recipe.
+
+        Raises:
+            MissingExtraError: Ray is not installed.
+            EngineError: it cannot be started, or there is no such cluster.
+        """
         share = recipe.shared_by(self.shape.embedding)
         return RayTransport(share, self.shape, address=self.address)

@@ -6,14 +6,6 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import EngineError, RagNodesError
-from rag_nodes.workers.messages import (
-    BatchFailed,
-    BatchFinished,
-    pack,
-    pack_batch,
-    unpack,
-    unpack_batch,
-)
 from rag_nodes.workers.on_ray.embedders import (
     STARTING,
     EmbedderLostError,
@@ -21,14 +13,20 @@ from rag_nodes.workers.on_ray.embedders import (
     EmbeddingActor,
 )
 from rag_nodes.workers.on_ray.session import home_for_actors, ray_session
-from rag_nodes.workers.transport import Arrived, Died, Transport
-from rag_nodes.workers.work import BatchWorker
+from rag_nodes.workers.transport import (
+    Arrived,
+    CannotWork,
+    Died,
+    SaidT,
+    TaskT,
+    Transport,
+    Worker,
+    WorkerRecipe,
+    trade_at,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rag_nodes.workers.messages import Batch, Message
-    from rag_nodes.workers.recipe import Recipe
 
 
 class RayShape(NamedTuple):
@@ -55,8 +53,8 @@ class RayShape(NamedTuple):
         return self.embedders or self.workers
 
 
-class BatchActor:
-    """What a process of Ray runs: a `BatchWorker` that talks in bytes.
+class WorkerActor:
+    """What a process of Ray runs: a worker that talks in bytes.
 
     Args:
         recipe: of the worker. Its keys come as an argument, which nothing shows or writes down,
@@ -67,11 +65,11 @@ class BatchActor:
     """
 
     def __init__(
-        self, recipe: Recipe, number: int, embedders: Sequence[Any], facts: Sequence[Any]
+        self, recipe: WorkerRecipe, number: int, embedders: Sequence[Any], facts: Sequence[Any]
     ) -> None:
-        self._recipe = recipe
+        self._recipe, self._trade = recipe, trade_at(recipe.trade)
         self._embedders = Embedders(embedders, facts, number)
-        self._made: BatchWorker | None = None
+        self._made: Worker | None = None
 
     def ready(self) -> None:
         """Make all that the recipe says.
@@ -81,8 +79,8 @@ class BatchActor:
         """
         self._worker()
 
-    def work(self, batch: bytes) -> Iterator[bytes]:
-        """What happens to a batch, as messages.
+    def work(self, task: bytes) -> Iterator[bytes]:
+        """What happens to a task, as messages.
 
         Raises:
             EmbedderLostError: an embedder died of it.
@@ -91,22 +89,22 @@ class BatchActor:
         try:
             worker = self._worker()
         except RagNodesError as error:
-            yield pack(BatchFailed(error))
+            yield self._trade.pack(CannotWork(error))
             return
-        with closing(worker.work(unpack_batch(batch))) as messages:
+        with closing(worker.work(self._trade.unpack_task(task))) as messages:
             for message in messages:
                 # What the pipeline makes of it is an error like any other of a model.
                 if self._embedders.failure:
                     raise self._embedders.failure
-                yield pack(message)
+                yield self._trade.pack(message)
 
-    def _worker(self) -> BatchWorker:
+    def _worker(self) -> Worker:
         if self._made is None:
-            self._made = BatchWorker(self._recipe, self._embedders.models())
+            self._made = self._trade.worker(self._recipe, self._embedders.models())
         return self._made
 
 
-class RayTransport(Transport):
+class RayTransport(Transport[TaskT, SaidT]):
     """Workers on Ray, one actor each, replaced by us: what Ray restarts by itself blames innocents.
 
     Embedders it may restart, as each says what it begins with, see `Embedders.ask`.
@@ -122,11 +120,14 @@ class RayTransport(Transport):
         RagNodesError: a worker cannot be made of the recipe.
     """
 
-    def __init__(self, recipe: Recipe, shape: RayShape, *, address: str | None = None) -> None:
+    def __init__(
+        self, recipe: WorkerRecipe, shape: RayShape, *, address: str | None = None
+    ) -> None:
         self.workers = shape.workers
+        self._trade = trade_at(recipe.trade)
         self._recipe, self._shape, self._address = recipe, shape, address
         self._streams: dict[int, Any] = {}
-        self._batches: dict[int, int] = {}
+        self._tasks: dict[int, int] = {}
         self._embedders: list[Any] = []
         self._actors: list[Any] = []
         with ExitStack() as stack:
@@ -140,16 +141,16 @@ class RayTransport(Transport):
             self._await([*ready, *(actor.ready.remote() for actor in self._actors)])
             self._session = stack.pop_all()
 
-    def submit(self, worker: int, batch: Batch) -> None:
+    def submit(self, worker: int, task: TaskT) -> None:
         """See `Transport`."""
-        self._batches[worker] = batch.number
+        self._tasks[worker] = task.number
         # One message under way per worker: what it said last has arrived before it goes on.
         method = self._actors[worker].work.options(
             num_returns="streaming", _generator_backpressure_num_objects=1
         )
-        self._streams[worker] = method.remote(pack_batch(batch))
+        self._streams[worker] = method.remote(self._trade.pack_task(task))
 
-    def wait(self, seconds: float) -> Arrived | None:
+    def wait(self, seconds: float) -> Arrived[SaidT] | None:
         """See `Transport`."""
         waited = list(self._streams.values())
         ready = waited and self._ray.wait(waited, num_returns=1, timeout=seconds)[0]
@@ -158,9 +159,9 @@ class RayTransport(Transport):
         worker = next(one for one, stream in self._streams.items() if stream is ready[0])
         stream = self._streams.pop(worker)
         event = self._next(stream)
-        if not isinstance(event, BatchFinished | BatchFailed | Died):
+        if not isinstance(event, (*self._trade.last, Died)):
             self._streams[worker] = stream  # behind the others, so that each gets its turn
-        return Arrived(worker, self._batches[worker], event)
+        return Arrived(worker, self._tasks[worker], event)
 
     def replace(self, worker: int) -> None:
         """See `Transport`."""
@@ -172,25 +173,26 @@ class RayTransport(Transport):
         self._streams.clear()
         self._session.close()
 
-    def _next(self, stream: Any) -> Message | Died:
+    def _next(self, stream: Any) -> SaidT | CannotWork | Died:
         errors = self._ray.exceptions
         try:
-            return unpack(self._ray.get(next(stream)))
+            said: SaidT | CannotWork = self._trade.unpack(self._ray.get(next(stream)))
         except errors.RayTaskError as error:
             if isinstance(error.cause, EmbedderLostError):
                 return Died(str(error.cause))
-            return BatchFailed(_plain(error.cause))
+            return CannotWork(_plain(error.cause))
         except errors.OutOfMemoryError:
             return Died("ended by Ray, as its machine ran out of memory")
         except errors.RayError as error:
             return Died(f"lost by Ray: {type(error).__name__}")
         except (StopIteration, ValueError):
             return Died("it said what is no message")
+        return said
 
-    def _started(self, number: int, recipe: Recipe) -> Any:
+    def _started(self, number: int, recipe: WorkerRecipe) -> Any:
         """A new worker."""
         cards = 0.0 if self._embedders else self._shape.num_gpus
-        kind = self._kind(BatchActor, num_gpus=cards, max_restarts=0)
+        kind = self._kind(WorkerActor, num_gpus=cards, max_restarts=0)
         return kind.remote(recipe, number, self._embedders, self._facts)
 
     def _started_embedders(self) -> list[Any]:

@@ -11,7 +11,7 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,18 @@ CAUTION = 1.7
 """How many times as wide as usual the interval is that a candidate must lie below: 3.3 standard
 errors. There are several looks at many candidates, and who is stopped has no second chance."""
 _DRAWS = 2_000
+
+
+class Lead(NamedTuple):
+    """The candidate that others have to keep up with.
+
+    Attributes:
+        name: of the candidate.
+        values: of the main measure, by question in the order they are asked.
+    """
+
+    name: str
+    values: list[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +89,36 @@ class Race:
         documents: of each question, in the order they are asked, the document it is about.
         measure: the one that decides.
         seed: of the draws.
+        lead: who leads already; None for nobody.
 
     Attributes:
         leader: name of the candidate that has been asked everything and found most; "" at first.
         stops: why each candidate was stopped that was.
     """
 
-    def __init__(self, documents: Sequence[str], measure: str, *, seed: int = 0) -> None:
-        self.leader = ""
+    def __init__(
+        self,
+        documents: Sequence[str],
+        measure: str,
+        *,
+        seed: int = 0,
+        lead: Lead | None = None,
+    ) -> None:
+        self.leader = lead.name if lead else ""
         self.stops: dict[str, Stop] = {}
         self._documents, self._measure, self._seed = list(documents), measure, seed
-        self._best: NDArray[np.float64] = np.zeros(0)
+        self._best: NDArray[np.float64] = np.array(lead.values if lead else [])
         count = len(documents)
         self._looks = {max(LEAST, ceil(share * count)) for share in SHARES} - {count}
 
     def __len__(self) -> int:
         """Questions there are."""
         return len(self._documents)
+
+    @property
+    def lead(self) -> Lead | None:
+        """Who leads now, as plain data."""
+        return Lead(self.leader, self._best.tolist()) if self.leader else None
 
     def is_hopeless(self, name: str, outcomes: Sequence[Outcome]) -> bool:
         """Whether a candidate need not be asked more.

@@ -10,7 +10,7 @@ import pytest
 
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.evaluation.recommendation.race import LEAST, Race, in_turns
+from rag_nodes.evaluation.race import LEAST, Race, in_turns
 from rag_nodes.evaluation.report import Outcome
 from rag_nodes.text.spans import Span
 
