@@ -6,6 +6,11 @@ care of ours has become needless.
 
 from __future__ import annotations
 
+import json
+import shutil
+import sys
+import threading
+import time
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -125,3 +130,81 @@ def test_equal_scores_and_payloads_come_back_as_they_were_written(shard: Any) ->
     [found] = shard.retrieve([UUID(int=1)], True, True)
     assert found.payload == {"text": "a", "pages": [1, 2], "about": {"depth": {"x": 1.5}}}
     assert found.vector[DENSE] == pytest.approx([0.6, 0.8])
+
+
+def test_a_batch_with_one_bad_point_is_refused_and_stored_in_part(shard: Any) -> None:
+    good = [edge.Point(UUID(int=n), {DENSE: [1.0, 0.0]}, {}) for n in range(1, 41)]
+    bad = edge.Point(UUID(int=99), {DENSE: [1.0, 0.0, 0.0]}, {})
+    for _ in range(8):
+        with pytest.raises(Exception, match="dimension"):
+            shard.update(edge.UpdateOperation.upsert_points([*good, bad]))
+    assert shard.info().points_count, "a batch is all or nothing: points need no look before"
+
+
+def test_other_threads_stand_still_while_the_engine_works(shard: Any) -> None:
+    for number in range(1, 200):
+        put(shard, number, [1.0, float(number)])
+    turns, over, started = [0], threading.Event(), threading.Event()
+
+    def turn() -> None:
+        while not over.is_set():
+            turns[0] += 1
+            started.set()
+            time.sleep(0)  # lets go of Python's lock, which nobody is asked to here
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=turn)
+    thread.start()
+    assert started.wait(60)
+    sys.setswitchinterval(1000)
+    try:
+        before = turns[0]
+        shard.optimize()
+        shard.flush()
+        during = turns[0] - before
+    finally:
+        sys.setswitchinterval(interval)
+        over.set()
+        thread.join()
+    assert during == 0, "the engine lets other threads run: it can build graphs in this process"
+
+
+def test_a_shard_keeps_to_few_threads(tmp_path: Path) -> None:
+    tasks = Path("/proc/self/task")
+    before = len([*tasks.glob("*")])
+    made = shards.made(tmp_path / "one", Vectors(2))
+    put(made, 1, [1.0, 0.0])
+    more = len([*tasks.glob("*")]) - before  # sixteen where nobody says how many
+    assert more < 8, "hundreds of collections are thousands of threads"
+    shards.closed(made)
+    kept = json.loads((tmp_path / "one" / "edge_config.json").read_text())
+    assert kept["max_search_threads"] == 1
+
+
+def test_a_place_in_a_list_has_an_index_of_its_own(shard: Any) -> None:
+    put(shard, 1, [1.0, 0.0], heading_path=["A", "B"])
+    put(shard, 2, [1.0, 0.0], heading_path=["B", "A"])
+    shards.index(shard, ["heading_path[1]"])
+    assert list(shard.info().payload_schema) == ["heading_path[1]"]
+    second = edge.FieldCondition(key="heading_path[1]", match=edge.MatchValue(value="B"))
+    scope = edge.Filter(must=[second])
+    assert shard.count(edge.CountRequest(exact=True, filter=scope)) == 1
+
+
+def test_without_a_log_there_is_no_lock_and_nothing_is_kept_without_a_flush(tmp_path: Path) -> None:
+    made = shards.made(tmp_path / "loose", Vectors(2), durable=False)
+    made.flush()
+    put(made, 1, [1.0, 0.0])
+    again = edge.EdgeShard.load(str(tmp_path / "loose"))
+    assert again.info().points_count == 0, "the engine locks by itself: ours is needless"
+    for one in (again, made):
+        one.close()
+
+
+def test_closing_hides_what_could_not_be_written_and_flushing_tells(tmp_path: Path) -> None:
+    made = shards.made(tmp_path / "here", Vectors(2))
+    put(made, 1, [1.0, 0.0])
+    shutil.rmtree(tmp_path / "here")
+    with pytest.raises(Exception, match="No such file"):
+        made.flush()
+    made.close()
