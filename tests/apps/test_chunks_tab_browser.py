@@ -20,6 +20,11 @@ CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 PATIENCE = 60_000
 """Milliseconds after which a page counts as stuck."""
 NARROW = "() => document.documentElement.scrollWidth <= innerWidth"
+ROOM_TO_READ = "() => document.querySelector('.rn-doc').clientWidth > 320"
+IN_ITS_LIST = """() => {
+  const [list, one] = ['.rn-doc-facts', '.rn-piece.rn-shown'].map((each) =>
+    document.querySelector(each).getBoundingClientRect());
+  return one.top >= list.top && one.bottom <= list.bottom + 1; }"""
 HOSTILE = """\
 # Colour <img src=x onerror="window.broken=1"> ${window.broken=1} {{window.broken=1}}
 
@@ -52,6 +57,8 @@ def test_a_document_loaded_while_the_view_is_open_appears_in_it(page: Page) -> N
     assert "Running a small glasshouse" in page.inner_text(".rn-doc")
     page.get_by_label("Heading hierarchy").nth(1).check()
     page.wait_for_selector(".rn-drawing.rn-c2", timeout=PATIENCE)
+    page.set_viewport_size({"width": 820, "height": 900})
+    page.wait_for_function(ROOM_TO_READ, timeout=PATIENCE)
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_function(NARROW, timeout=PATIENCE)
 
@@ -64,6 +71,7 @@ def test_a_number_leads_to_the_chunk_behind_it_and_its_mark_opens_the_facts(page
     page.locator(".rn-open").last.click()
     page.wait_for_selector(".rn-start.rn-chosen:focus", timeout=PATIENCE)
     assert page.locator(".rn-piece.rn-shown details[open]").count() == 1
+    page.wait_for_function(IN_ITS_LIST, timeout=PATIENCE)
     other = page.locator(".rn-start:not(.rn-chosen)").first
     other.click()
     number = other.get_attribute("data-to")

@@ -41,12 +41,13 @@ element.addEventListener('click', (event) => {
 });"""
 """A mark lights up its chunk while it is pointed at or has the focus, and opens its facts."""
 _TO_CHOSEN = """() => {
+  document.querySelector('.rn-piece.rn-shown')?.scrollIntoView({block: 'nearest'});
   const mark = document.querySelector('.rn-start.rn-chosen') ||
     document.querySelector('.rn-doc .rn-gold');
   if (mark) { mark.scrollIntoView({block: 'center'}); mark.focus({preventScroll: true}); }
 }"""
-"""What was opened comes into view as it is drawn. Later it would move the page under a hand that is
-pressing a mark already, and that click would be lost."""
+"""What was opened comes into view as it is drawn, last its mark. Later it would move the page under
+a hand that is pressing a mark already, and that click would be lost."""
 _UNMARK = """element.addEventListener('click', (event) => {
   const picked = event.target.closest('button[data-act]');
   if (picked) trigger('click', {...picked.dataset});
