@@ -5,8 +5,10 @@
 
 Seconds are of a clock on the wall, starts and ends of all processes in them, and of the processor,
 all processes together, but for Ray, whose processes are not ours to count. The first mean something
-beside each other in one run, the second also on a busy machine; the load is printed. Of several runs the fastest counts. Every store is compared with
-the first. Before that Ray alone is started and ended (its memory is read from /proc: Linux only).
+beside each other in one run, the second also on a busy machine; the load is printed. Of several
+runs the fastest counts. Every store is compared with the first.
+
+Before that Ray alone is started and ended (its memory is read from /proc: Linux only).
 """
 
 from __future__ import annotations
