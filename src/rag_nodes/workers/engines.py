@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
     from rag_nodes.workers.transport import Transport, WorkerRecipe
 
-LARGE_SWEEP = 2_000_000
+LARGE_SWEEP = 1_000_000
 """Characters of documents, times rows, from which several processes measure sooner than one."""
 LARGE = 20_000_000
 """Bytes of files that are due from which several processes end sooner than one."""
