@@ -94,7 +94,8 @@ class _Examined:
                     "torn",
                     f"{self._name}: document {document}",
                     what,
-                    "ingest it again; --repair removes what is not whole, so that it becomes due",
+                    "ingest it again, or repeat the push that was interrupted; --repair removes "
+                    "what is not whole, so that it becomes due",
                     repair=partial(self._mend, document, nodes),
                 )
                 nodes = self._store.stored(self._name, document)  # it may have been mended
