@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,13 +43,18 @@ class PoisonedNodeParser(FixedSizeNodeParser):
     """Kills its process where a document says so, as a bug of a C library would.
 
     "poison" kills every time; "hang" hangs once, while there is no file `note`, which then has the
-    process id; "kill" kills once, likewise.
+    process id; "kill" kills once, likewise. Before it dies for good it says why, and quotes the key
+    of its environment; "warn" has it warn with that.
     """
 
     note: str = ""
 
     def spans(self, source: SourceText) -> Iterator[Cut]:
+        words = f"a broken font, by {os.environ.get('POISON_API_KEY')}"
+        if "warn" in source.text:
+            warnings.warn(words, stacklevel=1)
         if "poison" in source.text:
+            print(words, file=sys.stderr, flush=True)  # noqa: T201 - as libraries do
             os.kill(os.getpid(), signal.SIGKILL)
         once = self.note and not Path(self.note).exists()
         if once and ("hang" in source.text or "kill" in source.text):

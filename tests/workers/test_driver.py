@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,14 @@ from rag_nodes.store import StoredNode
 from rag_nodes.workers.batches import DueFile
 from rag_nodes.workers.driver import BARREN, Driver
 from rag_nodes.workers.merging import Done, merged_column
-from rag_nodes.workers.messages import Batch, BatchFinished, Began, Deleted, Progressed
+from rag_nodes.workers.messages import (
+    Batch,
+    BatchFinished,
+    Began,
+    Deleted,
+    FileNote,
+    Progressed,
+)
 from rag_nodes.workers.packing import PackedPoints
 from rag_nodes.workers.transport import Arrived, CannotWork, Died, Transport
 from rag_nodes.workers.writer import Writer
@@ -66,6 +74,7 @@ class Actors(Transport[Batch, "Message"]):
 
     def replace(self, worker: int) -> None:
         self.deaths.append(worker)
+        self._busy = deque(one for one in self._busy if one[0] != worker)
 
     def close(self) -> None:
         self.closed = True
@@ -249,6 +258,43 @@ def test_a_file_that_kills_while_it_is_embedded_is_found_among_innocents() -> No
     done, actors, _ = drive(files(*names), behave)
     assert [one.path for one in done.rows.in_order() if one.status == "failed"] == ["poison.md"]
     assert len(actors.deaths) <= 7
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        Began(-1),
+        Began(99),
+        FileNote(1, None, None),
+        packed("c.other", "a.md"),
+        BatchFinished(IngestReport((row("a.md", ["x"]),), (), 1.0, "m"), (), {}, {}),
+        BatchFinished(IngestReport((row("a.md", ["x"]),), (), 1.0, "m"), (7,), {}, {}),
+    ],
+)
+def test_a_worker_that_says_what_cannot_be_is_replaced(lie: Message) -> None:
+    lies = [lie]
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield Began(0)
+        if lies:
+            yield lies.pop()
+        yield from good(batch)
+
+    done, actors, store = drive(files("a.md"), behave)
+    assert [one.status for one in done.rows.in_order()] == ["read"]
+    assert (len(actors.deaths), store.log) == (1, ["c.x: put a.md"])
+
+
+def test_points_that_do_not_fit_each_other_are_refused_and_nothing_else() -> None:
+    torn = dataclasses.replace(packed("c.x", "a.md"), payloads=b"[")
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield torn
+        yield from good(batch)
+
+    done, _, _ = drive(files("a.md", "b.md"), behave)
+    assert [one.status for one in done.rows.in_order()] == ["incomplete", "read"]
+    assert "is torn" in str(column_of(done).error)
 
 
 def test_workers_that_cannot_start_end_the_ingest_with_the_reason() -> None:

@@ -101,10 +101,14 @@ def test_two_processes_give_what_one_gives_point_for_point(
 
 
 def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
-    models: Models, tmp_path: Path
+    models: Models,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    monkeypatch.setenv("POISON_API_KEY", "no-such-key-here")
     long = " ".join(f"Part {number} of it is made of steel." for number in range(600))
-    texts = {**plain(8), "00.md": long, "03.md": "poison", "05.md": "kill"}
+    texts = {**plain(8), "00.md": long, "03.md": "poison", "05.md": "kill", "06.md": "warn"}
     paths = written(tmp_path / "files", texts)
     note = tmp_path / "note"
     parsers = {"x": PoisonedNodeParser(note=str(note), chunk_size=16, chunk_overlap=0)}
@@ -112,10 +116,15 @@ def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
         report = ingest(paths, parsers, store, models=models, engine=ProcessEngine(2))
         (failed,) = report.failed
         assert failed.path.endswith("03.md")
-        assert "the worker died twice reading it (SIGKILL)" in str(failed.error)
+        assert "the worker died twice reading it (SIGKILL: a broken font, by ****)" in str(
+            failed.error
+        )
+        said = [one.getMessage() for one in caplog.records if one.name == "py.warnings"]
+        assert ["UserWarning: a broken font, by ****" in one for one in said] == [True]
         assert wait_for(note)
         good = [path for path in paths if path.name != "03.md"]
-        expected = ingest(good, parsers, alone, models=models)
+        with pytest.warns(UserWarning, match="a broken font"):
+            expected = ingest(good, parsers, alone, models=models)
         assert expected.columns[0].chunks > 300  # of which 200 were written by a worker that died
         assert without_seconds(report)["columns"] == without_seconds(expected)["columns"]
         assert [one.columns for one in report.files if not one.error] == [

@@ -88,7 +88,12 @@ def server_words(error: BaseException) -> str:
     """The server's message on one line, shortened, with anything that looks like a key removed."""
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, dict) else None
-    line = " ".join(str(message or error).split())
+    return safe_line(str(message or error))
+
+
+def safe_line(text: str) -> str:
+    """Words of others on one line, shortened, with anything that looks like a key removed."""
+    line = " ".join(text.split())
     printable = "".join(character for character in line if character.isprintable())
     hidden = _KEY_LIKE.sub("****", printable)
     return hidden if len(hidden) <= _LONGEST_DETAIL else f"{hidden[:_LONGEST_DETAIL]}…"

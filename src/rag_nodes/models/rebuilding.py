@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import load
+from rag_nodes.models.faults import safe_line
 from rag_nodes.models.names import embedding_name, written_as
 from rag_nodes.settings import is_secret, without_secrets
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
 
@@ -68,6 +72,29 @@ def read_back(written: WrittenModel) -> BaseEmbedding:
         # The message may quote the options.
         raise ConfigurationError(without_secrets(str(error), keys)) from None
     return made
+
+
+def without_keys(text: str, keys: Mapping[str, SecretStr]) -> str:
+    """What a process says, on one line and shortened, without anything that nobody is to see.
+
+    Args:
+        text: of a library, a document, or whoever.
+        keys: that the process was given, as in `WrittenModel`; those of the environment are left
+            out, too, and whatever looks like a key.
+    """
+    words = [word for key in keys.values() for word in _words(key.get_secret_value())]
+    given = {f"key {number}": word for number, word in enumerate(words)}
+    return safe_line(without_secrets(without_secrets(text, given), os.environ))
+
+
+def _words(key: str) -> Iterator[str]:
+    """What of a key may stand in a message: headers are a mapping, of `Bearer` and the key."""
+    try:
+        held = json.loads(key)
+    except ValueError:  # that of a store is no JSON
+        held = key
+    for value in held.values() if isinstance(held, dict) else (held,):
+        yield from str(value).split()
 
 
 def _revealed(value: Any) -> Any:

@@ -129,7 +129,7 @@ class Children:
         child.end()
 
 
-def start(module: str) -> subprocess.Popen[bytes]:
+def start(module: str, *, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
     """A process that runs the `main` of a module; it has pipes, and the import path of this one."""
     program = (
         f"import sys; sys.path[:] = {sys.path!r}; "
@@ -139,9 +139,26 @@ def start(module: str) -> subprocess.Popen[bytes]:
         [sys.executable, "-P", "-c", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
         start_new_session=True,  # Ctrl-C is for us; we end it then
     )
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and what it has forked, unless it was waited for already."""
+    if process.returncode is None and hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):  # it has a group of its own
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+
+
+def await_end(process: subprocess.Popen[bytes]) -> None:
+    """Wait until a process has ended, and kill what it has forked: that holds its pipes open."""
+    if hasattr(os, "waitid"):
+        with suppress(ChildProcessError):  # somebody else has waited for it
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            kill(process)
+    process.wait()
 
 
 def ending_of(process: subprocess.Popen[bytes]) -> str:
@@ -192,11 +209,11 @@ class _Child:
 
     def kill(self) -> None:
         """Let whoever waits for its answer wait no longer."""
-        self._process.kill()
+        kill(self._process)
 
     def end(self) -> None:
         """Kill the process, however it is, and let the system forget it."""
-        self._process.kill()
+        kill(self._process)
         self._process.wait()
         self._close()
 
@@ -212,7 +229,7 @@ class _Child:
 
     def _expire(self) -> None:
         self._expired = True
-        self._process.kill()
+        kill(self._process)
 
     def _failure(self) -> ChildDiedError:
         self.end()

@@ -108,14 +108,24 @@ def ends_with_parent(requests: IO[bytes]) -> Iterator[None]:
         yield
         return
     import fcntl
+    import select
 
     flags = fcntl.fcntl(requests, fcntl.F_GETFL)
     fcntl.fcntl(requests, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(requests, fcntl.F_SETFL, flags | os.O_ASYNC)
+    closed = select.poll()
+    closed.register(requests, 0)
+    if closed.poll(0):  # before the kernel was asked
+        os._exit(0)
     try:
         yield
     finally:
         fcntl.fcntl(requests, fcntl.F_SETFL, flags)
+
+
+def ends_soon() -> None:
+    """Let the kernel end this process in `GRACE` seconds, whatever still runs in it (POSIX)."""
+    _limit_seconds(GRACE)
 
 
 def _limit_seconds(seconds: float) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import suppress
 from queue import Empty, Queue, SimpleQueue
-from typing import IO, TYPE_CHECKING, Generic
+from subprocess import PIPE
+from typing import IO, Any, Generic
 
-from rag_nodes.processes.children import ending_of, start
+from rag_nodes.errors import EngineError
+from rag_nodes.processes.children import await_end, ending_of, kill, start
 from rag_nodes.processes.wire import receive_bytes, send, send_bytes
 from rag_nodes.workers.transport import (
     Arrived,
@@ -18,16 +21,15 @@ from rag_nodes.workers.transport import (
     WorkerRecipe,
     trade_at,
 )
-
-if TYPE_CHECKING:
-    from subprocess import Popen
-
+from rag_nodes.workers.words import LastWords, heard
 
 CHILD = "rag_nodes.workers.child"
 """What a child runs."""
 _HELD = 2
 """Messages for each worker that are held here; further ones wait in the pipe, and the worker."""
 _END = None
+_PATIENCE = 5.0
+"""Seconds for the end of a thread that talks with a process which was killed."""
 
 
 class ChildProcesses(Transport[TaskT, SaidT]):
@@ -51,10 +53,21 @@ class ChildProcesses(Transport[TaskT, SaidT]):
         self._died: set[int] = set()
 
     def submit(self, worker: int, task: TaskT) -> None:
-        """Give an idle child a task; it is started with its first one."""
+        """Give an idle child a task; it is started with its first one.
+
+        Raises:
+            EngineError: no process can be started.
+        """
         if worker not in self._children:
             recipe = self._recipe.successor() if worker in self._died else self._recipe
-            self._children[worker] = _Child(worker, recipe, self._module, self._arrived)
+            try:
+                child: _Child[TaskT, SaidT] = _Child(worker, recipe, self._module, self._arrived)
+            except (OSError, RuntimeError) as error:  # no process, or no thread to talk with it
+                raise EngineError(
+                    f"a worker could not be started ({error}); look at free memory and at how many "
+                    "processes may run, or ask for fewer workers"
+                ) from error
+            self._children[worker] = child
         self._children[worker].tasks.put(task)
 
     def wait(self, seconds: float) -> Arrived[SaidT] | None:
@@ -74,15 +87,16 @@ class ChildProcesses(Transport[TaskT, SaidT]):
         children, self._children = self._children, {}
         for child in children.values():
             child.end()
+        end = time.monotonic() + _PATIENCE
         for child in children.values():
-            while child.thread.is_alive():
+            while child.thread.is_alive() and time.monotonic() < end:
                 with suppress(Empty):  # it may wait for room
                     self._arrived.get(timeout=0.01)
                 child.thread.join(0.01)
 
 
 class _Child(Generic[TaskT, SaidT]):
-    """A child process, and the thread that talks with it.
+    """A child process, and the threads that talk with it, read its stderr and await its end.
 
     Attributes:
         tasks: what it is to do.
@@ -95,44 +109,53 @@ class _Child(Generic[TaskT, SaidT]):
         self._number = number
         self._recipe, self._trade = recipe, trade_at(recipe.trade)
         self._arrived = arrived
-        self._process = start(module)
+        self._process = start(module, stderr=PIPE)
+        self._last_words = LastWords(_piped(self._process.stderr), recipe.keys)
+        threading.Thread(target=await_end, args=(self._process,), daemon=True).start()
         self.thread = threading.Thread(target=self._talk, name=f"worker {number}", daemon=True)
         self.thread.start()
 
     def end(self) -> None:
         """Kill the process, whatever it does."""
-        self._process.kill()
+        kill(self._process)
         self._process.wait()
         self.tasks.put(_END)
 
     def _talk(self) -> None:
         """Pass tasks on, and what is said of them, until the process is gone."""
-        requests, answers = _pipes(self._process)
-        with requests, answers:
-            keys = {name: key.get_secret_value() for name, key in self._recipe.keys.items()}
-            with suppress(OSError):  # the next task finds out that it died
-                made = {"trade": self._recipe.trade, "recipe": self._recipe.plain()}
-                send(requests, {**made, "keys": keys})
+        requests, answers = _piped(self._process.stdin), _piped(self._process.stdout)
+        keys = {name: key.get_secret_value() for name, key in self._recipe.keys.items()}
+        made = {"trade": self._recipe.trade, "recipe": self._recipe.plain(), "keys": keys}
+        unsent: dict[str, Any] | None = made
+        with suppress(OSError), requests, answers:  # what was not sent can be sent no more
             while (task := self.tasks.get()) is not _END:
                 try:
+                    if unsent:
+                        send(requests, unsent)
+                        unsent = None
                     self._do(task, requests, answers)
-                except (EOFError, OSError, ValueError) as error:
-                    self._process.kill()
-                    said = str(error) if isinstance(error, ValueError) else ""
-                    reason = said or ending_of(self._process)
-                    self._arrived.put(Arrived(self._number, task.number, Died(reason)))
+                except (EOFError, OSError):
+                    self._bury(task)
+                except Exception as error:  # noqa: BLE001 - whatever it said, it is not trusted now
+                    self._bury(task, f"it said what is no message: {error}")
 
     def _do(self, task: TaskT, requests: IO[bytes], answers: IO[bytes]) -> None:
         send_bytes(requests, self._trade.pack_task(task))
         while True:
-            message = self._trade.unpack(receive_bytes(answers))
+            message = heard(receive_bytes(answers), self._trade.unpack)
+            if message is None:
+                continue
+            self._last_words.forget()
             self._arrived.put(Arrived(self._number, task.number, message))
             if isinstance(message, self._trade.last):
                 return
 
+    def _bury(self, task: TaskT, reason: str | None = None) -> None:
+        kill(self._process)
+        died = Died(reason or self._last_words.after(ending_of(self._process)))
+        self._arrived.put(Arrived(self._number, task.number, died))
 
-def _pipes(process: Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    requests, answers = process.stdin, process.stdout
-    assert requests is not None  # noqa: S101 - for the type checker: it was started with pipes
-    assert answers is not None  # noqa: S101 - likewise
-    return requests, answers
+
+def _piped(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None  # noqa: S101 - for the type checker: it was started with pipes
+    return stream

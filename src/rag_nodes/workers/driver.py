@@ -23,6 +23,7 @@ from rag_nodes.workers.messages import (
     Progressed,
     Settled,
     Unsettled,
+    misfit,
 )
 from rag_nodes.workers.packing import PackedPoints
 from rag_nodes.workers.transport import CannotWork, Died
@@ -118,7 +119,7 @@ class Driver:
             arrived = self._transport.wait(POLL)
             flight = self._flights.get(arrived.worker) if arrived else None
             if arrived and flight and flight.number == arrived.task:
-                self._take(arrived, flight)
+                self._take(self._trusted(arrived, flight), flight)
                 self._submit()
         if self._is_over:
             self._give_up(one for one in self._groups.rest())
@@ -163,6 +164,13 @@ class Driver:
         return Batch(
             self._batches, files, stored, vectors, refused, twins if any(twins) else (), own
         )
+
+    def _trusted(self, arrived: Arrived[Message], flight: _Flight) -> Arrived[Message]:
+        """What it said; that it died where that cannot be true, as it is not to go on then."""
+        if isinstance(arrived.event, Died | CannotWork):
+            return arrived
+        wrong = misfit(arrived.event, len(flight.group.files), self._collections.values())
+        return arrived._replace(event=Died(wrong)) if wrong else arrived
 
     def _take(self, arrived: Arrived[Message], flight: _Flight) -> None:
         match arrived.event:

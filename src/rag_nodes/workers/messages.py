@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
@@ -154,6 +154,23 @@ Message = (
     | CannotWork
 )
 """What a worker says, in order."""
+
+
+def misfit(message: Message, files: int, collections: Collection[str]) -> str | None:
+    """Why a message cannot be about a batch of so many files; None where it can."""
+    match message:
+        case Began(file):
+            fits = 0 <= file <= files
+        case FileNote(file):
+            fits = 0 <= file < files
+        case PackedPoints() | Deleted() | Unsettled() | Settled():
+            fits = message.collection in collections
+        case BatchFinished(report, rows):
+            fits = len(rows) == len(report.files) and all(0 <= one < files for one in rows)
+        case _:
+            fits = True
+    return None if fits else f"it said {type(message).__name__} of what was not its task"
+
 
 _KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Message)}
 _LENGTH = struct.Struct(">I")

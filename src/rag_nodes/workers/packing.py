@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, EngineError
 from rag_nodes.store.engine import Point
 
 if TYPE_CHECKING:
@@ -75,8 +75,17 @@ class PackedPoints:
         """The points again.
 
         Raises:
-            ValueError: the parts do not fit each other.
+            EngineError: the parts do not fit each other.
         """
+        try:
+            return self._points()
+        except (ValueError, TypeError, IndexError, StopIteration) as error:
+            raise EngineError(
+                f"collection {self.collection!r}: what a worker sent is torn ({error}); run the "
+                "ingest again"
+            ) from error
+
+    def _points(self) -> list[Point]:
         payloads = json.loads(str(self.payloads, "utf-8", "surrogatepass"))
         indices, weights = self.indices.tolist(), self.weights.tolist()
         rows = iter(self.vectors)

@@ -6,6 +6,7 @@ wherever it is.
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +66,16 @@ class Shelf:
                     "name the splitter by its import path, module:Class(option=value), "
                 )
             )
+        options = parser.to_dict()
+        try:
+            json.dumps(options)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(
+                f"{kind.__name__} holds what is no plain data ({error}), so {REMEDY.format('')}"
+            ) from error
         return {
             "class": importable(kind),
-            "options": parser.to_dict(),
+            "options": options,
             "models": {name: self._number_of(one) for name, one in models.items()},
         }
 

@@ -1,0 +1,160 @@
+"""What is logged in a worker and what stands on its stderr, for people: without keys."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections import deque
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
+
+from rag_nodes.models.rebuilding import without_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pydantic import SecretStr
+
+MOST = 20
+"""Different words of a worker on one task; who has more to say repeats himself."""
+_FOR_PEOPLE, _FOR_DRIVER = b"P", b"D"
+"""First byte of what a worker says."""
+_KEPT = 2_000
+"""Bytes of stderr that are kept."""
+_LINES = 3
+"""Lines of stderr that are quoted,"""
+_QUOTED = 300
+"""and characters."""
+_PATIENCE = 1.0
+"""Seconds for what a process has written to be read after its end."""
+
+
+class Logged(NamedTuple):
+    """What was logged in a worker.
+
+    Attributes:
+        logger: its name.
+        level: as in `logging`.
+        text: what was said.
+    """
+
+    logger: str
+    level: int
+    text: str
+
+    def log(self) -> None:
+        """Have it logged in this process."""
+        logging.getLogger(self.logger).log(self.level, "%s", self.text)
+
+    def pack(self) -> bytes:
+        """As bytes."""
+        return _FOR_PEOPLE + json.dumps(self).encode()
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """Undo `pack`.
+
+        Raises:
+            ValueError: it is nothing of this kind.
+        """
+        logger, level, text = json.loads(data.removeprefix(_FOR_PEOPLE))
+        return cls(str(logger), int(level), str(text))
+
+
+def packed(message: bytes) -> bytes:
+    """What a worker says to the driver, so that it is not taken for what is `Logged`."""
+    return _FOR_DRIVER + message
+
+
+def heard(data: bytes, unpack: Callable[[bytes], Any]) -> Any | None:
+    """What a worker said to the driver; None where it was for people, and is logged by now.
+
+    Args:
+        data: as it came.
+        unpack: undoes what was done to the message before it was `packed`.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if data.startswith(_FOR_PEOPLE):
+        Logged.unpack(data).log()
+        return None
+    if not data.startswith(_FOR_DRIVER):
+        raise ValueError("it is no message of a worker")
+    return unpack(data.removeprefix(_FOR_DRIVER))
+
+
+class LoggedWords(logging.Handler):
+    """Keeps warnings and errors of a process until they are taken, each once.
+
+    Args:
+        keys: that the process was given.
+    """
+
+    def __init__(self, keys: Mapping[str, SecretStr]) -> None:
+        super().__init__(logging.WARNING)
+        self._keys = keys
+        self._said: set[Logged] = set()
+        self._waiting: deque[Logged] = deque()
+        self._room = MOST
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Hear all loggers while one task is done."""
+        self._room = MOST
+        root = logging.getLogger()
+        root.addHandler(self)
+        try:
+            yield
+        finally:
+            root.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one, unless it was said before or there were too many."""
+        text = record.getMessage()
+        if record.exc_info and (error := record.exc_info[1]):
+            text = f"{text} ({type(error).__name__}: {error})"
+        one = Logged(record.name, record.levelno, without_keys(text, self._keys))
+        if self._room and one not in self._said:
+            self._room -= 1
+            self._said.add(one)
+            self._waiting.append(one)
+
+    def taken(self) -> Iterator[Logged]:
+        """What was said since the last time."""
+        while self._waiting:
+            yield self._waiting.popleft()
+
+
+class LastWords:
+    """The end of what a process writes to its stderr, which somebody must read or it would wait.
+
+    Args:
+        stream: its stderr.
+        keys: that it was given.
+    """
+
+    def __init__(self, stream: IO[bytes], keys: Mapping[str, SecretStr]) -> None:
+        self._stream, self._keys = stream, keys
+        self._kept = b""
+        self._thread = threading.Thread(target=self._read, name="stderr of a worker", daemon=True)
+        self._thread.start()
+
+    def forget(self) -> None:
+        """What was said so far is not about what comes now."""
+        self._kept = b""
+
+    def after(self, ending: str) -> str:
+        """How the process ended, and what it said last."""
+        self._thread.join(_PATIENCE)
+        lines = self._kept.decode("utf-8", "replace").splitlines()
+        if len(self._kept) == _KEPT:
+            lines = lines[1:]  # half a line may be half a key
+        last = [without_keys(line, self._keys) for line in lines if line.strip()][-_LINES:]
+        return f"{ending}: {' | '.join(last)[-_QUOTED:]}" if last else ending
+
+    def _read(self) -> None:
+        with self._stream:
+            while data := self._stream.read1(_KEPT):  # type: ignore[attr-defined]
+                self._kept = (self._kept + data)[-_KEPT:]

@@ -1,0 +1,77 @@
+"""Child processes that do what no worker should: nobody waits for them for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from hostile_parsers import wait_until_gone
+from own_models import LettersEmbedding
+
+from rag_nodes.errors import EngineError
+from rag_nodes.models import Models
+from rag_nodes.parsers import get_parser
+from rag_nodes.workers import Recipe, children
+from rag_nodes.workers.children import ChildProcesses
+from rag_nodes.workers.messages import Batch
+from rag_nodes.workers.transport import Died
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Reason = Callable[..., str]
+KEY = "not-like-a-key-but-one"
+
+
+@pytest.fixture
+def recipe() -> Recipe:
+    return Recipe.of({"x": get_parser("fixed")}, Models.of(embed_model=LettersEmbedding()))
+
+
+@pytest.fixture
+def died_of(recipe: Recipe) -> Iterator[Reason]:
+    """What a child died of that does what it is told."""
+    transport = ChildProcesses(recipe, 1, module="hostile_worker_child")
+
+    def reason(*words: str) -> str:
+        transport.submit(0, Batch(0, words))
+        arrived = transport.wait(60)
+        assert arrived is not None
+        assert isinstance(arrived.event, Died)
+        return arrived.event.reason
+
+    yield reason
+    transport.close()
+
+
+@pytest.mark.parametrize("words", ["nonsense", "depth", "torn"])
+def test_what_is_no_message_is_the_end_of_who_said_it(died_of: Reason, words: str) -> None:
+    assert died_of(words).startswith("it said what is no message: ")
+
+
+def test_somebody_whom_a_worker_has_forked_ends_with_it(died_of: Reason, tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    assert died_of("fork", str(note)) == "exit code 7"
+    wait_until_gone(int(note.read_text("ascii")))
+
+
+def test_the_last_words_of_a_worker_are_quoted_without_keys(
+    died_of: Reason, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    said = died_of("abort", "early", f"asked with {KEY}", "or sk-1234567890", "\x1b[2Jcorrupted")
+    assert said == "SIGABRT: asked with **** | or **** | [2Jcorrupted"
+
+
+def test_a_worker_that_cannot_be_started_is_an_error_of_ours(
+    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(children, "start", refuse)
+    transport = ChildProcesses(recipe, 1)
+    with pytest.raises(EngineError, match=r"temporarily unavailable.*ask for fewer"):
+        transport.submit(0, Batch(0, ("a.md",)))
+    transport.close()
