@@ -220,6 +220,14 @@ def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_the_file_that_ends_it
         check_that_all_is_as_alone(replace(report, files=tuple(rows)), store, expected, alone)
 
 
+def test_more_cards_than_there_are_is_an_error_at_once(running: Running, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
+    engine = RayEngine(1, embedders=3, num_gpus=1)
+    with open_store() as store, pytest.raises(EngineError, match=r"need 3 graphics.* finds 2"):
+        ingest([tmp_path], {"x": get_parser("fixed")}, store, engine=engine)
+    assert running.ray.available_resources()["GPU"] == 2
+
+
 def test_embedders_hold_the_model_each_on_its_card_and_give_what_workers_would(
     running: Running, tmp_path: Path
 ) -> None:
@@ -240,14 +248,6 @@ def test_embedders_hold_the_model_each_on_its_card_and_give_what_workers_would(
     cards = running.place.said("loaded")
     assert set(cards) == {"0", "1"}
     assert len(cards) == 3  # one was started anew
-
-
-def test_more_cards_than_there_are_is_an_error_at_once(running: Running, tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
-    engine = RayEngine(1, embedders=3, num_gpus=1)
-    with open_store() as store, pytest.raises(EngineError, match=r"need 3 graphics.* finds 2"):
-        ingest([tmp_path], {"x": get_parser("fixed")}, store, engine=engine)
-    assert running.ray.available_resources()["GPU"] == 2
 
 
 @pytest.mark.usefixtures("running")
