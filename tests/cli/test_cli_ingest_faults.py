@@ -148,6 +148,17 @@ def test_a_dry_run_prices_what_is_due_and_asks_and_leaves_nothing(
     assert f"heading:chunk_size=30, {numbers}" in shown
 
 
+def test_a_dry_run_names_a_file_that_fails_once_and_says_of_nothing_that_it_is_stored(
+    ingest: Callable[..., Ended], folder: Path
+) -> None:
+    (folder / "torn.pdf").write_bytes(b"no PDF")
+    ended = ingest("--dry-run")
+    [said] = [line for line in ended.stdout.splitlines() if "torn.pdf" in line]
+    assert said.count("torn.pdf") == 1
+    assert "counting to store, " in ended.stderr
+    assert "storing" not in ended.stderr
+
+
 def test_what_was_not_stored_is_listed_as_incomplete_and_the_former_version_is_sound(
     command: Callable[..., Ended],
     ingest: Callable[..., Ended],

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -105,6 +107,49 @@ def test_metadata_that_no_store_takes_is_refused_where_it_is_packed() -> None:
 def test_what_is_no_message_is_a_value_error(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         unpack(data)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        ["Began", {"file": "first"}],
+        ["Progressed", {"progress": {"stage": "read", "name": 7, "done": "half"}}],
+        ["Progressed", {"progress": {"stage": "stolen", "name": "a", "done": 1}}],
+        ["Deleted", {"collection": ["c"], "node_ids": []}],
+        ["FileNote", ["first", None, None]],
+        ["FileNote", [0, ["id", {}, "a.md", None, None, "many", None], None]],
+        ["FileNote", [0, None, {"error": ["ReadError"], "arguments": []}]],
+        ["Unsettled", {"collection": "c", "documents": {"a": "12"}, "dimension": None}],
+        ["Settled", {"collection": "c", "rows": [["c", "a", {}]], "deleted": "some"}],
+        ["BatchFinished", {"report": {"files": [7]}, "rows": [], "errors": {}, "stopped": {}}],
+        ["CannotWork", {"error": "ConfigurationError", "arguments": 7}],
+        [["Began"], {"file": 1}],
+    ],
+)
+def test_what_has_the_shape_of_a_message_and_other_types_is_a_value_error(
+    content: list[object],
+) -> None:
+    head = json.dumps([*content, []]).encode()
+    with pytest.raises(ValueError, match=r"."):
+        unpack(len(head).to_bytes(4, "big") + head)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"collection": ["c"]},
+        {"node_ids": [["a"], ["b"]]},
+        {"documents": [{}, {}]},
+        {"further": {"heading": ["first"]}},
+        {"shape": ["many"]},
+    ],
+)
+def test_points_of_other_types_are_a_value_error(wrong: dict[str, object]) -> None:
+    sent = PackedPoints.of("c", POINTS[1:], ["d", "d"])
+    parts = [*sent.parts(), *([bytes(4)] if "further" in wrong else [])]
+    head = json.dumps(["PackedPoints", {**sent.header(), **wrong}, [*map(len, parts)]]).encode()
+    with pytest.raises(ValueError, match=r"."):
+        unpack(b"".join((len(head).to_bytes(4, "big"), head, *parts)))
 
 
 def test_a_batch_comes_out_as_it_went_in() -> None:

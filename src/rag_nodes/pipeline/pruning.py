@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import FileMissingError
+from rag_nodes.pipeline.report import Pruned
 from rag_nodes.store import is_of
 
 if TYPE_CHECKING:
@@ -33,18 +34,6 @@ class Removed(NamedTuple):
 
     collection: str
     documents: int
-    nodes: int
-
-
-class Pruned(NamedTuple):
-    """What was gone from the folders and is gone from the store now.
-
-    Attributes:
-        documents: their paths, or the URLs of pages.
-        nodes: chunks and parents that were deleted, in all collections.
-    """
-
-    documents: tuple[str, ...]
     nodes: int
 
 

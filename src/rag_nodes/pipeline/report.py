@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
     from rag_nodes.ledger import CollectionSums
-    from rag_nodes.pipeline.pruning import Pruned
 
 Stage = Literal["read", "size", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them; "size" only where parsers are given the
@@ -213,6 +212,18 @@ class WriterOutcome:
     tokens_in: int
     tokens_out: int
     cost: float | None
+
+
+class Pruned(NamedTuple):
+    """What was gone from the folders and is gone from the store now.
+
+    Attributes:
+        documents: their paths, or the URLs of pages.
+        nodes: chunks and parents that were deleted, in all collections.
+    """
+
+    documents: tuple[str, ...]
+    nodes: int
 
 
 @dataclass(frozen=True, slots=True)

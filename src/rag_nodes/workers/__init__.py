@@ -11,7 +11,15 @@ from rag_nodes.workers.engines import AutoEngine, ProcessEngine
 from rag_nodes.workers.ingesting import ingest_by
 from rag_nodes.workers.messages import Batch, Message
 from rag_nodes.workers.recipe import Recipe
-from rag_nodes.workers.transport import Arrived, CannotWork, Died, Trade, Transport, WorkerRecipe
+from rag_nodes.workers.transport import (
+    Arrived,
+    CannotWork,
+    Died,
+    Trade,
+    Transport,
+    WorkerRecipe,
+    checked,
+)
 from rag_nodes.workers.work import BatchWorker
 
 __all__ = [
@@ -28,5 +36,6 @@ __all__ = [
     "Trade",
     "Transport",
     "WorkerRecipe",
+    "checked",
     "ingest_by",
 ]

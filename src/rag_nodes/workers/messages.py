@@ -9,26 +9,18 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
 from rag_nodes.errors import RagNodesError
 from rag_nodes.ledger import DepositRow
-from rag_nodes.pipeline import (
-    FileColumn,
-    FileOutcome,
-    FormerCollection,
-    IngestReport,
-    ParserOutcome,
-    Progress,
-    WriterOutcome,
-)
+from rag_nodes.pipeline import IngestReport, Progress
 from rag_nodes.pipeline.books import FoundDocument
 from rag_nodes.processes import pack_error, unpack_error
 from rag_nodes.store import StoredNode
 from rag_nodes.workers.packing import PackedPoints
-from rag_nodes.workers.transport import CannotWork
+from rag_nodes.workers.transport import CannotWork, checked
 
 Stored = Mapping[str, Mapping[str, Mapping[str, StoredNode]]]
 """What is stored: nodes by id, by document, by collection."""
@@ -106,7 +98,7 @@ class Unsettled:
     """Documents that will be changed next; see `CollectionRecord.unsettle`."""
 
     collection: str
-    documents: Mapping[str, Sequence[str]]
+    documents: Mapping[str, tuple[str, ...]]
     dimension: int | None
 
 
@@ -209,7 +201,7 @@ def unpack(data: bytes) -> Message:
             parts.append(memoryview(data)[first : first + size])
             first += size
         return _made(_KINDS[kind], content, parts)
-    except (KeyError, TypeError, AttributeError, IndexError, struct.error) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, RecursionError, struct.error) as error:
         raise ValueError(f"not a message of a worker: {type(error).__name__}: {error}") from error
 
 
@@ -221,58 +213,12 @@ def _made(kind: type, content: Any, parts: list[memoryview]) -> Message:
     if kind is FileNote:
         file, found, error = content
         return FileNote(
-            file, FoundDocument(*found) if found else None, unpack_error(error) if error else None
+            checked(int, file),
+            checked(FoundDocument, found) if found else None,
+            unpack_error(error) if error else None,
         )
-    made: Message = _PLAIN[kind](content)
+    made: Message = checked(kind, content)
     return made
-
-
-def _finished(content: Mapping[str, Any]) -> BatchFinished:
-    return BatchFinished(
-        report=_report(content["report"]),
-        rows=tuple(content["rows"]),
-        errors={name: tuple(found) for name, found in content["errors"].items()},
-        stopped=dict(content["stopped"]),
-    )
-
-
-_PLAIN: dict[type, Callable[[Any], Any]] = {
-    Began: lambda given: Began(int(given["file"])),
-    Progressed: lambda given: Progressed(Progress(**given["progress"])),
-    Deleted: lambda given: Deleted(given["collection"], tuple(given["node_ids"])),
-    Unsettled: lambda given: Unsettled(
-        given["collection"],
-        {document: tuple(ids) for document, ids in given["documents"].items()},
-        given["dimension"],
-    ),
-    Settled: lambda given: Settled(
-        given["collection"], tuple(DepositRow(*row) for row in given["rows"]), given["deleted"]
-    ),
-    BatchFinished: _finished,
-}
-"""What makes messages of those that are plain data."""
-
-
-def _report(data: Mapping[str, Any]) -> IngestReport:
-    files = tuple(
-        FileOutcome(
-            **{
-                **one,
-                "columns": {name: FileColumn(**row) for name, row in one["columns"].items()},
-            }
-        )
-        for one in data["files"]
-    )
-    columns = tuple(ParserOutcome(**one) for one in data["columns"])
-    former = tuple(FormerCollection(**one) for one in data["former"])
-    made = {
-        "files": files,
-        "columns": columns,
-        "former": former,
-        "writers": tuple(WriterOutcome(**one) for one in data["writers"]),
-        "kept_vectors": tuple(data["kept_vectors"]),
-    }
-    return IngestReport(**{**data, **made, "estimated": tuple(data["estimated"])})
 
 
 def pack_batch(batch: Batch) -> bytes:

@@ -159,7 +159,8 @@ class SentRecord(CollectionRecord):
         self, documents: Mapping[str, Sequence[str]], dimension: int | None = None
     ) -> None:
         """Send the ids."""
-        self._send(Unsettled(self.collection, documents, dimension))
+        ids = {document: tuple(own) for document, own in documents.items()}
+        self._send(Unsettled(self.collection, ids, dimension))
 
     def settle(self, rows: Iterable[DepositRow], deleted: int = 0) -> None:
         """Send the rows."""

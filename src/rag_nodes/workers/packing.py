@@ -135,6 +135,12 @@ class PackedPoints:
             ValueError: the parts do not fit each other.
         """
         payloads, vectors, words, indices, weights, *further = parts
+        texts = [header["collection"], *header["node_ids"], *header["documents"]]
+        places = [place for own in header["further"].values() for place in own]
+        if not all(isinstance(one, str) for one in texts) or not all(
+            isinstance(one, int) for one in places
+        ):
+            raise ValueError("names that are no text, or places that are no numbers")
         return cls(
             collection=header["collection"],
             node_ids=tuple(header["node_ids"]),

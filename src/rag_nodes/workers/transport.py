@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -129,6 +132,25 @@ def trade_at(path: str) -> Trade:
     module, _, name = path.partition(":")
     found: Trade = getattr(import_module(module), name)
     return found
+
+
+def checked(kind: type, content: Any) -> Any:
+    """What plain data makes of a kind, if it has its types.
+
+    Raises:
+        ValueError: it has others; none of what it holds is in the words.
+    """
+    try:
+        return _adapter(kind).validate_python(content)
+    except ValidationError as error:
+        raise ValueError(
+            f"not a message: {kind.__name__} with {error.error_count()} fields of other types"
+        ) from None
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 class Transport(ABC, Generic[TaskT, SaidT]):

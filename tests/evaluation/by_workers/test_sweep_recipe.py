@@ -82,6 +82,21 @@ def test_what_is_no_message_is_a_value_error(data: bytes) -> None:
         unpack(data)
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'["AskedSoFar", {"questions": "many", "indexing": 1.0}]',
+        b'["SizeFound", {"size": 3, "mean": {}}]',
+        b'["Refused", {"reason": 7}]',
+        b'["Examined", {"chunks": {}, "cost": {}, "outcomes": [{"question": 7, "scores": {}}]}]',
+        b'["Examined", {"chunks": {"mean": "x"}, "cost": {}, "outcomes": []}]',
+    ],
+)
+def test_what_has_the_shape_of_a_message_and_other_types_is_a_value_error(data: bytes) -> None:
+    with pytest.raises(ValueError, match="of other types"):
+        unpack(data)
+
+
 def test_an_actor_of_ray_is_told_and_tells_in_bytes() -> None:
     models = Models.of(embed_model="lexical")
     shelf = Shelf(models.embedding)

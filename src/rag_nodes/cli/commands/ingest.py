@@ -1,5 +1,6 @@
 """`rag-nodes ingest`: documents into a store, through one or more parsers."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -122,7 +123,9 @@ def ingest(  # noqa: PLR0913 - the options of the command
     with (
         workspace,
         workspace.compared(parsers, models, options, transformations=steps) as comparison,
-        shown_progress(cli, [DOCUMENTS, *parsers], ingest_words) as progress,
+        shown_progress(
+            cli, [DOCUMENTS, *parsers], partial(ingest_words, dry_run=dry_run)
+        ) as progress,
     ):
         report = comparison.ingest(
             paths,

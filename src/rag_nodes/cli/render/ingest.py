@@ -96,10 +96,8 @@ def _gone(report: IngestReport, removed: str) -> Iterator[RenderableType]:
 
 def dry_run_view(report: IngestReport) -> Iterator[RenderableType]:
     """What an ingest would do, and what it would cost."""
-    bad = [file for file in report.files if file.status in _STYLES and _said(file)]
-    for file in bad:
-        for said in _said(file):
-            yield plain(f"{_name(file)}: {one_line(said)}", _STYLES.get(file.status, ""))
+    for file in report.files:
+        yield from _said_lines(file)
     numbers = ("Due", "Chunks", "New", "Unchanged", "Replaced", "Tokens", "To embed", "Price")
     made = table("Parser", *numbers, right=numbers)
     for outcome in report.columns:
@@ -180,12 +178,17 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
     if rest := len(files) - len(shown) + omitted:
         yield plain(f"{counted(rest, 'other document')}, all well", "dim")
     for file in shown:
-        named = "" if file.status == "failed" else f"{_name(file)}: "
-        for said in _said(file):
-            yield plain(f"{named}{one_line(said)}", _STYLES.get(file.status, ""))
+        yield from _said_lines(file)
         for column in file.columns.values():
             if column.choice:
                 yield plain(f"{_name(file)}: {one_line(column.choice)}", "dim")
+
+
+def _said_lines(file: FileOutcome) -> Iterator[RenderableType]:
+    """The same as lines; the error of a file that failed names it already."""
+    named = "" if file.status == "failed" else f"{_name(file)}: "
+    for said in _said(file):
+        yield plain(f"{named}{one_line(said)}", _STYLES.get(file.status, ""))
 
 
 def _said(file: FileOutcome) -> list[str]:

@@ -33,6 +33,7 @@ DOCS_BARS = ("pages", "summaries")
 """The bars of the documentation workflow: its stages (S1-35)."""
 
 _DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
+_REHEARSING = {"parse": "cutting", "embed": "counting to embed", "store": "counting to store"}
 _MEASURING = {"size": "sizing", "index": "indexing", "ask": "asking", "judge": "judging by"}
 _NAME_WIDTH = 36
 _URL_WIDTH = 48
@@ -127,7 +128,7 @@ class BarProgress(Generic[Running]):
         self._bars.update(task, completed=step.done, total=step.total, detail=words.detail)
 
 
-def ingest_words(step: Progress) -> StepWords:
+def ingest_words(step: Progress, *, dry_run: bool = False) -> StepWords:
     """A step of an ingest; its bars are `DOCUMENTS` and the labels of the parsers."""
     amount = _amount(step)
     last = step.total is not None and step.done >= step.total
@@ -138,9 +139,10 @@ def ingest_words(step: Progress) -> StepWords:
         return StepWords(DOCUMENTS, detail, line, last)
     if step.stage == "size":
         return StepWords(step.name, "sizing", f"{shortened(step.name, 60)}: sizing")
-    doing = f"{_DOING[step.stage]} {amount} chunks{_spent(step)}"
-    line = f"{shortened(step.name, 60)}: {_DOING[step.stage]}, {amount} chunks{_spent(step)}"
-    return StepWords(step.name, doing, line, last and step.stage == "store")
+    doing = (_REHEARSING if dry_run else _DOING)[step.stage]
+    detail = f"{doing} {amount} chunks{_spent(step)}"
+    line = f"{shortened(step.name, 60)}: {doing}, {amount} chunks{_spent(step)}"
+    return StepWords(step.name, detail, line, last and step.stage == "store")
 
 
 def _spent(step: Progress) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
 from rag_nodes.evaluation.columns import Role
 from rag_nodes.evaluation.examining import AskedSoFar, Examined
 from rag_nodes.evaluation.race import Lead
 from rag_nodes.evaluation.report import outcomes_of
 from rag_nodes.processes import pack_error, unpack_error
-from rag_nodes.workers import CannotWork
+from rag_nodes.workers import CannotWork, checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,7 @@ _MADE: dict[str, Any] = {
     "SizeTask": SizeTask,
 }
 """What makes each kind of its fields."""
+_KINDS: dict[str, type] = {one.__name__: one for one in get_args(SweepTask | SweepMessage)}
 
 
 def pack(one: SweepTask | SweepMessage | CannotWork) -> bytes:
@@ -115,8 +116,11 @@ def unpack(data: bytes) -> Any:
     """
     try:
         kind, content = json.loads(data)
+        if kind in _KINDS:
+            checked(_KINDS[kind], content)
+        # Not what was checked is taken: there whole numbers have become floats.
         return _MADE[kind](**content)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(
             f"not a message about a measurement: {type(error).__name__}: {error}"
         ) from error

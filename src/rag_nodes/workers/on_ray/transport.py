@@ -228,6 +228,11 @@ class RayTransport(Transport[TaskT, SaidT]):
             ) from None
         except errors.RayTaskError as error:
             raise _plain(error.cause) from None
+        except errors.OutOfMemoryError as error:
+            raise EngineError(
+                "a worker was ended while it started, as its machine ran out of memory; ask for "
+                "fewer processes, or embed with a smaller model"
+            ) from error
         except errors.RayError as error:
             raise EngineError(
                 f"a worker died while it started ({type(error).__name__}); every machine of a "
