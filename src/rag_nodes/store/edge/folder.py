@@ -28,15 +28,15 @@ logger = logging.getLogger(__name__)
 
 FORMAT = 1
 """Of the folder; raised when an older release could not read it."""
-_MARKER = "store.json"
+MARKER = "store.json"
 _ABOUT = "collection.json"
-_COLLECTIONS = "collections"
+COLLECTIONS = "collections"
 KEPT = "local-mode"
 """Holds what was there before a folder of qdrant-client's local mode was taken over."""
 CONVERTING = ".converting"
 """Holds what is being taken over."""
 _SHARD = "shard"
-_UNFINISHED = (".new", ".gone")
+UNFINISHED = (".new", ".gone")
 """Suffixes of folders that were interrupted while they were made or removed."""
 
 _OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
@@ -92,7 +92,7 @@ class StorageFolder:
         self._lock = _locked(path)
         try:
             self._check_format()
-            self._collections = path / _COLLECTIONS
+            self._collections = path / COLLECTIONS
             self._collections.mkdir(exist_ok=True)
             self._known = dict(self._found())
             self.aliases = self._read_aliases()
@@ -139,7 +139,7 @@ class StorageFolder:
         if name in self._known:
             return
         folder = self._collections / _file_name(name)
-        new = folder.with_name(folder.name + _UNFINISHED[0])
+        new = folder.with_name(folder.name + UNFINISHED[0])
         _removed(new)
         new.mkdir()
         shard = shards.made(new / _SHARD, vectors)
@@ -179,7 +179,7 @@ class StorageFolder:
     def drop(self, name: str) -> None:
         """Remove a collection whose shard is closed."""
         known = self._known.pop(name)
-        gone = known.folder.with_name(known.folder.name + _UNFINISHED[1])
+        gone = known.folder.with_name(known.folder.name + UNFINISHED[1])
         _removed(gone)
         known.folder.rename(gone)
         _removed(gone)
@@ -194,7 +194,7 @@ class StorageFolder:
         self._lock.close()
 
     def _check_format(self) -> None:
-        marker = self.path / _MARKER
+        marker = self.path / MARKER
         if not marker.exists():
             marker.write_text(json.dumps({"format": FORMAT}), encoding="utf-8")
             return
@@ -211,11 +211,11 @@ class StorageFolder:
 
     def _found(self) -> Any:
         for folder in sorted(self._collections.iterdir()):
-            if folder.suffix in _UNFINISHED:
+            if folder.suffix in UNFINISHED:
                 _removed(folder)
-            elif _is_collection(folder):
+            elif is_collection(folder):
                 try:
-                    yield _about(folder)
+                    yield known_of(folder)
                 except StoreError as error:
                     self._unread[folder] = error
                     logger.warning("%s; the other collections can be used", error)
@@ -228,50 +228,18 @@ class StorageFolder:
             raise _unreadable(file, error) from error
 
 
-class FolderLook(NamedTuple):
-    """What can be seen of a storage folder without opening it.
-
-    Attributes:
-        is_old: qdrant-client's local mode wrote it; opening takes it over.
-        kept: what was there before it was taken over; None where nothing is kept.
-        foreign: names of what is none of ours.
-        unread: of each collection that cannot be read, why.
-    """
-
-    is_old: bool
-    kept: Path | None
-    foreign: tuple[str, ...]
-    unread: tuple[StoreError, ...]
-
-
-def looked_at(path: Path) -> FolderLook:
-    """Look at a storage folder without opening or changing anything."""
-    ours = {_MARKER, _COLLECTIONS, FILE, KEPT, CONVERTING, ".lock", *OLD}
-    foreign = [one.name for one in path.iterdir() if one.name not in ours]
-    unread: list[StoreError] = []
-    within = path / _COLLECTIONS
-    for folder in sorted(within.iterdir()) if within.is_dir() else ():
-        if folder.suffix in _UNFINISHED:
-            continue
-        if not _is_collection(folder):
-            foreign.append(f"{_COLLECTIONS}/{folder.name}")
-        else:
-            try:
-                _about(folder)
-            except StoreError as error:
-                unread.append(error)
-    kept = path / KEPT
-    return FolderLook(
-        is_old(path), kept if kept.is_dir() else None, tuple(sorted(foreign)), tuple(unread)
-    )
-
-
-def _is_collection(folder: Path) -> bool:
+def is_collection(folder: Path) -> bool:
     """Whether a folder is one of ours, be it torn; others may have put theirs beside."""
     return (folder / _ABOUT).exists() or (folder / _SHARD).exists()
 
 
-def _about(folder: Path) -> tuple[str, _Known]:
+def known_of(folder: Path) -> tuple[str, _Known]:
+    """Name and facts of a collection.
+
+    Raises:
+        StoreDamagedError: they cannot be read.
+        StoreError: the system does not let them be read, and they may be whole.
+    """
     try:
         about = json.loads((folder / _ABOUT).read_bytes())
         if why := about.get("refused"):
