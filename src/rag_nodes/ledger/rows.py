@@ -126,7 +126,8 @@ class DepositRow(NamedTuple):
         tokens: of the chunks together, in the parser's encoding.
         largest: tokens of the largest chunk.
         unplaced: chunks whose place in the document is not known.
-        error: why it is not stored whole; None where it is.
+        error: why it is not stored whole, where whoever wrote the row said so. An ingest does not:
+            its report says why.
         stored_at: when the store confirmed it, in seconds since 1970; None from before the first
             write until then, so that whoever finds it so asks the store.
     """
