@@ -91,6 +91,24 @@ def test_a_slider_counts_for_the_next_question_and_a_change_taken_back_for_none(
     assert "500 characters" in page.locator(".rn-turn .rn-config").first.inner_text()
 
 
+def test_the_embedding_that_is_chosen_is_the_one_that_is_searched(page: Page) -> None:
+    page.get_by_role("button", name="Retrieval").click()
+    page.locator("#rn-vector input").click()
+    names = page.get_by_role("option").all_inner_texts()
+    assert [one.strip("✓ \n") for one in names] == [
+        "headings and text",
+        "text alone",
+        "summary, headings and text",
+    ]
+    page.get_by_role("option", name="text alone").click()
+    page.locator(NOTE).wait_for()
+    _ask(page)
+    page.locator(".rn-turn").wait_for()
+    assert page.locator(".rn-turn .rn-error").count() == 0
+    page.get_by_role("tab", name="Export").click()
+    page.locator("#rn-export-code .cm-content", has_text="plain").wait_for()
+
+
 def test_settings_that_cannot_be_applied_leave_the_question_unasked_and_in_its_box(
     page: Page,
 ) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 import pytest
 from hostile_views import PAYLOADS, inert, shown
+from pydantic import SecretStr
 from visits import VISITOR, Click, Request, visiting, written
 
 from rag_nodes.apps.tabs.chunks.events import OUTPUTS, ChunksEvents
@@ -25,6 +26,7 @@ from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Unplaced
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.settings import Settings
 from rag_nodes.workspace import Choice, Sessions
 from rag_nodes.workspace import evaluating as evaluating_module
 from rag_nodes.workspace.bounds import (
@@ -38,7 +40,8 @@ from rag_nodes.workspace.bounds import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rag_nodes.settings import Settings
+    from openai_server import OpenAIServer
+
     from rag_nodes.workspace import Session
 
 TWO = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 300, "chunk_overlap": 40}})
@@ -110,6 +113,25 @@ def test_a_run_says_how_far_it_is_and_then_the_verdict_with_every_question_in_ev
     assert html.count("<svg") == 3
     assert len(_cells(html)) == 2 * 4
     assert not session.evaluator.running
+
+
+def test_another_embedding_is_measured_without_an_llm(
+    openai_server: OpenAIServer, tmp_path: Path, sheet: str
+) -> None:
+    settings = Settings(
+        embedding="lexical", llm="openai", api_base=openai_server.base, api_key=SecretStr("any")
+    )
+    choice = replace(TWO, vector="summary")
+    with visiting(settings, tmp_path / "days.md", TEXT, choice) as sessions:
+        events = VerdictEvents(sessions, ChunksEvents(sessions), None)
+        events.upload(sheet, Request())
+        asked_before = len(openai_server.requests)
+        _run(events, "60", "", 0)
+        found = sessions.of(VISITOR).evaluator.verdict
+    assert found is not None
+    assert found.report.settings["vector"] == "summary"
+    assert [row.error for row in found.report.rows] == [None] * 3
+    assert len(openai_server.requests) == asked_before
 
 
 def test_a_cell_says_why_and_leads_to_the_chunk_with_the_answer(

@@ -84,6 +84,8 @@ def test_vectors_are_kept_up_to_date_until_that_is_stopped(
 ) -> None:
     place = (*CUT, "--store", tmp_path / "store")
     command("ingest", manual, *place, "--vector", "plain")
+    at = ("status", "--store", tmp_path / "store")
+    assert "Vectors     heading, plain" in command(*at).stdout
     manual.write_text(manual.read_text("utf-8") + "\nAnd it is red.\n", "utf-8")
     said = command("ingest", manual, *place).stdout
     assert "Kept up to date, as they are stored: vectors plain; --vector none stops" in said
@@ -92,6 +94,8 @@ def test_vectors_are_kept_up_to_date_until_that_is_stopped(
     assert "Kept up" not in command("ingest", manual, *place, "--vector", "none").stdout
     assert command(*asked, "--vector", "plain").code != ExitCode.DONE
     assert "Kept up" not in command("ingest", manual, *place).stdout
+    assert "Vectors" not in command(*at).stdout
+    assert command(*at, "--json").json["collections"][0]["vectors"] == ["heading"]
 
 
 def test_a_dry_run_prices_what_a_model_would_write(

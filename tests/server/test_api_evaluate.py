@@ -123,6 +123,16 @@ def test_what_is_measured_is_what_was_asked_for(client: httpx.Client) -> None:
     assert [row["role"] for row in others] == ["size", "size", "matched", "control"]
 
 
+def test_every_column_is_searched_by_each_embedding_that_is_named(client: httpx.Client) -> None:
+    one = {**SMALL, "parsers": ["heading"]}
+    report = client.post("/evaluate", json={**one, "vectors": ["plain", "summary"]}).json()
+    named = [(row["name"], row["error"]) for row in report["rows"] if row["role"] == "own"]
+    assert named == [("heading by plain", None), ("heading by summary", None)]
+    report = client.post("/evaluate", json={**one, "vectors": ["plain"], "mode": "dense"}).json()
+    assert report["settings"]["vector"] == "plain"
+    _refused(client.post("/evaluate", json={**one, "vectors": ["context"]}), 422, "vectors")
+
+
 def test_the_same_request_gives_the_same_report(client: httpx.Client) -> None:
     assert client.post("/evaluate", json=SMALL).text == client.post("/evaluate", json=SMALL).text
 

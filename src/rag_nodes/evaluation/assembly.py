@@ -152,6 +152,7 @@ def settings_of(plan: EvaluationPlan, models: Models, unit: str) -> dict[str, An
         "sizes": list(plan.sizes),
         "target": plan.target,
         "mode": plan.options.mode,
+        "vector": plan.options.vector,
         "granularity": plan.options.granularity or "chunks",
         "draws": plan.draws,
         "seed": plan.seed,

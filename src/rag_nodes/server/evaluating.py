@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_nodes.evaluation.columns import in_both_ways
+from rag_nodes.evaluation.columns import by_vectors, in_both_ways
 from rag_nodes.evaluation.importers import documents_of, read_labels
 from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.evaluation.run import evaluate
@@ -41,12 +41,14 @@ class Evaluation:
     Attributes:
         choice: the parsers, and the models that embed.
         plan: budgets, sizes and search.
+        vectors: names of the embeddings by which every column is searched.
         own_document: search only the document a question is about.
         in_both_ways: read every column by sentences as well.
     """
 
     choice: Choice
     plan: EvaluationPlan
+    vectors: tuple[str, ...]
     own_document: bool = False
     in_both_ways: bool = False
 
@@ -97,10 +99,11 @@ def evaluated(
         RagNodesError: the parsers contradict themselves, or the models do not answer.
     """
     check_plan(work.plan)
-    ways = 2 if work.in_both_ways else 1
+    ways = len(work.vectors) * (2 if work.in_both_ways else 1)
     check_amount(dataset, ways * len(work.choice.parsers), work.plan)
     models = workspace.models(work.choice, answers=False)
     columns: Mapping[str, object] = parsers_of(work.choice, models, offer)
+    columns = by_vectors(columns, work.plan.options, work.vectors)
     if work.in_both_ways:
         columns = in_both_ways(columns, work.plan.options)
     with _AT_ONCE.take("the evaluation"):

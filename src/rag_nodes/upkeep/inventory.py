@@ -64,6 +64,8 @@ class CollectionStatus:
         options: that configuration as JSON; None where unknown.
         model: name of the embedding model.
         dimension: length of its embeddings.
+        vectors: names of the embeddings that its chunks have, the usual one first; empty where it
+            cannot be opened.
         chunks: that a search can find.
         parents: nodes above them.
         documents: of which something is stored.
@@ -84,6 +86,7 @@ class CollectionStatus:
     options: str | None
     model: str
     dimension: int
+    vectors: tuple[str, ...]
     chunks: int
     parents: int
     documents: int
@@ -187,6 +190,7 @@ class Inventory:
             options=row.options if row else None,
             model=row.model if row else held.info.embedding,
             dimension=layout.size if layout else 0,
+            vectors=() if held.info.trouble else self.store.vector_names(name),
             chunks=sum(one.chunks for one in deposits) if held.info.trouble else held.info.points,
             parents=sum(one.parents for one in deposits),
             documents=len(deposits),

@@ -114,7 +114,8 @@ class Evaluator:
                 dataset,
                 columns,
                 plan=plan,
-                models=replace(models, embedding=embedding),
+                # No LLM: it would be paid for summaries, which are sentences of the chunks here.
+                models=replace(models, embedding=embedding, llm=None),
                 progress=job.step,
                 parse=cutting.within(CUT_SECONDS),
             )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.cli.render.text import counted, facts, one_line, plain, shortened, table
+from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +44,8 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     if one.aliases:
         yield "  Aliases", ", ".join(map(one_line, one.aliases))
     yield "  Model", f"{one_line(one.model)}, {one.dimension} numbers"
+    if one.vectors not in {(), (USUAL,)}:
+        yield "  Vectors", ", ".join(one.vectors)
     parents = f" and {counted(one.parents, 'parent')}" if one.parents else ""
     documents = counted(one.documents, "document")
     said = ", says the ledger" if one.trouble else ""

@@ -21,7 +21,7 @@ from rag_nodes.server.rest.evaluate import (
     public_report,
 )
 from rag_nodes.server.rest.evaluate.progress import Milestones
-from rag_nodes.server.rest.models import MOST_TEXT
+from rag_nodes.server.rest.models import MOST_TEXT, VectorName
 from rag_nodes.server.rest.parser_options import ParserName, ParserOptions
 from rag_nodes.workspace.bounds import MOST_NUMBERS
 from rag_nodes.workspace.options import MOST_COLUMNS
@@ -40,6 +40,7 @@ _Questions = Annotated[
 _PARSERS = ["fixed", "heading"]
 _SIZES = [200]
 _BUDGETS = [500]
+_VECTORS: list[VectorName] = ["heading"]
 
 
 class Found(BaseModel):
@@ -124,6 +125,14 @@ class EvaluationTools(Calls):
             Literal["chunks", "sentences", "both"],
             Field(description="Read whole chunks, the sentences that answer, or each in turn."),
         ] = "chunks",
+        vectors: Annotated[
+            list[VectorName],
+            Field(
+                min_length=1,
+                description="Embeddings of the chunks that are compared, each in columns of its "
+                "own: with their headings, of their text alone, or with a summary.",
+            ),
+        ] = _VECTORS,
     ) -> EvaluationSummary:
         """Find out which parser's chunks hold the answers to questions about a text.
 
@@ -140,6 +149,7 @@ class EvaluationTools(Calls):
                 sizes=sizes,
                 equal_size=equal_size,
                 granularity=granularity,
+                vectors=vectors,
             )
             asked = body.work(self._settings.answering())
             with Client(self._settings, offer=self._offer) as client:

@@ -25,6 +25,8 @@ Size = Annotated[int, Field(ge=1, le=LARGEST)]
 Cutoff = Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)]
 Address = Annotated[str, Field(max_length=2000, pattern=r"\S")]
 Name = Annotated[str, Field(max_length=200, pattern=r"\S")]
+VectorName = Literal["heading", "plain", "summary"]
+"""Embeddings that documents which were sent can have: no LLM is paid for any of them."""
 
 
 class ModelChoice(Body):
@@ -96,7 +98,7 @@ class QuestionBody(Body):
     mode: Literal["hybrid", "dense", "sparse"] = Field(
         default="hybrid", description="Search by meaning and words, by meaning, or by words."
     )
-    vector: Literal["heading", "plain", "summary"] = Field(
+    vector: VectorName = Field(
         default="heading",
         description="Compare this embedding of the chunks: with the headings above them, of their "
         "text alone, or behind some of their sentences as a summary.",

@@ -13,7 +13,7 @@ from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import LEAST_CHUNK
 from rag_nodes.query import QueryOptions
 from rag_nodes.server.evaluating import Evaluation
-from rag_nodes.server.rest.models import Cutoff, ModelChoice, Name, SearchFilter
+from rag_nodes.server.rest.models import Cutoff, ModelChoice, Name, SearchFilter, VectorName
 from rag_nodes.server.rest.parser_options import Body, ParserName, ParserOptions
 from rag_nodes.workspace import Choice
 from rag_nodes.workspace.bounds import (
@@ -151,6 +151,15 @@ class EvaluateBody(CheckBody):
     mode: Literal["hybrid", "dense", "sparse"] = Field(
         default="hybrid", description="Search by meaning and words, by meaning, or by words."
     )
+    vectors: Annotated[
+        list[VectorName],
+        Field(min_length=1, json_schema_extra=_UNIQUE),
+    ] = Field(
+        default=["heading"],
+        description="Compare this embedding of the chunks: with the headings above them, of their "
+        "text alone, or behind some of their sentences as a summary. Several have every column "
+        "searched by each.",
+    )
     filter: SearchFilter | None = Field(default=None, description="Search only these chunks.")
     similarity_cutoff: Cutoff | None = Field(
         default=None, description="Leave out chunks of a lower cosine similarity; null for all."
@@ -187,6 +196,7 @@ class EvaluateBody(CheckBody):
             **configured
             | {
                 "mode": self.mode,
+                "vector": self.vectors[0],
                 "granularity": "sentences" if self.granularity == "sentences" else "chunks",
                 "filter": self.filter.condition() if self.filter else None,
                 "similarity_cutoff": self.similarity_cutoff,
@@ -200,7 +210,8 @@ class EvaluateBody(CheckBody):
             seed=self.seed,
         )
         both = self.granularity == "both"
-        return Evaluation(choice, plan, self.own_document, in_both_ways=both)
+        vectors = tuple(dict.fromkeys(self.vectors))
+        return Evaluation(choice, plan, vectors, self.own_document, in_both_ways=both)
 
 
 def labels_of(questions: Sequence[LabelledQuestion] | None) -> Labels | None:
