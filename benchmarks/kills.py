@@ -205,11 +205,14 @@ class Trial:
         mark = WORKERS[self._engine]
         return [one for one in relatives.of(run.pid) if mark and mark in one.command]
 
-    def _end(self, run: relatives.Process) -> frozenset[str]:
-        """Wait for the end; of which files not all is stored."""
+    def _end(self, run: relatives.Process) -> frozenset[str] | None:
+        """Wait for the end; of which files not all is stored, None where it never began."""
         code = os.waitstatus_to_exitcode(os.waitpid(run.pid, 0)[1])
         if code not in (0, 3):  # some files may be bad
-            raise SystemExit(f"ended with {code}:\n{self._log.read_text()[-2000:]}")
+            said = self._log.read_text()
+            if self._engine == "ray" and "died while it started" in said:
+                return None  # of Ray every worker has to start once, or the run says that one died
+            raise SystemExit(f"ended with {code}:\n{said[-2000:]}")
         files = json.loads(self._report.read_text())["files"]
         return frozenset(one["path"] for one in files if one["status"] in ("failed", "incomplete"))
 
