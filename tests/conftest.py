@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,10 @@ settings.register_profile(
 )
 settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=5)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As it is in the background of a shell: what a test starts would not hear its Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["fixtures_app", "fixtures_openai", "quick"]
 
