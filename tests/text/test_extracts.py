@@ -110,6 +110,34 @@ def test_headings_rules_code_and_page_numbers_are_never_quoted() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "3.2.4. Threats to the data storage zone ... 12",
+        "Threats to the data storage zone . . . . 12",
+        "Threats to the data storage zone … 12",
+        "Threats to the data storage zone ... 12, 24",
+        "Threats to the data storage zone ... iv",
+        "Threats to the data storage zone .......",
+        "| Threats to the data storage zone ... 12 |",
+    ],
+)
+def test_an_entry_of_a_table_of_contents_is_never_quoted(line: str) -> None:
+    passage = f"{line}\n{line}\n\nThe storage zone is under threats from failing disks.\n"
+    assert quotes("Which threats has the data storage zone?", passage) == [
+        "The storage zone is under threats from failing disks."
+    ]
+
+
+def test_a_sentence_that_trails_off_is_no_entry() -> None:
+    said = "The threats to the data storage zone are many, and more..."
+    assert quotes("Which threats has the data storage zone?", f"{said}\n") == [said]
+
+
+def test_a_long_row_of_dots_is_read_in_no_time() -> None:
+    assert extract("Which threats?", [". " * 50_000 + "threats", "." * 100_000 + "threats"])
+
+
 def test_a_list_item_is_quoted_without_its_marker() -> None:
     passage = "Before you start:\n\n- Charge the battery for eight hours.\n- Remove the label.\n"
     assert quotes("How long must the battery charge?", passage) == [

@@ -34,8 +34,12 @@ _INNER_INDENT = re.compile(r"[\s>]*")
 _NEVER_QUOTED = frozenset({Kind.RULE, Kind.FRONT_MATTER})
 _MAX_SCANS = 4
 """Fences without a partner that are looked behind; more are hardly chance."""
-_LEADERS = "....."
-"""Ends the text of a line in a table of contents, before the page."""
+_LEADERS = re.compile(
+    r"(?<![.…])(?<![.…] )(?:(?:\.{5,}+|(?:\. ){4,}+\.?)\s*\d*"
+    r"|(?:\.{3,}+|…++|(?:\. ){3,}+)(?:\s*\d+|\s+[ivxlc]+)(?:, ?\d+)*)[\s|*_)]*\Z",
+    re.IGNORECASE,
+)
+"""Ends a line in a table of contents or an index; a few dots are leaders only before a page."""
 _PRONOUNS = frozenset(
     words(
         "it its he she they their this these those such er sie es diese dieser dies ihre il elle "
@@ -169,8 +173,12 @@ def _fence(indent: re.Pattern[str], text: str, start: int = 0) -> re.Match[str] 
 
 def _is_noise(line: str) -> bool:
     stripped = line.strip()
-    bare = stripped.rstrip("0123456789 \t")
-    return bare.endswith(_LEADERS) or _NOISE.fullmatch(stripped) is not None
+    return is_entry(stripped) or _NOISE.fullmatch(stripped) is not None
+
+
+def is_entry(line: str) -> bool:
+    """Whether a line is of a table of contents or an index: it ends with dots and a page."""
+    return _LEADERS.search(line) is not None
 
 
 def _follows(gap: str) -> bool:
