@@ -419,4 +419,19 @@ def test_a_question_finds_nothing_outside_the_documents_it_searches() -> None:
     found = evaluate(Dataset("twins", twins, asked), {"one": columns()["small"]}, plan=BARE)
     assert [one.scores["hit@k1"] for one in found.rows[0].outcomes] == [1.0, 1.0]
     around = found.questions[0]["around"]
-    assert around["text"] == text[: 25 + 300]
+    assert around["text"] == text[: 25 + 300].rpartition(" ")[0]
+
+
+def test_the_text_around_an_answer_is_of_whole_words() -> None:
+    filler = "Nobody waits in the hall of mirrors. " * 30
+    text = f"{filler}The ferry leaves at nine. {filler}"
+    asked = Question("q", "When does the ferry leave?",
+                     ((Passage("d", Span(len(filler), len(filler) + 25)),),))  # fmt: skip
+    data = Dataset("one", (Document(text=text, id_="d"),), (asked,))
+    around = evaluate(data, {"one": columns()["small"]}, plan=BARE).questions[0]["around"]
+    start, end = around["start"], around["start"] + len(around["text"])
+    assert around["text"] == text[start:end]
+    assert text[start - 1] == text[end] == " "
+    assert around["text"].split() == text[start - 1 : end + 1].split()
+    assert len(filler) - 301 < start < len(filler) - 280
+    assert 280 < end - len(filler) - 25 < 301

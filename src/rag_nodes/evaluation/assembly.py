@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
 
 _CONTEXT = 300
-"""Characters around an answer that the report keeps."""
+"""Characters around an answer that the report keeps, in whole words where blanks part them."""
+_BLANK = re.compile(r"\s+")
 _SHOWN = 2_000
 """Characters of one answer that the report keeps with what is around it."""
 _PACKAGES = ("rag-nodes", "llama-index-core", "qdrant-client", "tiktoken", "numpy")
@@ -188,8 +190,12 @@ def _around(dataset: Dataset, question: Question) -> dict[str, Any]:
     first = question.gold[0][0]
     text = dataset.texts[first.document]
     start, end = max(0, first.span.start - _CONTEXT), min(first.span.end, first.span.start + _SHOWN)
-    end = min(len(text), end + _CONTEXT)
-    return {"document": first.document, "start": start, "text": text[start:end]}
+    if start and (gap := _BLANK.search(text, start - 1, first.span.start)):
+        start = gap.end()
+    reach = min(len(text), end + _CONTEXT)
+    if reach < len(text):
+        reach = max((one.start() for one in _BLANK.finditer(text, end, reach + 1)), default=reach)
+    return {"document": first.document, "start": start, "text": text[start:reach]}
 
 
 def _breakdown(
