@@ -55,10 +55,11 @@ def history(
         questions: the labelled ones, some of which were made of these turns.
     """
     rows = [
-        _drawn(turn.question, "rn-turn", partial(_turn, turn, questions)) for turn in turns[-shown:]
+        _row(turn.number, turn.question, "rn-turn", partial(_turn, turn, questions))
+        for turn in turns[-shown:]
     ]
     if asking is not None:
-        rows.append(_drawn(asking.question, "rn-pending", partial(_pending, asking)))
+        rows.append(_row(asking.number, asking.question, "rn-pending", partial(_pending, asking)))
     if not rows:
         rows = [_asking() if ready else _welcome()]
     # One line is announced: of everything, growing answers would be read out again and again.
@@ -66,19 +67,21 @@ def history(
     return tag("div", said, _before(turns, shown), *rows, cls="rn-history")
 
 
-def _drawn(question: str, cls: str, draw: Callable[[], Html]) -> Html:
+def _row(number: int, question: str, cls: str, draw: Callable[[], Sequence[Html | None]]) -> Html:
     """One question, or why it cannot be shown: a fault of ours takes no other question along."""
     try:
-        return draw()
+        content = draw()
     except Exception as error:
         logger.exception("a reply could not be drawn")
         kind = f"This cannot be shown, by a fault of the app ({type(error).__name__}). "
-        return _row(question, notice("error", kind, _GO_ON), cls)
+        content = [notice("error", kind, _GO_ON)]
+    heading = tag("h2", question, cls="rn-question", dir="auto")
+    return tag("section", heading, *content, cls=cls, data_number=number)
 
 
-def _pending(asking: Asking) -> Html:
+def _pending(asking: Asking) -> Sequence[Html | None]:
     cells = [_grown(asking, position) for position in range(1, len(asking.growing) + 1)]
-    return _row(asking.question, _columns(cells), "rn-pending")
+    return [_columns(cells)]
 
 
 def _said(turns: Sequence[Turn], asking: Asking | None) -> str:
@@ -101,17 +104,17 @@ def _before(turns: Sequence[Turn], shown: int) -> Html | None:
     return tag("div", earlier(left) if left > 0 else None, full, cls="rn-before rn-quiet")
 
 
-def _turn(turn: Turn, questions: Questions | None = None) -> Html:
+def _turn(turn: Turn, questions: Questions | None = None) -> Sequence[Html | None]:
     if turn.report is None:
-        return _row(turn.question, notice("error", turn.error or "no answer"), "rn-turn")
+        return [notice("error", turn.error or "no answer")]
+    note = tag("p", turn.report.models, cls="rn-models") if turn.report.models else None
     columns = turn.columns
     if turn.hidden:
         cells = [
             hidden_column(one, position, turn.stopped.get(one.name))
             for position, one in enumerate(columns, start=1)
         ]
-        vote = choice(turn.number, len(cells))
-        return _row(turn.question, _columns(cells), "rn-turn", vote, note=turn.report.models)
+        return [_columns(cells), choice(turn.number, len(cells)), note]
     best = _best(turn.report)
     shared = found_also_by({one.name: one.answer.hits for one in columns if one.answer})
     cells = [
@@ -134,7 +137,7 @@ def _turn(turn: Turn, questions: Questions | None = None) -> Html:
         )
         for position, one in enumerate(columns, start=1)
     ]
-    return _row(turn.question, _columns(cells), "rn-turn", _vote(turn), note=turn.report.models)
+    return [_columns(cells), _vote(turn), note]
 
 
 def _vote(turn: Turn) -> Html | None:
@@ -146,19 +149,6 @@ def _vote(turn: Turn) -> Html | None:
         if one.name in turn.winners
     ]
     return chosen(turn.number, names, len(turn.columns))
-
-
-def _row(
-    question: str, content: Html, cls: str, vote: Html | None = None, note: str | None = None
-) -> Html:
-    return tag(
-        "section",
-        tag("h2", question, cls="rn-question", dir="auto"),
-        content,
-        vote,
-        tag("p", note, cls="rn-models") if note else None,
-        cls=cls,
-    )
 
 
 def _columns(cells: Sequence[Html]) -> Html:

@@ -35,8 +35,6 @@ EXAMPLE_QUESTIONS = (
     "What is to be done at fault code E-13?",
 )
 """About the example document."""
-_TO_THE_END = """() => { const rows = document.querySelectorAll('.rn-turn, .rn-pending');
-  if (rows.length) rows[rows.length - 1].scrollIntoView({behavior: 'smooth', block: 'start'}); }"""
 _SENT = """(sent) => { window.rnSent = sent; }"""
 _EMPTIED = """(now) => now === window.rnSent ? '' : now"""
 """A question that was answered leaves its box, unless another one is being typed there already. Of
@@ -56,11 +54,12 @@ _VOTER = """const voter = () => {
 _ON_HISTORY = (
     _VOTER
     + """const opened = new Set();
-let marked = '', focus = '', waiting = null;
+let marked = '', focus = '', asked = 0;
 const show = () => {
-  const pending = element.querySelector('.rn-pending');
-  if (pending && !waiting) pending.scrollIntoView({behavior: 'smooth', block: 'start'});
-  waiting = pending;
+  const row = [...element.querySelectorAll('.rn-history > section')].at(-1);
+  const number = Number(row?.dataset.number || 0);
+  if (number > asked) row.scrollIntoView({behavior: 'smooth', block: 'start'});
+  asked = number;
   for (const key of opened) {
     const one = document.getElementById(key);
     if (one && !one.open) one.open = true;
@@ -98,9 +97,9 @@ element.addEventListener('click', (event) => {
 new MutationObserver(show).observe(element,
   {subtree: true, childList: true, attributes: true, attributeFilter: ['open', 'class', 'id']});"""
 )
-"""What was asked comes into view as it is drawn; a citation opens its chunk; what is open stays so
-when the page is drawn again; buttons tell the server. After a vote the names that appear stay in
-view, unless columns stand below each other."""
+"""What was asked comes into view once, as it is first drawn, growing or answered; a citation opens
+its chunk; what is open stays so when the page is drawn again; buttons tell the server. After a vote
+the names that appear stay in view, unless columns stand below each other."""
 _ON_VOTES = (
     _VOTER
     + """element.addEventListener('click', (event) => {
@@ -165,7 +164,6 @@ class CompareTab:
                 **common,
                 **api,
             )
-            asking.then(None, js=_TO_THE_END, **private)
             asking.success(None, self.question, self.question, js=_EMPTIED, **private)
             event(None, source, js=_SENT, **private)
         self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
