@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.drafts.places import DRAFT_KINDS, Place, Statement, Survey
-from rag_nodes.evaluation.drafts.terms import NUMBER, YEAR, Rarity, Term, terms_of
+from rag_nodes.evaluation.drafts.terms import NUMBER, YEAR, Rarity, Term, phrases_of
 from rag_nodes.evaluation.drafts.wording import joined
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 MOST_PLACES = 4
 """Places that answer the same; more of them are furniture of the document and no answer."""
-_MOST_TERMS = 5
-"""Words of a sentence that it is asked with; more are the sentence itself."""
-_FEW_TERMS = 3
-"""Fewer say too little of what is meant."""
+_MOST_TERMS = 4
+"""Phrases of a sentence that it is asked with; more are the sentence itself."""
+_FEW_WORDS = 3
+"""Words of them all; fewer say too little of what is meant."""
 _TRIES = 12
 """Places of one kind that are tried in one stretch of a document."""
 _COMMON = 0.05
@@ -145,7 +145,7 @@ class OfflineDrafts:
             template = place.wording.year
         elif NUMBER.search(quote):
             template = place.wording.number
-        return template.format(joined([*topic, *(one.shown for one in chosen)], place.wording))
+        return template.format(joined([one.shown for one in chosen], topic, place.wording))
 
     def _chosen(self, quote: str, number: int) -> list[Term]:
         """The fewest terms that tell the statement from all others; [] where none do.
@@ -153,14 +153,16 @@ class OfflineDrafts:
         Those that other statements have too come first: a word that is nowhere else finds its
         place with any way of cutting.
         """
-        found = [one for one in terms_of(quote) if self._rarity.count(one)]
-        found.sort(key=self._rarity.weight, reverse=True)
-        shared = [one for one in found if self._rarity.count(one) > 1]
-        unique = [one for one in found if self._rarity.count(one) == 1]
-        for alone, size in product(range(_MOST_TERMS), range(_FEW_TERMS, _MOST_TERMS + 1)):
+        terms = phrases_of(quote)
+        found = [one for one in terms if self._rarity.count(one)]
+        found.sort(key=lambda one: (len(one.words) > 1, self._rarity.weight(one)), reverse=True)
+        shared = [one for one in found if self._rarity.least(one) > 1]
+        unique = [one for one in found if self._rarity.least(one) == 1]
+        for alone, size in product(range(_MOST_TERMS), range(1, _MOST_TERMS + 1)):
             chosen = {*shared[: max(0, size - alone)], *unique[:alone]}
-            if len(chosen) >= _FEW_TERMS and self._is_only(number, chosen):
-                return [one for one in terms_of(quote) if one in chosen]  # in the order of the text
+            enough = sum(len(one.words) for one in chosen) >= _FEW_WORDS
+            if enough and self._is_only(number, chosen):
+                return [one for one in terms if one in chosen]  # in the order of the text
         return []
 
     def _is_only(self, number: int, terms: Iterable[Term]) -> bool:
@@ -169,21 +171,23 @@ class OfflineDrafts:
         holders = self._rarity.holders(word for one in terms for word in one.words)
         return all(self._statements[one][1].words == own for one in holders)
 
-    def _topic(self, place: Place, number: int, quote: str) -> list[str]:
+    def _topic(self, place: Place, number: int, quote: str) -> str:
         """What stands above or before a sentence and not in it."""
         own = set(words(quote))
         if place.detail and not own & set(words(place.detail)):
-            return [place.detail]
+            return place.detail
         before, statement = self._statements[number - 1]
         if not number or before != place.document:
-            return []
+            return ""
         common = _COMMON * len(self._statements)
         near = [
             one
-            for one in terms_of(statement.span.of(self._texts[before]))
-            if not own & set(one.words) and 1 < self._rarity.count(one) <= common
+            for one in phrases_of(statement.span.of(self._texts[before]))
+            if (" " in one.shown or place.wording.is_unspaced)
+            and not own & set(one.words)
+            and 1 < self._rarity.least(one) <= common
         ]
-        return [max(near, key=self._rarity.weight).shown] if near else []
+        return max(near, key=self._rarity.weight).shown if near else ""
 
     def _gold(self, place: Place) -> tuple[Answer, ...]:
         """The place and every other that answers as well; () where there are too many.

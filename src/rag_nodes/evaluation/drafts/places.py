@@ -7,9 +7,9 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from rag_nodes.evaluation.drafts.wording import Wording, wording_of
-from rag_nodes.text.extracts import candidates
+from rag_nodes.text.extracts import candidates, is_entry
 from rag_nodes.text.formats import format_in
-from rag_nodes.text.function_words import FUNCTION_WORDS
+from rag_nodes.text.function_words import FUNCTION_WORDS, content_words
 from rag_nodes.text.markdown import Kind as BlockKind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, trimmed
@@ -41,9 +41,57 @@ _MOST_TERM_WORDS = 6
 _ENDS = re.compile(r"[.!。！।…][\"'”’»)\]*_]*\Z")  # noqa: RUF001 -- full stops of many scripts
 _CELLS = re.compile(r"(?<!\\)\|")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _MARKS = re.compile(r"[*`~]{1,3}|(?<!\w)_|_(?!\w)")
-_NUMBERING = re.compile(r"(?:\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z]\.\d+[.)]?)\s+(?=\S*[^\W\d])")
+_NUMBERING = re.compile(
+    r"(?:\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z](?:\.\d+)+[.)]?)\s+(?=\S*[^\W\d])"
+)
 """In front of a heading: nobody asks for "3.2 Mooring"."""
+_OF_ANY_TEXT = frozenset(
+    [
+        *("abstract", "about", "background", "conclusion", "conclusions", "discussion", "example"),
+        *("examples", "foreword", "general", "introduction", "notes", "overview", "preface"),
+        *("purpose", "scope", "summary", "summary and conclusions", "einführung", "einleitung"),
+        *(
+            "fazit",
+            "überblick",
+            "übersicht",
+            "vorwort",
+            "zusammenfassung",
+            "aperçu",
+            "avant-propos",
+        ),
+        *("conclusión", "conclusiones", "introducción", "resumen", "résumé", "introduzione"),
+        *("conclusioni", "riassunto", "introdução", "conclusão", "resumo", "inleiding"),
+        *("samenvatting", "概要", "はじめに", "まとめ", "概述", "引言", "总结", "简介", "摘要"),
+    ]
+)
+"""Headings that say nothing about what stands below them: nobody asks for these alone."""
+_APPARATUS = frozenset(
+    [
+        *("acknowledgements", "acknowledgments", "bibliography", "contents", "further reading"),
+        *("index", "list of figures", "list of tables", "literature", "references", "see also"),
+        *("table of contents", "works cited", "abbildungsverzeichnis", "danksagung"),
+        *("inhalt", "inhaltsverzeichnis", "literatur", "literaturverzeichnis", "quellen"),
+        *("tabellenverzeichnis", "bibliographie", "références", "table des matières", "índice"),
+        *("referencias", "bibliografía", "riferimenti", "bibliografia", "indice", "referências"),
+        *("inhoud", "inhoudsopgave", "literatuur", "参考文献", "目录", "目次", "参考资料"),
+    ]
+)
+"""Headings of what leads to other places: nothing below them is asked about."""
+_INITIALS = re.compile(r"\b[A-Z]\.")
+_MOST_INITIALS = 3
+"""Of a sentence; more are a list of authors."""
+_WORDS_OF_A_LINE = 3
+"""Of a sentence, in the mean; fewer are code, a form or a table without rules."""
+_LAST_OF_LEAD = frozenset(
+    words(
+        "are as consists contain contains example examples following follows include includes "
+        "including is sind folgende folgenden folgendes folgt beispiel inklusive zum"
+    )
+)
+"""Words before the colon that leads to a list, and not what it is of."""
 _EXPLAINED = r"(?P<term>[^\s:*`|][^:*`|\n]{1,58}?)"
 _MARKED = re.compile(
     rf"(?:\*\*|`){_EXPLAINED}(?:\*\*:?|`:?|:\*\*)\s*[\u2013\u2014-]?\s+\S.{{24,}}", re.DOTALL
@@ -64,8 +112,10 @@ _IS = (
 )
 _NO_TERM = frozenset(
     words(
-        "a also and because but if it not or that there these this what when where which who you "
-        "aber auch dass es nicht wenn wo ce que qui si esto cuando questo che quando"
+        "a also and are because but by no can following has have here however if is it may must "
+        "not or should that there these this using was were what when where which who will you "
+        "aber außerdem auch dass dies es folgende folgenden folgendes gibt hier ist nicht sind "
+        "wenn wo ce que qui si esto cuando questo che quando"
     )
 )
 """Words that a term has none of: what holds them is half a sentence."""
@@ -134,6 +184,8 @@ class Survey:
         """Every place, kind by kind."""
         blocks = self._packer.blocks
         for number, block in enumerate(blocks):
+            if self._leads_elsewhere(block.start):
+                continue
             if block.kind is BlockKind.HEADING:
                 yield from self._section(blocks, number)
             elif block.kind is BlockKind.LIST:
@@ -142,7 +194,7 @@ class Survey:
                 yield from self._rows(block)
         tables = [(one.start, one.end) for one in blocks if one.kind is BlockKind.TABLE]
         for one in self._candidates:
-            if not _within(one, tables):
+            if not _within(one, tables) and not self._leads_elsewhere(one.start):
                 yield from self._statement(one)
 
     def _place(self, kind: DraftKind, span: Span, subject: str, detail: str = "") -> Place:
@@ -151,6 +203,14 @@ class Survey:
     def _path(self, offset: int) -> list[str]:
         """The headings above a place, outermost first."""
         return [_title(one) for one in self._packer.headings.path_at(offset)]
+
+    def _leads_elsewhere(self, offset: int) -> bool:
+        """Whether a place is in a table of contents, an index or a list of references."""
+        return any(one.casefold().strip(" .:") in _APPARATUS for one in self._path(offset))
+
+    def _telling(self, offset: int) -> list[str]:
+        """The headings above a place that say something about it, outermost first."""
+        return [one for one in self._path(offset) if _tells(one)]
 
     def _section(self, blocks: Sequence[Block], number: int) -> Iterator[Place]:
         """The first blocks below a heading, as many as fit whole; sentences where none does."""
@@ -168,8 +228,11 @@ class Survey:
         ends = [block.end for block in body] + [one.end for one in self._packer.units_of(body[0])]
         end = max((one for one in ends if one - start <= _LONGEST), default=start)
         text = self.text[start:end]
+        above = [one for one in path[:-1] if _tells(one)]
+        if not _tells(path[-1]) and not above:
+            return
         if _reads(text) and not text.endswith((":", "：")):  # noqa: RUF001 -- full-width
-            detail = path[-2] if len(path) > 1 else ""
+            detail = above[-1] if above else ""
             yield self._place("heading", Span(start, end), path[-1], detail)
 
     def _list(self, blocks: Sequence[Block], number: int) -> Iterator[Place]:
@@ -178,7 +241,7 @@ class Survey:
         if block.end - block.start > _LONGEST or self.text.count("\n", *block[1:3]) < 1:
             return
         lead = self._lead(blocks[number - 1]) if number else ""
-        path = self._path(block.start)
+        path = self._telling(block.start)
         subject = lead or (path[-1] if path else "")
         if _names_something(subject) and _reads(self.text[block.start : block.end]):
             detail = path[-1] if lead and path else path[-2] if len(path) > 1 else ""
@@ -190,8 +253,11 @@ class Survey:
         if block.kind is not BlockKind.PARAGRAPH or text[-1:] not in (":", "："):  # noqa: RUF001
             return ""
         last = list(self._packer.units_of(block))[-1]
-        sentence = self.text[last.start : last.end].rstrip("*_ :：")  # noqa: RUF001
-        return sentence if len(sentence) <= _LONGEST_LEAD else ""
+        sentence = self.text[last.start : last.end].rstrip("*_ :：").split()  # noqa: RUF001
+        while sentence and set(words(sentence[-1])) <= _LAST_OF_LEAD | FUNCTION_WORDS:
+            sentence.pop()
+        lead = " ".join(sentence).rstrip(",;")
+        return lead if len(lead) <= _LONGEST_LEAD and len(content_words(lead)) > 1 else ""
 
     def _rows(self, block: Block) -> Iterator[Place]:
         """Each row: one cell of it is asked for by the first cell and the head of its column."""
@@ -214,23 +280,40 @@ class Survey:
         text = self.text[one.start : one.end]
         if len(text) > _LONGEST_SENTENCE or not _reads(text):
             return
-        path = self._path(one.start)
+        path = self._telling(one.start)
         line = self.text[self.text.rfind("\n", 0, one.start) + 1 : one.start]
         term = _defined(text, is_item=bool(_BULLET.match(line)))
         if term:
             yield self._place("definition", span, term, path[-1] if path else "")
-        elif one.with_antecedent() is one and _ENDS.search(text):
+        elif one.with_antecedent() is one and _is_sentence(text):
             yield self._place("sentence", span, "", path[-1] if path else "")
 
 
 def bare(text: str) -> str:
     """A text on one line, without the marks of Markdown."""
-    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", text)).split()).strip(" .:|•▪-(")
+    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _ESCAPED.sub(r"\1", text))).split()).strip(
+        " .:|•▪-("
+    )
 
 
 def _within(one: CandidateSentence, spans: Sequence[tuple[int, int]]) -> bool:
     at = bisect_left(spans, (one.start + 1, 0))
     return at > 0 and one.start < spans[at - 1][1]
+
+
+def _tells(heading: str) -> bool:
+    return heading.casefold().strip(" .:") not in _OF_ANY_TEXT
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether a statement begins and ends as a sentence does, and is no list of authors or code."""
+    first = next((one for one in text if one.isalnum()), "")
+    return (
+        not first.islower()
+        and _ENDS.search(text) is not None
+        and len(_INITIALS.findall(text)) <= _MOST_INITIALS
+        and len(words(text)) >= _WORDS_OF_A_LINE * text.count("\n")
+    )
 
 
 def _cells(row: str) -> list[str]:
@@ -248,6 +331,9 @@ def _names_something(title: str) -> bool:
 
 def _reads(text: str) -> bool:
     """Whether characters are prose, and enough of it."""
+    text = _IMAGE.sub("", text)
+    if any(is_entry(line.strip()) for line in text.splitlines()):
+        return False
     visible = [one for one in text if not one.isspace()]
     letters = sum(one.isalpha() or ord(one) > 0x7F for one in visible)  # noqa: PLR2004 -- beyond ASCII
     enough = len(words(text)) >= _LEAST_WORDS

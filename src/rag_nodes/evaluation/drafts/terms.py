@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,29 @@ _TERM = regex.compile(
 )
 NUMBER = regex.compile(r"(?<![\p{L}\p{N}])\p{N}+(?:[.,:]\p{N}+)*+(?![\p{L}\p{N}])")
 YEAR = regex.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+
+
+_MOST_TOGETHER = 3
+"""Words of a phrase."""
+_BLANKS = frozenset(" \n")
+_ADVERB = re.compile(r"(?!(?:fami|supp|app|rep|assemb|ju|ita|anoma|monopo|multip)ly)\w{3,}ly")
+_WEAK = frozenset(
+    words(
+        "additional additionally another available based certain consequently conversely "
+        "currently different due finally former further furthermore general given hence "
+        "however important including instead it's later latter less like likewise main make "
+        "makes making many may moreover much necessary need needs new nonetheless often one "
+        "otherwise particular please possible rather recently regardless several shown "
+        "similarly since something sometimes still take takes therefore three thus two use "
+        "used uses using usual various via well whereas whether while yet außerdem bereits "
+        "beziehungsweise bitte daher dabei dadurch danach dann darüber davon dazu deshalb "
+        "deswegen ebenfalls ferner folgende folgenden gibt hier hierbei immer jedoch mehrere "
+        "möglich schon sobald sofern somit sowie trotzdem verschiedene weitere weiteren wobei "
+        "zudem zunächst ainsi alors cependant ensuite plusieurs toutefois además entonces "
+        "mientras varios embargo inoltre quindi tuttavia"
+    )
+)
+"""Words that stand in any sentence, beside those of grammar."""
 
 
 class Term(NamedTuple):
@@ -54,6 +78,39 @@ def terms_of(text: str) -> list[Term]:
         if own and _carries(shown, own):
             found.setdefault(own, Term(shown, own))
     return list(found.values())
+
+
+def phrases_of(text: str) -> list[Term]:
+    """The same with words that stand side by side taken together, as people ask for them.
+
+    What connects sentences ("However") is left out, and so is how something is done.
+    """
+    found: dict[tuple[str, ...], Term] = {}
+    start = end = -1
+    for match in _TERM.finditer(text):
+        low, high = match.span()
+        apart = text[end:low] not in _BLANKS or len(words(text[start:high])) > _MOST_TOGETHER
+        if start >= 0 and (apart or _is_weak(match.group())):
+            _add(found, text[start:end])
+            start = -1
+        if not _is_weak(match.group()):
+            start, end = (low if start < 0 else start), high
+    if start >= 0:
+        _add(found, text[start:end])
+    return list(found.values())
+
+
+def _add(found: dict[tuple[str, ...], Term], text: str) -> None:
+    """One phrase; of those that are longer than a script's words, its runs."""
+    shown = " ".join(text.rstrip("'’_-").split())  # noqa: RUF001
+    for one in [Term(shown, tuple(words(shown)))] if " " in shown else terms_of(text):
+        found.setdefault(one.words, one)
+
+
+def _is_weak(word: str) -> bool:
+    own = words(word)
+    weak = len(own) != 1 or (own[0] not in _WEAK and not _ADVERB.fullmatch(own[0]))
+    return not (weak and _carries(word, own))
 
 
 def _carries(shown: str, own: Sequence[str]) -> bool:
@@ -85,6 +142,10 @@ class Rarity:
     def count(self, term: Term) -> int:
         """In how many statements a term is."""
         return len(self.holders(term.words))
+
+    def least(self, term: Term) -> int:
+        """In how many statements the rarest of its words is."""
+        return min(len(self._holders.get(word, ())) for word in term.words)
 
     def weight(self, term: Term) -> float:
         """How much a term tells: nothing where all statements have it."""

@@ -23,6 +23,7 @@ class Wording(NamedTuple):
         sentence: what is said with some words.
         number: how much it is.
         year: when it was.
+        joint: between the last two of several things.
     """
 
     heading: str
@@ -32,8 +33,15 @@ class Wording(NamedTuple):
     sentence: str
     number: str
     year: str
+    joint: str
+
+    @property
+    def is_unspaced(self) -> bool:
+        """Whether no blanks part the words of the language."""
+        return self.joint == _UNSPACED_JOINT
 
 
+_UNSPACED_JOINT = "、"
 _WORDINGS = {
     "en": Wording(
         "What do I need to know about {0}?",
@@ -43,6 +51,7 @@ _WORDINGS = {
         "What about {0}?",
         "How many or how much is it for {0}?",
         "When was it, about {0}?",
+        " and ",
     ),
     "de": Wording(
         "Was muss ich über {0} wissen?",
@@ -52,6 +61,7 @@ _WORDINGS = {
         "Was ist mit {0}?",
         "Wie viel oder wie viele sind es bei {0}?",
         "Wann war das mit {0}?",
+        " und ",
     ),
     "fr": Wording(
         "Que faut-il savoir sur {0} ?",
@@ -61,6 +71,7 @@ _WORDINGS = {
         "Qu'en est-il de {0} ?",
         "Combien est-ce pour {0} ?",
         "Quand était-ce, pour {0} ?",
+        " et ",
     ),
     "es": Wording(
         "¿Qué hay que saber sobre {0}?",
@@ -70,6 +81,7 @@ _WORDINGS = {
         "¿Qué hay de {0}?",
         "¿Cuánto o cuántos son para {0}?",
         "¿Cuándo fue lo de {0}?",
+        " y ",
     ),
     "it": Wording(
         "Che cosa c'è da sapere su {0}?",
@@ -79,6 +91,7 @@ _WORDINGS = {
         "Che cosa si dice di {0}?",
         "Quanto o quanti sono per {0}?",
         "Quando è stato, per {0}?",
+        " e ",
     ),
     "pt": Wording(
         "O que é preciso saber sobre {0}?",
@@ -88,6 +101,7 @@ _WORDINGS = {
         "O que há sobre {0}?",
         "Quanto ou quantos são para {0}?",
         "Quando foi, sobre {0}?",
+        " e ",
     ),
     "nl": Wording(
         "Wat moet ik weten over {0}?",
@@ -97,6 +111,7 @@ _WORDINGS = {
         "Hoe zit het met {0}?",
         "Hoe veel zijn het bij {0}?",
         "Wanneer was dat met {0}?",
+        " en ",
     ),
     "zh": Wording(
         "关于{0}需要知道什么？",  # noqa: RUF001 -- Chinese punctuation is meant
@@ -106,6 +121,7 @@ _WORDINGS = {
         "{0}是怎么回事？",  # noqa: RUF001
         "{0}是多少？",  # noqa: RUF001
         "{0}是什么时候？",  # noqa: RUF001
+        _UNSPACED_JOINT,
     ),
     "ja": Wording(
         "{0}について何を知っておくべきですか。",
@@ -115,11 +131,11 @@ _WORDINGS = {
         "{0}はどうなっていますか。",
         "{0}はいくつですか。",
         "{0}はいつですか。",
+        _UNSPACED_JOINT,
     ),
 }
-_KEYWORDS = Wording("{0}", "{0}", "{0}", "{0} {1}", "{0}", "{0}", "{0}")
+_KEYWORDS = Wording("{0}", "{0}", "{0}", "{0} {1}", "{0}", "{0}", "{0}", " ")
 """Asks in any language, as people type into a search field."""
-_UNSPACED = (_WORDINGS["zh"], _WORDINGS["ja"])
 _ENGLISH = frozenset(words("the of and to in is for that"))
 _LEAST_ENGLISH = 0.04
 """Share of the smallest words from which a text is English, and not one of an unknown language."""
@@ -134,11 +150,13 @@ def wording_of(text: str) -> Wording:
     return _WORDINGS.get(language, _KEYWORDS)
 
 
-def joined(terms: list[str], wording: Wording) -> str:
-    """Terms side by side, as a sentence has them or as keywords."""
+def joined(terms: list[str], topic: str, wording: Wording) -> str:
+    """Terms side by side and what they belong to, as a sentence has them or as keywords."""
     if wording is _KEYWORDS:
-        return " ".join(terms)
-    return ("、" if wording in _UNSPACED else ", ").join(terms)
+        return " ".join([topic, *terms] if topic else terms)
+    comma = wording.joint if wording.is_unspaced else ", "
+    together = wording.joint.join([comma.join(terms[:-1]), terms[-1]] if terms[1:] else terms)
+    return f"{together} ({topic})" if topic else together
 
 
 def _is_english(sample: str) -> bool:

@@ -3,7 +3,7 @@
 No LLM of LlamaIndex: one would give words without their places, and every quote keeps its own.
 """
 
-from rag_nodes.text.extracts.candidates import CandidateSentence, candidates
+from rag_nodes.text.extracts.candidates import CandidateSentence, candidates, is_entry
 from rag_nodes.text.extracts.ranking import Extract, extract
 
-__all__ = ["CandidateSentence", "Extract", "candidates", "extract"]
+__all__ = ["CandidateSentence", "Extract", "candidates", "extract", "is_entry"]

@@ -59,7 +59,7 @@ const show = () => {
   const row = [...element.querySelectorAll('.rn-history > section')].at(-1);
   const number = Number(row?.dataset.number || 0);
   if (number > asked) row.scrollIntoView({behavior: 'smooth', block: 'start'});
-  asked = number;
+  asked = Math.max(asked, number);
   for (const key of opened) {
     const one = document.getElementById(key);
     if (one && !one.open) one.open = true;
