@@ -101,7 +101,7 @@ def test_an_answer_that_ends_does_not_move_the_page(
     _ask(page)
     page.locator(".rn-pending").wait_for()
     page.wait_for_function(ASKED_IN_VIEW)
-    page.evaluate("Element.prototype.scrollIntoView = () => { window.moved = true; }")
+    page.evaluate("() => { Element.prototype.scrollIntoView = () => { window.moved = true; }; }")
     openai_server.release()
     page.locator(".rn-turn").nth(1).wait_for()
     page.wait_for_function("document.querySelector('#rn-question textarea').value === ''")
