@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from rag_nodes.evaluation.drafts.headings import leads_elsewhere, tells
 from rag_nodes.evaluation.drafts.wording import Wording, wording_of
 from rag_nodes.text.extracts import candidates, is_entry
 from rag_nodes.text.formats import format_in
@@ -48,38 +49,6 @@ _NUMBERING = re.compile(
     r"(?:\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z](?:\.\d+)+[.)]?)\s+(?=\S*[^\W\d])"
 )
 """In front of a heading: nobody asks for "3.2 Mooring"."""
-_OF_ANY_TEXT = frozenset(
-    [
-        *("abstract", "about", "background", "conclusion", "conclusions", "discussion", "example"),
-        *("examples", "foreword", "general", "introduction", "notes", "overview", "preface"),
-        *("purpose", "scope", "summary", "summary and conclusions", "einführung", "einleitung"),
-        *(
-            "fazit",
-            "überblick",
-            "übersicht",
-            "vorwort",
-            "zusammenfassung",
-            "aperçu",
-            "avant-propos",
-        ),
-        *("conclusión", "conclusiones", "introducción", "resumen", "résumé", "introduzione"),
-        *("conclusioni", "riassunto", "introdução", "conclusão", "resumo", "inleiding"),
-        *("samenvatting", "概要", "はじめに", "まとめ", "概述", "引言", "总结", "简介", "摘要"),
-    ]
-)
-"""Headings that say nothing about what stands below them: nobody asks for these alone."""
-_APPARATUS = frozenset(
-    [
-        *("acknowledgements", "acknowledgments", "bibliography", "contents", "further reading"),
-        *("index", "list of figures", "list of tables", "literature", "references", "see also"),
-        *("table of contents", "works cited", "abbildungsverzeichnis", "danksagung"),
-        *("inhalt", "inhaltsverzeichnis", "literatur", "literaturverzeichnis", "quellen"),
-        *("tabellenverzeichnis", "bibliographie", "références", "table des matières", "índice"),
-        *("referencias", "bibliografía", "riferimenti", "bibliografia", "indice", "referências"),
-        *("inhoud", "inhoudsopgave", "literatuur", "参考文献", "目录", "目次", "参考资料"),
-    ]
-)
-"""Headings of what leads to other places: nothing below them is asked about."""
 _INITIALS = re.compile(r"\b[A-Z]\.")
 _MOST_INITIALS = 3
 """Of a sentence; more are a list of authors."""
@@ -206,11 +175,11 @@ class Survey:
 
     def _leads_elsewhere(self, offset: int) -> bool:
         """Whether a place is in a table of contents, an index or a list of references."""
-        return any(one.casefold().strip(" .:") in _APPARATUS for one in self._path(offset))
+        return any(map(leads_elsewhere, self._path(offset)))
 
     def _telling(self, offset: int) -> list[str]:
         """The headings above a place that say something about it, outermost first."""
-        return [one for one in self._path(offset) if _tells(one)]
+        return [one for one in self._path(offset) if tells(one)]
 
     def _section(self, blocks: Sequence[Block], number: int) -> Iterator[Place]:
         """The first blocks below a heading, as many as fit whole; sentences where none does."""
@@ -228,8 +197,8 @@ class Survey:
         ends = [block.end for block in body] + [one.end for one in self._packer.units_of(body[0])]
         end = max((one for one in ends if one - start <= _LONGEST), default=start)
         text = self.text[start:end]
-        above = [one for one in path[:-1] if _tells(one)]
-        if not _tells(path[-1]) and not above:
+        above = [one for one in path[:-1] if tells(one)]
+        if not tells(path[-1]) and not above:
             return
         if _reads(text) and not text.endswith((":", "：")):  # noqa: RUF001 -- full-width
             detail = above[-1] if above else ""
@@ -299,10 +268,6 @@ def bare(text: str) -> str:
 def _within(one: CandidateSentence, spans: Sequence[tuple[int, int]]) -> bool:
     at = bisect_left(spans, (one.start + 1, 0))
     return at > 0 and one.start < spans[at - 1][1]
-
-
-def _tells(heading: str) -> bool:
-    return heading.casefold().strip(" .:") not in _OF_ANY_TEXT
 
 
 def _is_sentence(text: str) -> bool:
