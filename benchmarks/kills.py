@@ -213,7 +213,10 @@ class Trial:
             if self._engine == "ray" and "died while it started" in said:
                 return None  # of Ray every worker has to start once, or the run says that one died
             raise SystemExit(f"ended with {code}:\n{said[-2000:]}")
-        files = json.loads(self._report.read_text())["files"]
+        report = self._report.read_text()
+        if not report:
+            raise SystemExit(f"ended with {code} and no report:\n{self._log.read_text()[-2000:]}")
+        files = json.loads(report)["files"]
         return frozenset(one["path"] for one in files if one["status"] in ("failed", "incomplete"))
 
     def _points(self, store: str) -> Points:

@@ -26,8 +26,9 @@ OURS = {
 }  # fmt: skip
 ATTRIBUTES = {
     "aria-busy", "aria-hidden", "aria-label", "aria-pressed", "class", "data-act",
-    "data-column", "data-rank", "data-to", "data-turn", "data-verdict", "dir", "href", "id", "max",
-    "open", "rel", "role", "scope", "tabindex", "target", "title", "type", "value",
+    "data-column", "data-number", "data-rank", "data-to", "data-turn", "data-verdict", "dir",
+    "href", "id", "max", "open", "rel", "role", "scope", "tabindex", "target", "title", "type",
+    "value",
 }  # fmt: skip
 
 
