@@ -188,6 +188,7 @@ class Trial:
         """Start `rag-nodes ingest`; returns when it may be killed."""
         place, own = str(self._folder / store), self._engine == "ray"
         arguments = ["ingest", str(self._documents), "--store", place, "--json", *self._options]
+        sys.stdout.flush()  # or the child would say it again, in its report
         child = os.fork()
         if not child:
             _become(arguments, self._report, self._log, anew=own)
