@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,15 +143,40 @@ def test_what_has_the_shape_of_a_message_and_other_types_is_a_value_error(
         {"node_ids": [["a"], ["b"]]},
         {"documents": [{}, {}]},
         {"further": {"heading": ["first"]}},
+        {"further": {"heading": [2]}},
+        {"further": {"heading": [-1]}},
         {"shape": ["many"]},
+        {"shape": [1, 6]},
+        {"node_ids": ["a"]},
+        {"documents": ["d"]},
     ],
 )
-def test_points_of_other_types_are_a_value_error(wrong: dict[str, object]) -> None:
+def test_points_of_other_types_or_numbers_are_a_value_error(wrong: dict[str, object]) -> None:
     sent = PackedPoints.of("c", POINTS[1:], ["d", "d"])
     parts = [*sent.parts(), *([bytes(4)] if "further" in wrong else [])]
-    head = json.dumps(["PackedPoints", {**sent.header(), **wrong}, [*map(len, parts)]]).encode()
     with pytest.raises(ValueError, match=r"."):
-        unpack(b"".join((len(head).to_bytes(4, "big"), head, *parts)))
+        unpack(framed({**sent.header(), **wrong}, parts))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"words": np.array([2], dtype=np.int32)},
+        {"words": np.array([2, -1], dtype=np.int32)},
+        {"words": np.array([4, -2], dtype=np.int32)},
+        {"indices": np.array([7], dtype=np.uint32)},
+        {"weights": np.zeros(0, dtype=np.float32)},
+    ],
+)
+def test_points_that_lack_a_part_are_a_value_error(wrong: dict[str, Any]) -> None:
+    sent = PackedPoints.of("c", POINTS[1:], ["d", "d"])
+    with pytest.raises(ValueError, match="not as many"):
+        unpack(pack(dataclasses.replace(sent, **wrong)))
+
+
+def framed(header: dict[str, object], parts: list[bytes]) -> bytes:
+    head = json.dumps(["PackedPoints", header, [*map(len, parts)]]).encode()
+    return b"".join((len(head).to_bytes(4, "big"), head, *parts))
 
 
 def test_a_batch_comes_out_as_it_went_in() -> None:

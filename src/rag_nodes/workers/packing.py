@@ -141,7 +141,7 @@ class PackedPoints:
             isinstance(one, int) for one in places
         ):
             raise ValueError("names that are no text, or places that are no numbers")
-        return cls(
+        made = cls(
             collection=header["collection"],
             node_ids=tuple(header["node_ids"]),
             documents=tuple(header["documents"]),
@@ -154,6 +154,22 @@ class PackedPoints:
                 name: (places, np.frombuffer(part, np.float32).reshape(len(places), -1))
                 for (name, places), part in zip(header["further"].items(), further, strict=True)
             },
+        )
+        if not made._fits():
+            raise ValueError("points that are not as many as what belongs to them")
+        return made
+
+    def _fits(self) -> bool:
+        """Whether there is as much of everything as there are points."""
+        count = len(self.node_ids)
+        ranked = self.words[self.words != _NO_VECTOR]
+        places = [place for own, _ in self.further.values() for place in own]
+        return (
+            count == len(self.documents) == len(self.words)
+            and len(ranked) == len(self.vectors)
+            and bool((ranked >= 0).all())
+            and ranked.sum() == len(self.indices) == len(self.weights)
+            and all(0 <= place < count for place in places)
         )
 
 
