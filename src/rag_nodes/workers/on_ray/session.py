@@ -41,6 +41,12 @@ _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 
 _SETTINGS = b"\x04"
 """The type of the frame it is greeted with, the fourth byte of nine."""
 
+_JOINING = {
+    "RAY_gcs_server_port_wait_time_s": "5",  # for a cluster that refuses the token
+    "RAY_gcs_server_request_timeout_seconds": "10",  # for this machine to be seen to be part of it
+}
+"""Seconds after which Ray gives up to join a cluster that answers: 20 and 60 of its own accord."""
+
 _REMEDY = "start one with `ray start --head`, or leave the address out to use this machine"
 
 _LONGEST = 25
@@ -71,7 +77,7 @@ def ray_session(actors: int, address: str | None = None) -> Iterator[Any]:
     """
     if address is not None:
         _probe(address)
-    told = _LOCAL if address is None else _shown_token()
+    told = _LOCAL if address is None else _told_to_join()
     with _environment(told):
         ray = _ray()
         given = ray.is_initialized()
@@ -89,16 +95,32 @@ def ray_session(actors: int, address: str | None = None) -> Iterator[Any]:
                     ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:
             # Of no narrower kind where a busy machine has not started it within 30 seconds.
-            where = f"at {address}" if address else "on this machine"
-            why = ": ".join(str(one) for one in (error, error.__cause__) if one)
-            raise EngineError(f"Ray could not be used {where}: {why}") from error
+            why = ": ".join(_words(one) for one in (error, error.__cause__) if one)
+            if address is None:
+                raise EngineError(f"Ray could not be used on this machine: {why}") from error
+            raise EngineError(
+                f"the cluster at {address} cannot be joined: {why}; run this on a machine that "
+                f"`ray start --address={address}` has made part of it, with its token in "
+                "RAY_AUTH_TOKEN"
+            ) from error
         yield ray
 
 
-def _shown_token() -> dict[str, str | None]:
-    """What has Ray show the token of a cluster: with an address it does not of its own accord."""
-    is_there = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
-    return {"RAY_AUTH_MODE": "token"} if is_there and "RAY_AUTH_MODE" not in os.environ else {}
+def _told_to_join() -> dict[str, str | None]:
+    """What Ray is told while it joins a cluster, besides what the environment says of it.
+
+    To show the token that is there: with an address it does not of its own accord.
+    """
+    has_token = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
+    told = {**_JOINING, **({"RAY_AUTH_MODE": "token"} if has_token else {})}
+    return {name: value for name, value in told.items() if name not in os.environ}
+
+
+def _words(error: BaseException) -> str:
+    """What an error of Ray says, of a traceback within it only the last line."""
+    head, _, rest = str(error).partition("Traceback (most recent call last):")
+    last = rest.strip().splitlines()[-1:]
+    return " ".join([head.strip(), *last]).strip(". ")
 
 
 def home_for_actors() -> dict[str, Any]:
