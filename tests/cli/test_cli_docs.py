@@ -214,9 +214,10 @@ def test_the_model_writes_summaries_of_the_length_asked_for(
     rows = json.loads(output.read_text(encoding="utf-8"))
     assert {row["summary"] for row in rows} == {"Nine litres."}
     bodies = openai_server.asked("chat/completions")
-    assert len(bodies) == len(rows) + 1  # the first asks whether the model is there
+    asked = [body["messages"][0]["content"] for body in bodies]
+    assert len(asked) == len(set(asked)) > 5  # the first asks whether the model is there
     assert {(body["max_tokens"], body["temperature"]) for body in bodies} == {(77, 0.0)}
-    assert all("Tea machines" in body["messages"][0]["content"] for body in bodies[1:])
+    assert all("Tea machines" in prompt for prompt in asked[1:])
     assert openai_server.asked("embeddings") == []
 
 
@@ -284,7 +285,6 @@ def test_summaries_are_given_two_minutes_unless_the_flag_says_otherwise(
 def test_the_limit_of_requests_counts_every_one_from_the_first_on(
     served: Callable[..., Ended],
     openai_server: OpenAIServer,
-    output: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sparing = ("--requests-per-minute", 3, "--retry-seconds", 600, "--concurrency", 1)
@@ -302,7 +302,8 @@ def test_the_limit_of_requests_counts_every_one_from_the_first_on(
 
     monkeypatch.setattr(openai_server, "record", note)
     assert served(*sparing).code == ExitCode.DONE
-    assert len(arrived) == 1 + 2 + len(json.loads(output.read_text(encoding="utf-8")))
+    bodies = openai_server.asked("chat/completions")
+    assert len(arrived) == 2 + len({body["messages"][0]["content"] for body in bodies}) > 7
     assert max(sum(at <= other < at + 60 for other in arrived) for at in arrived) == 3
 
 

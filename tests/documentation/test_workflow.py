@@ -518,7 +518,8 @@ def test_a_killed_run_resumes_without_paying_twice(
         llm = OpenAIServerLLM(model="tea-1", api_base=server.base)
         report = documentation.run(crawl, output, DocsOptions(resume=True, **options), llm=llm)
         assert report.reused == 4
-        assert len(asked(server)) == report.statistics.chunks - 4
+        # What reads the same, in the same place of a page of the same title, is asked once.
+        assert len(asked(server)) == len(set(asked(server)))
         assert not set(asked(server)) & set(paid)
         resumed = output.read_bytes()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from llama_index.core import Document
 from llama_index.core.llms import MockLLM
+from llama_index.core.schema import TextNode
 from openai_server import UNAUTHORIZED, OpenAIServer
 from own_models import ParrotLLM
 from pydantic import Field
@@ -18,7 +20,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.transforms import FurtherVectors, SummaryJournal, vector_steps
+from rag_nodes.transforms import FurtherVectors, SectionSummary, SummaryJournal, vector_steps
 from rag_nodes.transforms.summaries import SummaryKey
 
 if TYPE_CHECKING:
@@ -266,6 +268,49 @@ def test_what_was_written_outlives_a_store_and_stands_beside_its_ledger(
     assert report.writers == ()
 
 
+def test_a_file_that_was_moved_or_is_cut_by_another_parser_is_not_written_about_again(
+    paid: Models, tmp_path: Path
+) -> None:
+    file = tmp_path / "tea.md"
+    file.write_text(TEXT)
+    options: dict[str, Any] = {"models": paid, "transformations": [FurtherVectors("context")]}
+    with open_store(tmp_path / "store") as store:
+        ingest([file], PARSERS, store, **options)
+        file = file.rename(tmp_path / "coffee.md")
+        ingest([file], PARSERS, store, **options, prune=True)
+        smaller = {"heading": get_parser("heading", min_chunk_size=0, chunk_size=400)}
+        report = ingest([file], smaller, store, **options)
+        assert len(known_of(store, report, "context")) == 3
+    assert asked_of(paid) == 3
+    assert report.writers == ()
+
+
+def test_a_journal_of_an_earlier_release_is_read(paid: Models, tmp_path: Path) -> None:
+    """Its lines name the chunk as well."""
+    file, journal = tmp_path / "tea.md", tmp_path / "store" / "written.jsonl"
+    file.write_text(TEXT)
+    options: dict[str, Any] = {"models": paid, "transformations": [FurtherVectors("context")]}
+    with open_store(tmp_path / "store") as store:
+        ingest([file], PARSERS, store, **options)
+        lines = [{"chunk_id": "x", **json.loads(line)} for line in journal.read_text().splitlines()]
+        journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with open_store() as fresh:
+        ledger = tmp_path / "store" / "ledger.sqlite"
+        report = ingest([file], PARSERS, fresh, **options, ledger=ledger)
+        assert len(known_of(fresh, report, "context")) == 3
+    assert asked_of(paid) == 3
+
+
+def test_what_reads_the_same_is_written_about_once_however_many_ask_at_a_time(
+    paid: Models, tmp_path: Path
+) -> None:
+    nodes = [TextNode(text="Nine litres.") for _ in range(6)]
+    with SummaryJournal(tmp_path / "w.jsonl") as journal:
+        SectionSummary(llm=paid.llm, journal=journal)(nodes)
+    assert {node.metadata["summary"] for node in nodes} == {"About tea."}
+    assert asked_of(paid) == 1
+
+
 def known_of(store: Store, report: IngestReport, name: str) -> list[str]:
     collection, document = report.columns[0].collection, str(report.files[0].document_id)
     return [
@@ -336,13 +381,13 @@ def test_a_dry_run_prices_what_would_be_written_and_not_what_was(
 
 
 def test_two_processes_may_keep_what_they_were_told_in_one_file(tmp_path: Path) -> None:
-    keys = [SummaryKey.of(name, "m", "p") for name in "abcd"]
+    keys = [SummaryKey.of("m", name) for name in "abcd"]
     with SummaryJournal(tmp_path / "w.jsonl") as one, SummaryJournal(tmp_path / "w.jsonl") as two:
-        for journal, key in zip((one, two, one, two), keys, strict=True):
-            journal.add(key, f"about {key.chunk_id}")
-        assert [one.get(key) for key in keys] == ["about a", None, "about c", None]
-        assert [two.get(key) for key in keys] == [None, "about b", None, "about d"]
+        for journal, key, name in zip((one, two, one, two), keys, "abcd", strict=True):
+            journal.add(key, f"about {name}")
+        for journal in (one, two):
+            assert [journal.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
     with SummaryJournal(tmp_path / "w.jsonl", frozen=True) as both:
-        both.add(SummaryKey.of("e", "m", "p"), "about e")
+        both.add(SummaryKey.of("m", "e"), "about e")
         assert [both.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
     assert len((tmp_path / "w.jsonl").read_bytes().splitlines()) == 4

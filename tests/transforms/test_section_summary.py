@@ -325,7 +325,7 @@ def test_another_prompt_model_or_text_is_another_summary(
 
 def test_a_torn_last_line_is_left_out_and_the_rest_kept(tmp_path: Path) -> None:
     path = tmp_path / "paid.jsonl"
-    first, second = SummaryKey.of("a", "m", "p"), SummaryKey.of("b", "m", "p")
+    first, second = SummaryKey.of("m", "a"), SummaryKey.of("m", "b")
     with SummaryJournal(path) as journal:
         journal.add(first, "Größe \u2028 one")
     whole = path.read_bytes()
@@ -336,16 +336,16 @@ def test_a_torn_last_line_is_left_out_and_the_rest_kept(tmp_path: Path) -> None:
     with SummaryJournal(path) as journal:
         assert journal.get(first) == "Größe \u2028 one"
         assert journal.get(second) == "two"
-        assert journal.get(SummaryKey.of("c", "m", "p")) is None
+        assert journal.get(SummaryKey.of("m", "c")) is None
 
 
-@pytest.mark.parametrize("damage", [b"garbage\n", b"[]\n", b'{"chunk_id": "a"}\n', b"\xff\n"])
+@pytest.mark.parametrize("damage", [b"garbage\n", b"[]\n", b'{"model": "a"}\n', b"\xff\n"])
 def test_a_damaged_line_costs_only_itself(damage: bytes, tmp_path: Path) -> None:
     path = tmp_path / "paid.jsonl"
-    keys = [SummaryKey.of(name, "m", "p") for name in "ab"]
+    keys = [SummaryKey.of("m", name) for name in "ab"]
     with SummaryJournal(path) as journal:
-        for key in keys:
-            journal.add(key, key.chunk_id)
+        for key, text in zip(keys, "ab", strict=True):
+            journal.add(key, text)
     first, second = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + damage + second)
     with SummaryJournal(path) as journal:

@@ -267,7 +267,8 @@ def _report(
     work: _Work, parser: SpanNodeParser, summarise: SectionSummary | None, seconds: float
 ) -> DocsReport:
     statistics = work.tally.statistics
-    journal = summarise.journal if summarise else None
+    kept = summarise.journal if summarise else None
+    journal = kept if isinstance(kept, SummaryJournal) else None
     if journal and not statistics.summaries.get("failed"):
         journal.path.unlink()
     crossed = (one.crossed(statistics) for one in work.options.fail_on)

@@ -13,7 +13,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.transforms.context import ChunkContext
-from rag_nodes.transforms.summaries import SectionSummary, SummaryJournal
+from rag_nodes.transforms.summaries import SectionSummary, WrittenTexts
 from rag_nodes.vector_names import USUAL, check_vector
 
 _WRITTEN = {"summary": SUMMARY, "context": CONTEXT}
@@ -73,7 +73,7 @@ class FurtherVectors(TransformComponent):
 
 
 def vector_steps(
-    names: Iterable[str], llm: LLM | None = None, journal: SummaryJournal | None = None
+    names: Iterable[str], llm: LLM | None = None, journal: WrittenTexts | None = None
 ) -> list[TransformComponent]:
     """Transformations of an ingest that embeds chunks in further ways, with what writes for them.
 

@@ -147,7 +147,7 @@ class _Asked(NamedTuple):
 
     async def answer(self, prompt: str) -> str:
         """What the model says, or said before."""
-        key = SummaryKey.of("draft", self.model, prompt)
+        key = SummaryKey.of(self.model, prompt)
         known = self.journal.get(key) if self.journal is not None else None
         if known is not None:
             return known

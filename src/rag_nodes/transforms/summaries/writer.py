@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
@@ -17,7 +18,7 @@ from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, await
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.prices import Spent, spent_on
 from rag_nodes.text.sentences import sentence_spans
-from rag_nodes.transforms.summaries.journal import SummaryJournal, SummaryKey
+from rag_nodes.transforms.summaries.journal import SummaryKey, WrittenTexts
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +66,8 @@ class ChunkWriter(TransformComponent):
         concurrency: requests under way at the same time.
         requests_per_minute: requests started in any minute at most, those included that our own
             models repeat, or a window that counts other requests as well; None for no limit.
-        journal: where answers are kept as they arrive and looked up before asking.
+        journal: where answers are kept as they arrive and looked up before asking; what reads the
+            same is asked once.
         on_done: called after every node.
     """
 
@@ -83,7 +85,7 @@ class ChunkWriter(TransformComponent):
     requests_per_minute: Annotated[float, Field(gt=0)] | RequestWindow | None = Field(
         default=None, exclude=True
     )
-    journal: SummaryJournal | None = Field(default=None, exclude=True, repr=False)
+    journal: WrittenTexts | None = Field(default=None, exclude=True, repr=False)
     on_done: Callable[[], None] | None = Field(default=None, exclude=True, repr=False)
     _window: RequestWindow | None = PrivateAttr(default=None)
     _failures: int = PrivateAttr(default=0)
@@ -141,7 +143,8 @@ class ChunkWriter(TransformComponent):
         # Whoever failed to the end of the last call is asked again, but once.
         asker = Asker(self.llm, self._window, min(self._failures, GIVE_UP_AFTER - 1))
         prompts = iter(self._prompts(found))
-        await asyncio.gather(*(self._work(asker, prompts) for _ in range(self.concurrency)))
+        turns: dict[SummaryKey, asyncio.Lock] = defaultdict(asyncio.Lock)
+        await asyncio.gather(*(self._work(asker, prompts, turns) for _ in range(self.concurrency)))
         self._failures = asker.failures
         return list(nodes)
 
@@ -152,22 +155,33 @@ class ChunkWriter(TransformComponent):
     def _without_model(self, nodes: Sequence[TextNode]) -> None:
         """What is noted where there is no model: nothing, unless a subclass says so."""
 
-    async def _work(self, asker: Asker, prompts: Iterator[tuple[TextNode, str]]) -> None:
+    async def _work(
+        self,
+        asker: Asker,
+        prompts: Iterator[tuple[TextNode, str]],
+        turns: Mapping[SummaryKey, asyncio.Lock],
+    ) -> None:
         """Write about nodes until there are none; every worker takes the next one."""
         for node, prompt in prompts:
-            key = SummaryKey.of(node.node_id, self.model_name, prompt)
-            text = self.journal.get(key) if self.journal is not None else None
+            key = SummaryKey.of(self.model_name, prompt)
             try:
-                if text is None:
-                    text = await self._asked(asker, prompt)
-                    if self.journal is not None:
-                        self.journal.add(key, text)  # at once: what is paid for must not wait
+                async with turns[key]:  # who asks the same a moment later finds what was written
+                    text = await self._text(asker, key, prompt)
             except UnansweredError as failure:
                 _log.info("nothing written about %s: %s", node.node_id, failure)
                 self._note(node, {self.noted.error: str(failure)})
             else:
                 kind = {self.noted.kind: GENERATED} if self.noted.kind else {}
                 self._note(node, {self.noted.text: text, **kind})
+
+    async def _text(self, asker: Asker, key: SummaryKey, prompt: str) -> str:
+        if self.journal is None:
+            return await self._asked(asker, prompt)
+        text = self.journal.get(key)
+        if text is None:
+            text = await self._asked(asker, prompt)
+            self.journal.add(key, text)  # at once: what is paid for must not wait
+        return text
 
     async def _asked(self, asker: Asker, prompt: str) -> str:
         answer = await asker.ask(prompt)
