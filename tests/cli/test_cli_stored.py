@@ -63,6 +63,21 @@ def test_llamaindex_is_not_loaded_to_see_what_is_stored(store: Path) -> None:
     assert done.stderr.splitlines()[-1] == "[0, 0] False"
 
 
+def test_what_answers_and_compares_is_not_loaded_to_ingest(store: Path, manual: Path) -> None:
+    rooms = ("query", "compare", "evaluation")
+    script = (
+        "import sys\n"
+        "from rag_nodes.cli.program import run\n"
+        f"code = run(['ingest', {str(manual)!r}, '--store', {str(store)!r}])\n"
+        f"loaded = [one for one in {rooms} if f'rag_nodes.{{one}}' in sys.modules]\n"
+        "print(code, loaded, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1] == "0 []"
+
+
 def test_an_empty_store_says_so(command: Callable[..., Ended], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "nothing is stored" in command("status", "--store", tmp_path / "empty").stdout

@@ -76,9 +76,7 @@ class AnswerSettings(BaseModel):
     Attributes are those of `rag_nodes.query.QueryOptions`.
     """
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     granularity: Literal["sentences", "chunks"] | None = None
     """The sentences that answer, or whole chunks; None for what suits, see `QueryOptions`."""

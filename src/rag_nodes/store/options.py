@@ -27,9 +27,7 @@ class ServerOptions(BaseModel):
         'scalar'
     """
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, hide_input_in_errors=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     grpc: bool = False
     """Speak gRPC, which is faster for large answers and bulk writes, instead of HTTP."""

@@ -1,8 +1,31 @@
-"""One user's documents, store and comparison, and who is here to use them."""
+"""One user's documents, store and comparison, and who is here to use them.
 
-from rag_nodes.workspace.options import Choice
-from rag_nodes.workspace.session import Session
-from rag_nodes.workspace.sessions import Sessions, Visitors
-from rag_nodes.workspace.workspace import Workspace
+Each part is imported when it is first asked for: whoever ingests has no use for what answers and
+compares.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.doors import imported_when_asked
+
+if TYPE_CHECKING:
+    from rag_nodes.workspace.options import Choice
+    from rag_nodes.workspace.session import Session
+    from rag_nodes.workspace.sessions import Sessions, Visitors
+    from rag_nodes.workspace.workspace import Workspace
 
 __all__ = ["Choice", "Session", "Sessions", "Visitors", "Workspace"]
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+    __getattr__ = imported_when_asked(
+        __name__,
+        {
+            "Choice": "options",
+            "Session": "session",
+            "Sessions": "sessions",
+            "Visitors": "sessions",
+            "Workspace": "workspace",
+        },
+    )

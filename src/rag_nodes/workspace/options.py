@@ -9,8 +9,6 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.offer import LEAST_CHUNK, in_few_words, ranges_of
 from rag_nodes.parsers.presets import OptionRange, Preset, parser_names, preset_named
-from rag_nodes.query import QueryOptions
-from rag_nodes.query.options import Granularity
 from rag_nodes.settings import MODEL_OPTIONS, Settings
 from rag_nodes.vector_names import USUAL
 from rag_nodes.workspace.addresses import check_address
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.query import QueryOptions
+    from rag_nodes.query.options import Granularity
 
 MOST_COLUMNS = 4
 """Parsers compared at once: more columns than that nobody reads."""
@@ -193,6 +193,8 @@ def _fields(preset: Preset, values: Mapping[str, float]) -> dict[str, Any]:
 
 def query_options(settings: Settings, choice: Choice) -> QueryOptions:
     """How questions are answered: as the server is set up, and as was chosen."""
+    from rag_nodes.query import QueryOptions
+
     chosen: dict[str, Any] = {
         "budget": choice.budget,
         "top_k": choice.top_k,

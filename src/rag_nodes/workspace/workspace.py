@@ -7,7 +7,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rag_nodes.compare import Comparison
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
 from rag_nodes.models import check_models, choose_models
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
@@ -16,7 +15,6 @@ from rag_nodes.readers import Limits, read_all
 from rag_nodes.store import ServerOptions, described, is_embedded_by, open_store, parser_collection
 from rag_nodes.transforms import vector_steps
 from rag_nodes.workspace.addresses import must_be_public
-from rag_nodes.workspace.cuts import Cuts
 from rag_nodes.workspace.options import effective_settings, make_parsers
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode, Document, TransformComponent
 
+    from rag_nodes.compare import Comparison
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from rag_nodes.readers import ReadResult
     from rag_nodes.settings import Settings
     from rag_nodes.store import Store
+    from rag_nodes.workspace.cuts import Cuts
     from rag_nodes.workspace.options import Choice
 
 MEMORY = ":memory:"
@@ -111,6 +111,8 @@ class Workspace:
     @property
     def cuts(self) -> Cuts | None:
         """What the parsers made of the documents; None while nothing is loaded."""
+        from rag_nodes.workspace.cuts import Cuts
+
         # Without the other lock, which a slow answer may hold: all are replaced as a whole.
         # In this order: a comparison is set after its documents.
         comparison, documents = self._comparison, self._documents
@@ -189,6 +191,8 @@ class Workspace:
             transformations: between parser and embedding.
             vectors: by which embeddings each parser is asked; () for that of the options.
         """
+        from rag_nodes.compare import Comparison
+
         return Comparison(
             store=store or self.store,
             models=models,

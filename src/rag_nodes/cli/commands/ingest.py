@@ -33,9 +33,9 @@ from rag_nodes.ledger import WEB_HOURS
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
-    from rag_nodes.compare import Comparison
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.readers import FileShard
+    from rag_nodes.store import Store
 
 MOST_ROWS = 10_000
 """Documents up to which each has a row in the report."""
@@ -107,7 +107,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
     if dry_run and not exists(settings.store):
         settings = settings.model_copy(update={"store": MEMORY})  # opening a folder makes it
     with cli.activity("Loading parsers and models"):
-        from rag_nodes.query import QueryOptions
+        from rag_nodes.pipeline import ingest as ingested
         from rag_nodes.transforms import FurtherVectors
 
         workspace = cli.workspace(settings)
@@ -119,28 +119,29 @@ def ingest(  # noqa: PLR0913 - the options of the command
     cli.note(models.describe())
     if engine == "ray" and not workspace.store.address:
         cli.note("One process writes a folder; Ray pays where the store is a server.")
-    options = QueryOptions(**settings.answering())
-    with (
-        workspace,
-        workspace.compared(parsers, models, options, transformations=steps) as comparison,
-        shown_progress(
-            cli, [DOCUMENTS, *parsers], partial(ingest_words, dry_run=dry_run)
-        ) as progress,
-    ):
-        report = comparison.ingest(
+    bars = [DOCUMENTS, *parsers]
+    words = partial(ingest_words, dry_run=dry_run)
+    with workspace, shown_progress(cli, bars, words) as progress:
+        report = ingested(
             paths,
+            parsers,
+            workspace.store,
+            models=models,
+            transformations=steps,
+            corpus=settings.corpus,
             limits=workspace.limits(),
             progress=progress,
-            shard=share,
+            prices=settings.answering().get("prices", {}),
             ledger=settings.ledger,
             ttl=ttl,
+            shard=share,
             prune=prune,
             dry_run=dry_run,
             engine=chosen,
             most_rows=MOST_ROWS,
         )
         if alias and not dry_run:
-            _switch(cli, comparison, report, alias)
+            _switch(cli, workspace.store, report, alias)
     if cli.as_json:
         cli.emit(report.as_dict())
     else:
@@ -166,10 +167,9 @@ def _check_alias(alias: str | None, parsers: list[str], shard: str | None) -> No
         )
 
 
-def _switch(cli: Invocation, comparison: "Comparison", report: "IngestReport", alias: str) -> None:
+def _switch(cli: Invocation, store: "Store", report: "IngestReport", alias: str) -> None:
     """Have an alias mean the one column, unless something of it is missing."""
-    (label,) = comparison.parsers
-    collection = comparison.collection(label)
+    [collection] = [column.collection for column in report.columns]
     unstored = [file for file in report.files if file.status in {"failed", "incomplete"}]
     if unstored or any(column.error for column in report.columns):
         cli.complain(
@@ -177,7 +177,7 @@ def _switch(cli: Invocation, comparison: "Comparison", report: "IngestReport", a
             f"chunks all the same: rag-nodes store alias {alias} {collection}"
         )
         return
-    comparison.store.point_alias(alias, collection)
+    store.point_alias(alias, collection)
     cli.note(f"{alias} now means {collection}")
 
 
