@@ -284,6 +284,9 @@ def test_much_that_is_due_goes_to_several_processes_and_little_does_not(
         ingest(many, parsers, store, models=models)
         ingest(many, parsers, store, models=models, engine=AutoEngine())  # nothing is due
         assert len(made) == 1
+        another = {"x": get_parser("heading"), "y": get_parser("fixed")}
+        with pytest.raises(EngineError, match="batch 0"):
+            ingest(many, another, store, models=models, engine=AutoEngine())
 
 
 def test_what_another_process_could_not_make_stays_in_this_one(

@@ -12,13 +12,11 @@ from rag_nodes.pipeline.books import Books
 from rag_nodes.pipeline.report import FileOutcome
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from llama_index.core.schema import Document
 
     from rag_nodes.ledger import DocumentRow, FileRow
     from rag_nodes.pipeline.books import Left
-    from rag_nodes.readers import FileShard, Limits
+    from rag_nodes.readers import Limits, ListedFile
 
 FIRST = 300_000
 """Characters of the first documents, which parsers that are made for the documents get to see."""
@@ -91,15 +89,12 @@ class Arrival(NamedTuple):
 
 
 def arrivals_of(
-    paths: Iterable[str | Path],
-    limits: Limits,
-    books: Books | None = None,
-    shard: FileShard | None = None,
+    files: Iterable[ListedFile], limits: Limits, books: Books | None = None
 ) -> Iterator[Arrival]:
-    """The documents of files and folders, as `read_all` reads them, and those that are left."""
-    from rag_nodes.readers import listed, read_all
+    """The documents of files, as `read_all` reads them, and those that are left."""
+    from rag_nodes.readers import read_all
 
-    for seen in (books or Books()).seen(listed(paths, shard)):
+    for seen in (books or Books()).seen(files):
         path = seen.file.path
         for left in seen.left:
             yield Arrival(str(path), None, left=left)

@@ -24,6 +24,7 @@ from rag_nodes.pipeline.arrivals import Parsers, arrivals_of, characters_of, giv
 from rag_nodes.pipeline.books import Books, LedgerBooks, reading_key
 from rag_nodes.pipeline.dry_run import UnchangedStore, rehearsed
 from rag_nodes.pipeline.further import further_steps, journal_beside
+from rag_nodes.pipeline.listing import FileListing
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, pruned
 from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.pipeline.run import IngestRun, collections_of
@@ -180,9 +181,11 @@ def ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
     shard: FileShard | None,
     dry_run: bool,
     most_rows: int | None,
+    files: FileListing | None = None,
 ) -> IngestReport:
-    """Ingest files in this process."""
-    total = count_documents(paths, shard) if progress else None
+    """Ingest files in this process; they may be listed already."""
+    files = files or FileListing(paths, shard)
+    total = files.documents() if progress else None
     books = books_of(ledger, corpus, limits, transformations, ttl=ttl, shard=shard)
 
     def run_of(made: Mapping[str, object]) -> IngestRun:
@@ -200,7 +203,7 @@ def ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
 
     # Before the first file is looked at, as the books say for which parsers it is due.
     run = None if callable(parsers) else run_of(parsers)
-    with ahead(arrivals_of(paths, limits, books, shard), characters_of) as coming:
+    with ahead(arrivals_of(files, limits, books), characters_of) as coming:
         made, arrivals = parsers_for(parsers, coming)
         return (run or run_of(made)).take(arrivals, total, rows=FileRows(most_rows))
 
@@ -310,15 +313,6 @@ def _journal(store: Store, ledger: Ledger | str | Path | None) -> Path | None:
     """Where what an LLM writes is kept; None where no ledger is."""
     place = ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
     return journal_beside(place) if place and place.name != ":memory:" else None
-
-
-def count_documents(paths: Sequence[Path], shard: FileShard | None) -> int | None:
-    """How many documents files and folders hold; None where only reading them tells."""
-    from rag_nodes.readers import COLLECTIONS, listed
-
-    if any(path.suffix.lower() in COLLECTIONS for path in paths):
-        return None
-    return sum(1 for _ in listed(paths, shard))
 
 
 def _check_prunable(

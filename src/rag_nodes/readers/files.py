@@ -295,7 +295,7 @@ def _walk(folder: Path, place: str, root: Path) -> Iterator[ListedFile]:
     with suppress(OSError), os.scandir(folder) as found:
         entries = sorted((one for one in found if one.name[0] != "."), key=attrgetter("name"))
     for entry in entries:
-        if Path(entry.name).suffix.lower() in SUFFIXES and not _leads_to_folder(entry):
+        if _suffix(entry.name) in SUFFIXES and not _leads_to_folder(entry):
             path = folder / entry.name
             if not entry.is_symlink():
                 yield _listed_file(path, f"{place}{os.sep}{entry.name}", entry.stat)
@@ -304,6 +304,12 @@ def _walk(folder: Path, place: str, root: Path) -> Iterator[ListedFile]:
     for entry in entries:
         if not entry.is_symlink() and _leads_to_folder(entry):
             yield from _walk(folder / entry.name, f"{place}{os.sep}{entry.name}", root)
+
+
+def _suffix(name: str) -> str:
+    """As of a path, which a million times takes long to make."""
+    stem, dot, rest = name.rpartition(".")
+    return f".{rest.lower()}" if stem and dot and rest else ""
 
 
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.books import is_text
 from rag_nodes.pipeline.ingesting import ingest_here
-from rag_nodes.readers import listed
+from rag_nodes.pipeline.listing import FileListing
+from rag_nodes.pipeline.run import collections_of
 from rag_nodes.workers.children import ChildProcesses
 from rag_nodes.workers.ingesting import ingest_by
 from rag_nodes.workers.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import TransformComponent
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.arrivals import Parsers
-    from rag_nodes.readers import FileShard, ListedFile
+    from rag_nodes.readers import ListedFile
     from rag_nodes.store import Store
     from rag_nodes.workers.transport import Transport, WorkerRecipe
 
@@ -92,7 +94,8 @@ class AutoEngine:
     ) -> IngestReport:
         """As `rag_nodes.pipeline.ingest`, with its options."""
         wanted = [*map(Path, paths)]
-        if usable_cores() > 1 and _pays(wanted, parsers, **options):
+        options["files"] = FileListing(wanted, options["shard"])
+        if usable_cores() > 1 and _pays(parsers, **options):
             return ProcessEngine().ingest(wanted, parsers, store, **options)
         return ingest_here(wanted, parsers, store, **options, dry_run=False)
 
@@ -111,19 +114,22 @@ class AutoEngine:
 
 
 def _pays(
-    paths: Sequence[str | Path],
     parsers: Parsers,
     *,
+    files: FileListing,
     models: Models,
     ledger: Ledger | None,
     corpus: str,
     transformations: Sequence[TransformComponent],
-    shard: FileShard | None,
     **_: Any,
 ) -> bool:
-    if callable(parsers) or not models.embeds_offline:
+    if callable(parsers) or not models.embeds_offline or not _are_large(files):
         return False
-    if _due_bytes(listed(paths, shard), ledger, corpus) < LARGE:
+    if ledger and _are_in_use(parsers, models, ledger, corpus):
+        due = _changed(files, ledger, corpus)
+    else:
+        due = iter(files)
+    if not _are_large(due):
         return False
     try:
         Recipe.of(parsers, models, transformations=transformations)
@@ -132,13 +138,22 @@ def _pays(
     return True
 
 
-def _due_bytes(files: Iterator[ListedFile], ledger: Ledger | None, corpus: str) -> int:
-    """Bytes of files that are not as they were, as far as they have to be looked at to know."""
-    due = 0
-    while due < LARGE and (block := list(islice(files, _BLOCK))):
-        named = [file.place for file in block if is_text(file)]
-        known = ledger.known(corpus, named) if ledger else {}
+def _are_large(files: Iterable[ListedFile]) -> bool:
+    """Whether several processes are done with files sooner than one; no more are looked at."""
+    return any(total >= LARGE for total in accumulate(one.size or 0 for one in files))
+
+
+def _are_in_use(parsers: Mapping[str, object], models: Models, ledger: Ledger, corpus: str) -> bool:
+    """Whether something is stored by every parser; all files are due for one that is new."""
+    made = {name: as_parser(parser) for name, parser in parsers.items()}
+    used = {one.row.name for one in ledger.collections(corpus) if one.documents}
+    return used.issuperset(collections_of(made, corpus, models).values())
+
+
+def _changed(files: Iterable[ListedFile], ledger: Ledger, corpus: str) -> Iterator[ListedFile]:
+    """The files that are not as they were, as far as can be told without opening one."""
+    listing = iter(files)
+    while block := list(islice(listing, _BLOCK)):
+        known = ledger.known(corpus, [file.place for file in block if is_text(file)])
         facts = {place: (one.file.size, one.file.mtime_ns) for place, one in known.items()}
-        changed = (one for one in block if facts.get(one.place) != (one.size, one.mtime_ns))
-        due += sum(one.size or 0 for one in changed)
-    return due
+        yield from (one for one in block if facts.get(one.place) != (one.size, one.mtime_ns))

@@ -14,14 +14,11 @@ from rag_nodes.models import settled
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline import IngestReport
 from rag_nodes.pipeline.arrivals import Arrival, arrivals_of, parsers_for
-from rag_nodes.pipeline.ingesting import (
-    books_of,
-    count_documents,
-    opened_ledger,
-)
+from rag_nodes.pipeline.ingesting import books_of, opened_ledger
+from rag_nodes.pipeline.listing import FileListing
 from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.pipeline.run import IngestRun
-from rag_nodes.readers import Limits, listed
+from rag_nodes.readers import Limits
 from rag_nodes.transforms import further_names
 from rag_nodes.vector_names import USUAL
 from rag_nodes.workers.batches import DueFile
@@ -67,10 +64,12 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
     ttl: float = WEB_HOURS,
     shard: FileShard | None = None,
     most_rows: int | None = None,
+    files: FileListing | None = None,
 ) -> IngestReport:
     """Ingest files by workers that `start` starts, made of a recipe.
 
-    All other arguments, and what is returned, are those of `rag_nodes.pipeline.ingest`.
+    The files may be listed already. All other arguments, and what is returned, are those of
+    `rag_nodes.pipeline.ingest`.
 
     Raises:
         ConfigurationError: as `ingest`; or a parser, model or transformation cannot be made in
@@ -80,13 +79,14 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
         RagNodesError: a worker cannot work.
     """
     started = time.perf_counter()
-    chosen, bounds, wanted = settled(models, embed_model), limits or Limits(), [*map(Path, paths)]
+    chosen, bounds = settled(models, embed_model), limits or Limits()
+    files = files or FileListing(paths, shard)
     given: dict[str, Any] = {
         "transformations": transformations,
         "corpus": corpus,
         "prices": prices,
     }
-    made = _made(parsers, wanted, bounds, shard)
+    made = _made(parsers, files, bounds)
     recipe = Recipe.of(made, chosen, limits=bounds, address=store.address, **given)
     with opened_ledger(ledger, store) as opened:
         books = books_of(opened, corpus, bounds, transformations, ttl=ttl, shard=shard)
@@ -99,13 +99,13 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
             is_shared=store.address is not None,
         )
         with closing(start(recipe)) as transport:
-            total = count_documents(wanted, shard) if progress else None
+            total = files.documents() if progress else None
             rows = FileRows(most_rows)
             driver = Driver(
                 transport, writer, collections, progress=progress, total=total, rows=rows
             )
             left = _LeftFiles(driver)
-            done = driver.run(left.due(books.seen(listed(wanted, shard))))
+            done = driver.run(left.due(books.seen(files)))
         own = left.part(run, rows)
     done = done._replace(parts=[own, *done.parts])
     return IngestReport(
@@ -151,11 +151,9 @@ class _LeftFiles:
         return PartReport(0, BatchFinished(report, (), run.errors, run.stopped))
 
 
-def _made(
-    parsers: Parsers, paths: Sequence[Path], limits: Limits, shard: FileShard | None
-) -> Mapping[str, SpanNodeParser]:
+def _made(parsers: Parsers, files: FileListing, limits: Limits) -> Mapping[str, SpanNodeParser]:
     """The parsers, for which the first documents may have been read."""
-    made, _ = parsers_for(parsers, arrivals_of(paths, limits, shard=shard))
+    made, _ = parsers_for(parsers, arrivals_of(files, limits))
     if not made:
         raise ConfigurationError("nothing to ingest with: name at least one parser")
     return {name: as_parser(parser) for name, parser in made.items()}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import CancelledError, RagNodesError
 from rag_nodes.pipeline.arrivals import arrivals_of
 from rag_nodes.pipeline.run import IngestRun
+from rag_nodes.readers import listed
 from rag_nodes.workers.messages import (
     BatchFinished,
     Began,
@@ -97,7 +98,7 @@ class BatchWorker:
             for number, path in enumerate(batch.files):
                 relay.give(Began(number), passed_on=True)
                 books.file = number
-                for arrival in arrivals_of([path], self._made.limits, books):
+                for arrival in arrivals_of(listed([path]), self._made.limits, books):
                     rows.append(number)
                     yield arrival
             relay.give(Began(len(batch.files)), passed_on=True)
