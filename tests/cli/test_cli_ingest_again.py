@@ -42,6 +42,15 @@ def test_what_was_stored_before_is_said_to_be_spared(
     assert told["spared_tokens"] == told["columns"][0]["tokens"]
 
 
+def test_a_share_is_all_only_where_all_was_spared(
+    command: Callable[..., Ended], folder: Path
+) -> None:
+    (folder / "long.md").write_text("Tea is ready. " * 2000)
+    command("ingest", folder, *KEPT)
+    (folder / "green.md").write_text("# Tea\n\nThis tea is red.\n")
+    assert "Already embedded: 99%" in command("ingest", folder, *KEPT).stdout
+
+
 def test_another_option_says_what_became_of_the_former_collection(
     command: Callable[..., Ended], folder: Path
 ) -> None:

@@ -8,11 +8,13 @@ import os
 import subprocess
 import sys
 import tomllib
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rag_nodes import errors
+from rag_nodes.cli import main
 from rag_nodes.cli.failures import ExitCode, exit_code_of
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.options import MODEL_SETTINGS, SETTINGS
@@ -247,6 +249,23 @@ def test_an_interruption_ends_with_130_and_says_that_nothing_is_broken(
     ended = command("compare", manual, "--ask", "why?", "-p", "fixed", "-q")
     assert ended.code == ExitCode.INTERRUPTED
     assert ended.stderr.startswith("Interrupted")
+
+
+@pytest.mark.parametrize("when", ["import", "end"])
+def test_an_interruption_outside_of_a_command_has_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], when: str
+) -> None:
+    class Program(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            if when == "import" and name == "run":
+                raise KeyboardInterrupt
+            return failing(KeyboardInterrupt())
+
+    monkeypatch.setitem(sys.modules, "rag_nodes.cli.program", Program("rag_nodes.cli.program"))
+    with pytest.raises(SystemExit) as ended:
+        main(["status"])
+    assert ended.value.code == ExitCode.INTERRUPTED
+    assert capfd.readouterr().err == "Interrupted.\n"
 
 
 def test_a_run_leaves_the_loggers_as_they_were(command: Callable[..., Ended], manual: Path) -> None:

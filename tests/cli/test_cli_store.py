@@ -144,17 +144,35 @@ def test_an_alias_stays_as_it_was_while_something_is_missing(
     command: Callable[..., Ended], tmp_path: Path, manual: Path
 ) -> None:
     store = ("--store", tmp_path / "store")
-    command("ingest", manual, *HEADING, "--alias", "handbook", *store)
-    broken = tmp_path / "broken.pdf"
-    broken.write_bytes(b"%PDF-1.4 nothing")
-    ended = command("ingest", manual, broken, "-p", "fixed", "--alias", "handbook", *store)
+    other = tmp_path / "other.md"
+    other.write_text("# Kettle\n\nThe kettle boils in two minutes.\n", encoding="utf-8")
+    command("ingest", manual, other, *HEADING, "--alias", "handbook", *store)
+    other.write_text("", encoding="utf-8")
+    ended = command("ingest", manual, other, "-p", "fixed", "--alias", "handbook", *store)
     assert ended.code == ExitCode.PARTIAL
     words = " ".join(ended.stderr.split())
-    assert "the alias handbook means what it meant" in words
+    assert f"({other}), so the alias handbook means what it meant" in words
     assert "Heading" in alias_of(command, store[1])["handbook"]
     by_hand = words.partition("rag-nodes store alias ")[2].split()[:2]
     assert command("store", "alias", *by_hand, *store).code == ExitCode.DONE
     assert "FixedSize" in alias_of(command, store[1])["handbook"]
+
+
+def test_a_file_that_never_could_be_read_holds_back_no_switch(
+    command: Callable[..., Ended], tmp_path: Path, manual: Path
+) -> None:
+    store = ("--store", tmp_path / "store")
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"%PDF-1.4 nothing")
+    for parser, meant in (("heading", "Heading"), ("fixed", "FixedSize")):
+        ended = command("ingest", manual, broken, "-p", parser, "--alias", "handbook", *store)
+        assert ended.code == ExitCode.PARTIAL
+        assert "handbook now means" in ended.stderr
+        assert meant in alias_of(command, store[1])["handbook"]
+    crawl = tmp_path / "crawl.json"
+    crawl.write_text("{", encoding="utf-8")
+    ended = command("ingest", manual, crawl, "-p", "page", "--alias", "handbook", *store)
+    assert "means what it meant" in " ".join(ended.stderr.split())
 
 
 def test_an_alias_is_given_shown_and_removed(command: Callable[..., Ended], store: Path) -> None:

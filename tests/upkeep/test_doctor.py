@@ -11,10 +11,10 @@ import pytest
 from kept_store import FIXED, HEADING, nodes_of
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from rag_nodes.errors import StoreUnreachableError
+from rag_nodes.errors import StoreError, StoreFullError, StoreUnreachableError
 from rag_nodes.ledger import CollectionRow, Ledger
 from rag_nodes.store import QdrantStore, open_store
-from rag_nodes.upkeep import Trouble, examined
+from rag_nodes.upkeep import Trouble, doctor, examined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,6 +157,30 @@ def test_a_disk_that_is_nearly_full_is_told_before_it_is_full(
     usage = shutil.disk_usage("/")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=600 << 20))
     assert "600 MB are free" in only(examine()).what
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_once(
+    store: QdrantStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> QdrantStore:
+        raise StoreError("cannot be used")
+
+    monkeypatch.setattr("os.access", lambda *_: False)
+    found = list(examined(store.location, refused, lambda _: None))
+    assert only(found).what == "it cannot be written to"
+
+
+def test_a_full_disk_is_told_once_and_not_of_every_collection(
+    examine: Callable[..., list[Trouble]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> list[Trouble]:
+        return [Trouble.of(StoreFullError("full; free some"), HEADING, "unreadable")]
+
+    monkeypatch.setattr(doctor, "examined_contents", full)
+    assert only(examine()).where == HEADING
+    usage = shutil.disk_usage("/")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=100 << 20))
+    assert only(examine()).what == "100 MB are free on its disk"
 
 
 def test_foreign_files_and_what_an_old_folder_left_are_worth_a_note(

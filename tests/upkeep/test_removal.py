@@ -99,6 +99,17 @@ def test_a_removal_that_is_interrupted_is_completed_by_the_next(
     assert take_out(known, "a.md") == [(FIXED, 1, 2), (HEADING, 1, 3)]
 
 
+def test_clearing_counts_no_documents_of_which_nothing_is_stored(
+    known: Inventory, ledger: Ledger
+) -> None:
+    fixed, _ = known.collections("tests")
+    first = next(iter(ledger.deposits(FIXED).values()))
+    failed = first._replace(document_id="failed.md", chunks=0, parents=0, error="the disk is full")
+    ledger.settle([failed])
+    assert known.status(fixed).documents == 2
+    assert [tuple(one) for one in cleared(known, [fixed])] == [(FIXED, 2, 5)]
+
+
 def test_clearing_drops_collections_and_the_last_one_takes_the_files_along(
     known: Inventory, ledger: Ledger
 ) -> None:

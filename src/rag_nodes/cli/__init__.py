@@ -28,13 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: what follows the program's name; None for those of this process.
     """
     _collect_seldom()
-    from rag_nodes.cli.program import run
-
     try:
+        from rag_nodes.cli.program import run
+
         with _output_of_our_own():
             code: int | str = run(arguments)
     except OSError as error:  # a full disk, or a reader that has left
         code = f"Error: stdout: {error.strerror}"
+    except KeyboardInterrupt:  # while the commands are imported, or a second one at the end
+        sys.stderr.write("Interrupted.\n")
+        code = 130
     sys.exit(code)
 
 

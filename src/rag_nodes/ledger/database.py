@@ -173,7 +173,8 @@ def translated(path: Path) -> Iterator[None]:
         if name.startswith(_NOT_SQLITE):
             raise LedgerDamagedError(
                 f"{path}: the ledger is damaged ({error}); move it away, with {path.name}-wal "
-                "beside it: the next ingest makes it anew from the store"
+                "beside it, as `rag-nodes doctor --repair` does: the next ingest makes it anew "
+                "from the store"
             ) from error
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise LedgerError(

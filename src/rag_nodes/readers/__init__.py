@@ -8,7 +8,14 @@ when the first document is built.
 
 from __future__ import annotations
 
-from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading, build_document
+from rag_nodes.readers.base import (
+    CollectionReader,
+    Limits,
+    Reader,
+    Reading,
+    build_document,
+    document_id,
+)
 from rag_nodes.readers.files import ListedFile, ReadResult, listed, read, read_all, readings
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 from rag_nodes.readers.shards import FileShard
@@ -24,6 +31,7 @@ __all__ = [
     "Reader",
     "Reading",
     "build_document",
+    "document_id",
     "listed",
     "read",
     "read_all",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rag_nodes.store import QdrantStore
+    from rag_nodes.upkeep.troubles import FindingKind
 
 SPACE = 1 << 30
 """Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
@@ -69,17 +70,21 @@ def _mended(finding: Trouble) -> Trouble:
 def _findings(
     location: str, opened: Callable[[], QdrantStore], ledger_path: Callable[[str], Path | None]
 ) -> Iterator[Trouble]:
+    outside: set[FindingKind] = set()
     if "://" not in location:
         found = list(_folder(Path(location).expanduser().resolve()))
         yield from found
-        if any(one.kind == "old-folder" and one.is_wrong for one in found):
+        outside = {one.kind for one in found if one.is_wrong}
+        if outside & {"folder", "old-folder"}:
             return
     try:
         store = opened()
     except StoreError as error:
         yield Trouble.of(error, location, "folder")
         return
-    yield from _inside(store, ledger_path(store.location))
+    # That its disk is full was said of the folder; each of its collections would say it again.
+    inside = _inside(store, ledger_path(store.location))
+    yield from (one for one in inside if one.kind != "disk" or "disk" not in outside)
 
 
 def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:

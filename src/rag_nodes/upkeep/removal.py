@@ -70,12 +70,11 @@ def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list
     corpora: set[str] = set()
     for held in collections:
         name = held.info.name
-        documents = inventory.deposits(held)
-        nodes = sum(row.chunks + row.parents for row in documents.values())
+        sizes = [row.chunks + row.parents for row in inventory.deposits(held).values()]
         inventory.store.drop(name)
         if inventory.ledger:
             inventory.ledger.forget_collection(name)
-        gone.append(Removed(name, len(documents), nodes))
+        gone.append(Removed(name, sum(map(bool, sizes)), sum(sizes)))
         corpora.add(held.corpus)
     for corpus in corpora:
         if inventory.ledger and not inventory.collections(corpus):

@@ -168,17 +168,40 @@ def _check_alias(alias: str | None, parsers: list[str], shard: str | None) -> No
 
 
 def _switch(cli: Invocation, store: "Store", report: "IngestReport", alias: str) -> None:
-    """Have an alias mean the one column, unless something of it is missing."""
-    [collection] = [column.collection for column in report.columns]
-    unstored = [file for file in report.files if file.status in {"failed", "incomplete"}]
-    if unstored or any(column.error for column in report.columns):
+    """Have an alias mean the one column, unless who asks by it would miss something then."""
+    [column] = report.columns
+    missed = [column.parser] if column.error else _missed(store, report, alias)
+    if missed:
+        more = f" and {len(missed) - 1} more" if missed[1:] else ""
         cli.complain(
-            f"Not all is stored, so the alias {alias} means what it meant. To have it mean the new "
-            f"chunks all the same: rag-nodes store alias {alias} {collection}"
+            f"Not all is stored ({missed[0]}{more}), so the alias {alias} means what it meant. To "
+            "have it mean the new chunks all the same: "
+            f"rag-nodes store alias {alias} {column.collection}"
         )
         return
-    store.point_alias(alias, collection)
-    cli.note(f"{alias} now means {collection}")
+    store.point_alias(alias, column.collection)
+    cli.note(f"{alias} now means {column.collection}")
+
+
+def _missed(store: "Store", report: "IngestReport", alias: str) -> list[str]:
+    """Files that are not stored whole, or that are only found by what the alias means so far.
+
+    A file that never could be read is not among them: one scanned page in a folder would hold back
+    every switch.
+    """
+    from rag_nodes.readers import COLLECTIONS, document_id
+
+    former = store.aliases().get(alias)
+
+    def is_found(path: Path) -> bool:
+        holds_many = path.suffix.lower() in COLLECTIONS  # whose ids only their content tells
+        return holds_many or bool(former and store.stored(former, document_id(path.resolve())))
+
+    return [
+        file.path
+        for file in report.files
+        if file.status == "incomplete" or (file.status == "failed" and is_found(Path(file.path)))
+    ]
 
 
 def _shard(words: str | None) -> "FileShard | None":

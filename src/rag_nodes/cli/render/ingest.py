@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor
 from typing import TYPE_CHECKING
 
 from rag_nodes.cli.render.text import counted, one_line, plain, seconds, table
@@ -69,7 +70,8 @@ def _memory_view(report: IngestReport) -> Iterator[RenderableType]:
     if report.hit_rate:
         cost = f" · {dollars(report.spared_cost)}" if report.spared_cost else ""
         tokens = counted(report.spared_tokens, "token")
-        yield plain(f"Already embedded: {report.hit_rate:.0%} ({tokens}{cost} spared).", "dim")
+        share = floor(report.hit_rate * 100)  # 100 % are all
+        yield plain(f"Already embedded: {share}% ({tokens}{cost} spared).", "dim")
     for one in report.former:
         chunks, documents = counted(one.chunks, "chunk"), counted(one.documents, "document")
         yield plain(
