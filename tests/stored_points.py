@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def points_of(store: QdrantStore, collection: str) -> dict[str, Any]:
-    """Every point of an embedded store by id: payload, vector and words."""
+    """Every point of an embedded store by id: payload, vectors and words."""
     engine: Any = store.engine
     with engine.step(collection):
         found = engine.collection(collection).scan(Filter(), None, vectors=True)
-        return {one.node_id: (one.payload, one.vector, one.words) for one in found}
+        return {one.node_id: (one.payload, one.vector, one.words, one.named) for one in found}
 
 
 def without_seconds(report: IngestReport) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.models import pacing
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
-from rag_nodes.models.pacing import BATCH_BYTES
+from rag_nodes.models.pacing import BATCH_BYTES, RequestWindow, repeats_counted
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.text.tokens import count_tokens
 
@@ -470,3 +470,34 @@ def test_who_is_ended_asks_for_nothing_more(openai_server: OpenAIServer) -> None
     with interruptible(interrupt), pytest.raises(CancelledError, match=MODEL):
         model.get_text_embedding("hello")
     assert not openai_server.requests
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_llm_keeps_the_limits_of_an_account_however_it_is_asked(
+    streamed: bool, openai_server: OpenAIServer, clock: FakeTime
+) -> None:
+    def ask(**limits: Any) -> float:
+        clock.pauses.clear()
+        model = OpenAIServerLLM(model=MODEL, api_base=openai_server.base, max_tokens=90, **limits)
+        for _ in range(3):
+            if streamed:
+                assert [*model.stream_complete("Say tea.")]
+            else:
+                assert model.complete("Say tea.").text
+        return sum(clock.pauses)
+
+    assert ask() == 0
+    assert ask(requests_per_minute=2) == pytest.approx(61.0)
+    assert ask(tokens_per_minute=200) == pytest.approx(61.0)  # the longest answer counts
+
+
+def test_what_an_llm_repeats_counts_for_its_own_limit_and_for_that_of_who_asks(
+    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[float | None] = []
+    monkeypatch.setattr(RequestWindow, "acquire", lambda one, _=0: counted.append(one.per_minute))
+    model = OpenAIServerLLM(model=MODEL, api_base=openai_server.base, requests_per_minute=9)
+    openai_server.fail(faults.FAILING)
+    with repeats_counted(RequestWindow(7)):
+        model.complete("Say tea.")
+    assert counted == [9, 7, 9]

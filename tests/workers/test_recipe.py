@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hostile_models import impatient
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.extractors import SummaryExtractor
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import TransformComponent
 from own_models import LettersEmbedding, ParrotLLM
 
 from rag_nodes.errors import ConfigurationError, ModelRequestError
 from rag_nodes.models import Models
-from rag_nodes.models.openai import OpenAIServerEmbedding
+from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
+from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.parsers import PRESETS, ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.readers import Limits
 from rag_nodes.store.options import ServerAddress
@@ -21,12 +23,14 @@ from rag_nodes.transforms import (
     FurtherVectors,
     NeighbourText,
     SectionSummary,
+    SummaryJournal,
     identity_of,
 )
 from rag_nodes.workers import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from llama_index.core.schema import BaseNode
     from openai_server import OpenAIServer
@@ -193,7 +197,92 @@ class Holding(TransformComponent):
         return list(nodes)
 
 
-@pytest.mark.parametrize("step", [ChunkContext(llm=ParrotLLM()), Holding(thing=object())])
-def test_a_transformation_with_a_model_is_refused(step: Any, models: Models) -> None:
-    with pytest.raises(ConfigurationError, match="plain data"):
+class WrappingLLM(ParrotLLM):
+    """Holds an object."""
+
+    thing: Any = None
+
+
+def telling(_: object = None) -> str:
+    return "a prompt of its own"
+
+
+REFUSED = [
+    Holding(thing=object()),
+    ChunkContext(llm=WrappingLLM(thing=object())),
+    ChunkContext(llm=ParrotLLM(messages_to_prompt=telling)),
+    ChunkContext(llm=ParrotLLM(), requests_per_minute=RequestWindow(3)),
+    ChunkContext(llm=ParrotLLM(), on_done=telling),
+]
+
+
+@pytest.mark.parametrize("step", REFUSED)
+def test_a_transformation_of_objects_is_refused_with_the_remedy(step: Any, models: Models) -> None:
+    with pytest.raises(ConfigurationError, match="without workers"):
         Recipe.of({"x": get_parser("fixed")}, models, transformations=[step])
+
+
+def served_llm(**options: Any) -> OpenAIServerLLM:
+    base = "http://127.0.0.1:9/v1"
+    return OpenAIServerLLM(model="tea-1", api_base=base, api_key=CANARY, **options)
+
+
+def test_an_llm_goes_to_workers_without_its_key_and_once_however_many_it_writes_for(
+    models: Models, tmp_path: Path
+) -> None:
+    llm = served_llm(temperature=0.1, max_tokens=99)
+    with SummaryJournal(tmp_path / "written.jsonl") as journal:
+        options: dict[str, Any] = {"llm": llm, "journal": journal, "concurrency": 7}
+        steps = [SectionSummary(**options, knowledge_base="Tea"), ChunkContext(**options)]
+        recipe = Recipe.of({"x": get_parser("fixed")}, models, transformations=steps)
+        assert recipe.journals == (str(journal.path),)
+        assert CANARY not in f"{recipe!r}{recipe}{json.dumps(recipe.plain())}"
+        made = made_again(recipe).make(journals={recipe.journals[0]: journal}).transformations
+    assert [identity_of(one) for one in made] == [identity_of(one) for one in steps]
+    summary, context = made
+    assert isinstance(summary, SectionSummary)
+    assert isinstance(context, ChunkContext)
+    assert isinstance(summary.llm, OpenAIServerLLM)
+    assert summary.llm is context.llm
+    assert summary.llm.to_dict() == llm.to_dict()
+    assert summary.llm.given_keys["api_key"].get_secret_value() == CANARY
+    assert (summary.concurrency, summary.journal) == (7, journal)
+
+
+def test_an_extractor_of_llamaindex_goes_to_workers_with_its_llm(models: Models) -> None:
+    step = SummaryExtractor(llm=ParrotLLM(says="Tea."), summaries=["self"])
+    recipe = Recipe.of({"x": get_parser("fixed")}, models, transformations=[step])
+    (made,) = made_again(recipe).make().transformations
+    assert isinstance(made, SummaryExtractor)
+    assert isinstance(made.llm, ParrotLLM)
+    assert made.llm.says == "Tea."
+    assert identity_of(made) == identity_of(step)
+
+
+def test_workers_share_what_an_llm_may_be_asked_and_embedders_what_they_embed() -> None:
+    limits: dict[str, Any] = {"requests_per_minute": 90, "tokens_per_minute": 1_000_000}
+    embedding = OpenAIServerEmbedding(model_name="m", api_key=CANARY, **limits)
+    steps = [ChunkContext(served_llm(**limits), requests_per_minute=60)]
+    models = Models.of(embed_model=embedding, llm="extractive")
+    recipe = Recipe.of({"x": get_parser("fixed")}, models, transformations=steps)
+    made = made_again(recipe.shared_by(10, embedding=2)).make()
+    assert isinstance(made.models.embedding, OpenAIServerEmbedding)
+    assert made.models.embedding.requests_per_minute == 45
+    (step,) = made.transformations
+    assert isinstance(step, ChunkContext)
+    assert isinstance(step.llm, OpenAIServerLLM)
+    assert (step.llm.requests_per_minute, step.llm.tokens_per_minute) == (9, 100_000)
+    assert step.requests_per_minute == 6
+
+
+def test_what_an_llm_may_be_asked_counts_as_asked_in_a_successor(
+    models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent: list[float | None] = []
+    monkeypatch.setattr(RequestWindow, "spend", lambda self: spent.append(self.per_minute))
+    steps = [ChunkContext(served_llm(requests_per_minute=4), requests_per_minute=6)]
+    recipe = Recipe.of({"x": get_parser("fixed")}, models, transformations=steps)
+    made_again(recipe).make()
+    assert spent == []
+    made_again(recipe.successor()).make()
+    assert spent == [4, 6]

@@ -8,12 +8,12 @@ from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from rag_nodes.processes import pause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -65,6 +65,13 @@ class RequestWindow:
         self._tokens = 0
         self._lock = Lock()
 
+    @classmethod
+    def of(cls, per_minute: float | None, tokens_per_minute: int | None) -> Self | None:
+        """The window of a model with these limits; None where it has none."""
+        if not (per_minute or tokens_per_minute):
+            return None
+        return cls(per_minute, tokens_per_minute=tokens_per_minute)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """In another process nothing was asked yet."""
         return _window_of, (self.per_minute, self.tokens_per_minute)
@@ -114,22 +121,47 @@ def _window_of(per_minute: float | None, tokens_per_minute: int | None) -> Reque
     return RequestWindow(per_minute, tokens_per_minute=tokens_per_minute)
 
 
-_WINDOW: ContextVar[RequestWindow | None] = ContextVar("requests", default=None)
+_WINDOWS: ContextVar[tuple[RequestWindow, ...]] = ContextVar("requests", default=())
 
 
 @contextmanager
 def repeats_counted(window: RequestWindow | None) -> Iterator[None]:
-    """Meanwhile let `window` count the requests that our models repeat, also in other threads."""
-    token = _WINDOW.set(window)
+    """Meanwhile let `window` count the requests that our models repeat, also in other threads.
+
+    One that was told so before, by whoever asks the model, counts them as well.
+    """
+    token = _WINDOWS.set((*_WINDOWS.get(), window) if window else _WINDOWS.get())
     try:
         yield
     finally:
-        _WINDOW.reset(token)
+        _WINDOWS.reset(token)
+
+
+@contextmanager
+def within(
+    window: RequestWindow | None, texts: Iterable[str], *, answer: int = 0
+) -> Iterator[None]:
+    """Wait until a request may be made; what is repeated of it meanwhile counts as well.
+
+    Args:
+        window: of the model; None for no limit.
+        texts: that are sent, of which tokens are counted where these are limited.
+        answer: tokens that it may have.
+    """
+    if window is None:
+        yield
+        return
+    from rag_nodes.text.tokens import count_tokens  # who has no limit counts nothing
+
+    limited = window.tokens_per_minute is not None
+    window.acquire(sum(map(count_tokens, texts)) + answer if limited else 0)
+    with repeats_counted(window):
+        yield
 
 
 def before_repeating() -> None:
     """Wait until a request may be made that nobody but the model knows of."""
-    if window := _WINDOW.get():
+    for window in _WINDOWS.get():
         window.acquire()
 
 

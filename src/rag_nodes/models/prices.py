@@ -103,6 +103,10 @@ class Spent(NamedTuple):
         )
 
 
+NOTHING_SPENT = Spent(0, 0, 0, estimated=False, cost=0.0)
+"""Before the first request."""
+
+
 def spent_on(told: Mapping[str, Any], prompt: str, answer: str, *, model: str) -> Spent:
     """What one request took, by the server's count where it gave one.
 

@@ -1,10 +1,10 @@
-"""An embedding model as plain data, of which another process makes an equal one."""
+"""An embedding model or LLM as plain data, of which another process makes an equal one."""
 
 from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import SecretStr
 
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.llms import LLM
+
+ModelT = TypeVar("ModelT")
 
 
 class WrittenModel(NamedTuple):
-    """An embedding model, written down.
+    """An embedding model or LLM, written down.
 
     Attributes:
         path: `module:Class`.
@@ -34,7 +37,7 @@ class WrittenModel(NamedTuple):
     keys: dict[str, SecretStr]
 
 
-def written_down(model: BaseEmbedding) -> WrittenModel:
+def written_down(model: BaseEmbedding | LLM) -> WrittenModel:
     """The model as plain data.
 
     Raises:
@@ -51,23 +54,26 @@ def written_down(model: BaseEmbedding) -> WrittenModel:
         if value and isinstance(value, str | SecretStr | dict)
     }
     written = WrittenModel(path, options, keys)
-    if getattr(model, "place", None) is None:
+    _check_importable(type(model))
+    if getattr(model, "place", None) is None:  # ours are, and may take long to make
         _check_equal(model, written)
     return written
 
 
-def read_back(written: WrittenModel) -> BaseEmbedding:
+def read_back(written: WrittenModel, kind: type[ModelT]) -> ModelT:
     """The model that `written_down` wrote.
+
+    Args:
+        written: class, options and keys.
+        kind: what it has to be, `BaseEmbedding` or `LLM`.
 
     Raises:
         ConfigurationError: it cannot be made here.
         MissingPackageError: a package for it is not installed.
     """
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
     keys = {name: json.loads(key.get_secret_value()) for name, key in written.keys.items()}
     try:
-        made: BaseEmbedding = load(written.path, BaseEmbedding, **written.options, **keys)
+        made: ModelT = load(written.path, kind, **written.options, **keys)
     except ConfigurationError as error:
         # The message may quote the options.
         raise ConfigurationError(without_secrets(str(error), keys)) from None
@@ -101,17 +107,33 @@ def _revealed(value: Any) -> Any:
     return value.get_secret_value() if isinstance(value, SecretStr) else value
 
 
-def _check_equal(model: BaseEmbedding, written: WrittenModel) -> None:
-    remedy = (
-        "so other processes cannot make it: name it by an import path whose options are plain "
-        "values, or go without workers"
-    )
-    kind = type(model).__name__
-    if "<locals>" in type(model).__qualname__ or type(model).__module__ == "__main__":
-        raise ConfigurationError(f"{kind} is no class of a module that can be imported, {remedy}")
+_REMEDY = (
+    "so other processes cannot make it: name it by an import path whose options are plain values, "
+    "or go without workers"
+)
+
+
+def _check_importable(kind: type) -> None:
+    if "<locals>" in kind.__qualname__ or kind.__module__ == "__main__":
+        raise ConfigurationError(
+            f"{kind.__name__} is no class of a module that can be imported, {_REMEDY}"
+        )
+
+
+def _check_equal(model: BaseEmbedding | LLM, written: WrittenModel) -> None:
     try:
-        name = embedding_name(read_back(written))
+        made = read_back(written, type(model))
     except ConfigurationError as error:
-        raise ConfigurationError(f"{error}, {remedy}") from None
-    if name != embedding_name(model):
-        raise ConfigurationError(f"{kind} holds what is no plain data, {remedy}")
+        raise ConfigurationError(f"{error}, {_REMEDY}") from None
+    if _identity(made) != _identity(model):
+        raise ConfigurationError(f"{type(model).__name__} holds what is no plain data, {_REMEDY}")
+
+
+def _identity(model: BaseEmbedding | LLM) -> object:
+    """What two models have in common that do the same."""
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
+    if isinstance(model, BaseEmbedding):
+        return embedding_name(model)
+    ignored = {"callback_manager", *filter(is_secret, type(model).model_fields)}
+    return {name: getattr(model, name) for name in type(model).model_fields if name not in ignored}

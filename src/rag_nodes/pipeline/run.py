@@ -176,13 +176,17 @@ class IngestRun:
             models=self._models.describe(),
             corpus=self._corpus,
             former=tuple(map(FormerCollection.of, self._books.former())),
-            writers=tuple(self._written()),
+            writers=self.writers,
             dry_run=self._dry_run,
             estimated=self._estimated,
         )
 
+    @property
+    def writers(self) -> tuple[WriterOutcome, ...]:
+        """What LLMs wrote in this run so far."""
+        return tuple(self._written())
+
     def _written(self) -> Iterator[WriterOutcome]:
-        """What LLMs wrote in this run."""
         for step, before in self._spent:
             spent, model = step.spent, step.model_name
             read, written = spent.tokens_in - before.tokens_in, spent.tokens_out - before.tokens_out

@@ -15,6 +15,7 @@ from rag_nodes.transforms.summaries import (
     ChunkWriter,
     SectionSummary,
     SummaryJournal,
+    WrittenTexts,
 )
 from rag_nodes.transforms.user import UserTransformations, identity_of
 
@@ -28,6 +29,7 @@ __all__ = [
     "SectionSummary",
     "SummaryJournal",
     "UserTransformations",
+    "WrittenTexts",
     "further_names",
     "further_text",
     "identity_of",

@@ -20,6 +20,7 @@ from rag_nodes.workers.messages import (
     Began,
     Deleted,
     FileNote,
+    Paid,
     Progressed,
     Settled,
     Unsettled,
@@ -58,6 +59,7 @@ class _Flight:
         refusals: what the store did not take of it.
         notes: what its files became so far.
         sent: what was to be changed, and was.
+        paid: what LLMs wrote for it so far.
     """
 
     number: int
@@ -66,6 +68,14 @@ class _Flight:
     refusals: Refusals = field(default_factory=no_refusals)
     notes: list[FileNote] = field(default_factory=list)
     sent: list[Unsettled | Settled] = field(default_factory=list)
+    paid: Paid = field(default_factory=lambda: Paid(()))
+
+    def take_down(self, said: FileNote | Paid) -> None:
+        """Keep what the worker says about it until it is over."""
+        if isinstance(said, Paid):
+            self.paid = said
+        else:
+            self.notes.append(said)
 
 
 class Driver:
@@ -180,8 +190,8 @@ class Driver:
                 self._progress(self._merged.step(flight.number, progress))
             case PackedPoints() | Deleted() | Unsettled() | Settled() as sent:
                 self._write(flight, sent)
-            case FileNote() as note:
-                flight.notes.append(note)
+            case FileNote() | Paid() as said:
+                flight.take_down(said)
             case BatchFinished() as finished:
                 del self._flights[arrived.worker]
                 self._finish(flight, finished)
@@ -232,7 +242,7 @@ class Driver:
 
     def _bury(self, flight: _Flight, reason: str) -> None:
         """Find out what a worker died of, and have the rest done anew."""
-        self._lost.take(flight.sent, self._merged.over(flight.number, lost=True))
+        self._lost.take(flight.sent, self._merged.over(flight.number, lost=True), flight.paid)
         logger.warning("a worker died (%s); what it had not finished is done again", reason)
         if flight.begun is None:
             self._barren += 1

@@ -23,7 +23,7 @@ from rag_nodes.transforms import further_names
 from rag_nodes.vector_names import USUAL
 from rag_nodes.workers.batches import DueFile
 from rag_nodes.workers.driver import Driver
-from rag_nodes.workers.merging import PartReport, merged_column
+from rag_nodes.workers.merging import PartReport, merged_column, merged_writers
 from rag_nodes.workers.messages import BatchFinished
 from rag_nodes.workers.recipe import Recipe
 from rag_nodes.workers.writer import Writer
@@ -119,6 +119,7 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
         models=chosen.describe(),
         corpus=corpus,
         former=own.finished.report.former,
+        writers=merged_writers(done, prices, order=[one.class_name() for one in transformations]),
     )
 
 

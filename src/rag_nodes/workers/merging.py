@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from rag_nodes.models.prices import cost_of
-from rag_nodes.pipeline import ParserOutcome, Progress
+from rag_nodes.pipeline import ParserOutcome, Progress, WriterOutcome
 from rag_nodes.pipeline.notes import summary
 from rag_nodes.workers.messages import Settled
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline import FileOutcome
     from rag_nodes.pipeline.rows import FileRows
-    from rag_nodes.workers.messages import BatchFinished, Unsettled
+    from rag_nodes.workers.messages import BatchFinished, Paid, Unsettled
 
 Number = TypeVar("Number", int, float)
 
@@ -47,15 +48,20 @@ class Lost:
     Attributes:
         deleted: former nodes that went, by collection.
         tokens: that were embedded, by parser.
+        writers: what LLMs wrote, which was kept.
     """
 
     def __init__(self) -> None:
         self.deleted: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
+        self.writers: list[WriterOutcome] = []
         self._written: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
 
-    def take(self, sent: Iterable[Unsettled | Settled], steps: Iterable[Progress]) -> None:
+    def take(
+        self, sent: Iterable[Unsettled | Settled], steps: Iterable[Progress], paid: Paid
+    ) -> None:
         """Take down what one of them said that it was to do, and how far it was."""
+        self.writers.extend(paid.writers)
         for one in sent:
             if isinstance(one, Settled):
                 self.deleted[one.collection] += one.deleted
@@ -145,6 +151,32 @@ def merged_column(
         spared_cost=cost_of(spared, 0, model, prices),
         **sums,
     )
+
+
+def merged_writers(
+    done: Done, prices: Prices, *, order: Sequence[str]
+) -> tuple[WriterOutcome, ...]:
+    """What LLMs wrote for all workers, also those that died, as one run would say it.
+
+    Args:
+        done: by all workers.
+        prices: see `rag_nodes.models.prices`.
+        order: class names of the transformations that asked them.
+    """
+    found: dict[tuple[str, str], list[WriterOutcome]] = defaultdict(list)
+    parts = (part.finished.report.writers for part in done.parts)
+    for one in chain(*parts, done.lost.writers):
+        found[one.step, one.model].append(one)
+    merged = [_sum_of_writers(own, prices) for own in found.values()]
+    places = {name: place for place, name in enumerate(order)}
+    return tuple(sorted(merged, key=lambda one: places.get(one.step, len(places))))
+
+
+def _sum_of_writers(own: Sequence[WriterOutcome], prices: Prices) -> WriterOutcome:
+    requests = sum(one.requests for one in own)
+    read, written = sum(one.tokens_in for one in own), sum(one.tokens_out for one in own)
+    cost = cost_of(read, written, own[0].model, prices)
+    return WriterOutcome(own[0].step, own[0].model, requests, read, written, cost)
 
 
 def _once(errors: Iterable[str], stopped: str | None) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from rag_nodes.errors import RagNodesError
 from rag_nodes.ledger import DepositRow
-from rag_nodes.pipeline import IngestReport, Progress
+from rag_nodes.pipeline import IngestReport, Progress, WriterOutcome
 from rag_nodes.pipeline.books import FoundDocument
 from rag_nodes.processes import pack_error, unpack_error
 from rag_nodes.store import StoredNode
@@ -68,6 +68,13 @@ class Progressed:
     """A step of the run of this batch."""
 
     progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What LLMs wrote for this batch so far."""
+
+    writers: tuple[WriterOutcome, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +144,7 @@ class BatchFinished:
 Message = (
     Began
     | Progressed
+    | Paid
     | PackedPoints
     | Deleted
     | FileNote

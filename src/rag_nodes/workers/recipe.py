@@ -9,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from llama_index.core.schema import TransformComponent
 from pydantic import SecretStr
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import as_parser
 from rag_nodes.readers import Limits
 from rag_nodes.store import ServerOptions, open_store
-from rag_nodes.transforms import identity_of
 from rag_nodes.workers.shelf import (
-    REMEDY,
     Shelf,
-    class_at,
-    importable,
+    made_llms,
     made_models,
     made_parser,
+    made_transformation,
     models_of,
     names_of,
     shared_by,
@@ -33,12 +30,14 @@ from rag_nodes.workers.shelf import (
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.schema import TransformComponent
 
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.store import Store
     from rag_nodes.store.options import ServerAddress
+    from rag_nodes.transforms import WrittenTexts
 
 
 class MadeParts(NamedTuple):
@@ -59,10 +58,11 @@ class Recipe:
         parsers: by name: class, options, and which of them are models, by field.
         models: class and options of each embedding model; the first one is that of the chunks.
         names: what collections and reports call that one, and whether all models are offline.
-        transformations: class and options of each.
+        transformations: class and options of each, its LLMs by their numbers, and its journal.
         corpus: name of the document set.
         limits: what one file may cost.
         prices: of embedding models.
+        llms: class and options of each LLM that writes for transformations.
         folder: in which relative paths begin; "" for wherever the worker is.
         store: location of a store in which workers write themselves; None where they send.
         store_options: of that server, see `rag_nodes.store.ServerOptions`.
@@ -79,6 +79,7 @@ class Recipe:
     corpus: str
     limits: Mapping[str, Any]
     prices: Mapping[str, Sequence[float]]
+    llms: Sequence[Mapping[str, Any]] = ()
     folder: str = ""
     store: str | None = None
     store_options: Mapping[str, Any] = field(default_factory=dict)
@@ -105,11 +106,14 @@ class Recipe:
         """
         shelf = Shelf(models.embedding)
         keys = {"store": address.key} if address and address.key else {}
+        made = {name: shelf.parser(as_parser(one)) for name, one in parsers.items()}
+        steps = [shelf.transformation(one) for one in transformations]
         return cls(
-            parsers={name: shelf.parser(as_parser(one)) for name, one in parsers.items()},
+            parsers=made,
             models=shelf.plain(),
             names=names_of(models),
-            transformations=[_transformation(one) for one in transformations],
+            transformations=steps,
+            llms=shelf.plain_llms(),
             corpus=corpus,
             limits=asdict(limits or Limits()),
             prices={name: list(price) for name, price in (prices or {}).items()},
@@ -119,9 +123,25 @@ class Recipe:
             keys={**keys, **shelf.keys()},
         )
 
-    def shared_by(self, workers: int) -> Self:
-        """The recipe of each of so many: what an account may ask in a minute is divided."""
-        return replace(self, models=shared_by(self.models, workers))
+    @property
+    def journals(self) -> tuple[str, ...]:
+        """Files in which is kept what LLMs write."""
+        given = (one["journal"] for one in self.transformations)
+        return tuple(dict.fromkeys(path for path in given if path))
+
+    def shared_by(self, workers: int, *, embedding: int | None = None) -> Self:
+        """The recipe of each of so many: what an account may ask in a minute is divided.
+
+        Args:
+            workers: how many there are.
+            embedding: how many embed, where others do that for them; None for all workers.
+        """
+        return replace(
+            self,
+            models=shared_by(self.models, embedding or workers),
+            llms=shared_by(self.llms, workers),
+            transformations=shared_by(self.transformations, workers),
+        )
 
     def successor(self) -> Self:
         """The recipe of a worker in the place of one that died.
@@ -139,11 +159,16 @@ class Recipe:
         """The embedding models, equal to those that were written down; raises as `make`."""
         return made_models(self.models, self.keys, is_successor=self.is_successor)
 
-    def make(self, made: Sequence[BaseEmbedding] = ()) -> MadeParts:
+    def make(
+        self,
+        made: Sequence[BaseEmbedding] = (),
+        journals: Mapping[str, WrittenTexts] = MappingProxyType({}),
+    ) -> MadeParts:
         """Parsers, models and the rest, equal to those that were written down.
 
         Args:
-            made: what stands in for the models, which then are not made.
+            made: what stands in for the embedding models, which then are not made.
+            journals: in which is kept what LLMs write, by their paths, see `journals`.
 
         Raises:
             ConfigurationError: they cannot be made here.
@@ -151,8 +176,9 @@ class Recipe:
         """
         made = made or self.make_models()
         parsers = {name: made_parser(one, made) for name, one in self.parsers.items()}
+        llms = made_llms(self.llms, self.keys, is_successor=self.is_successor)
         steps = [
-            class_at(one["class"], TransformComponent)(**one["options"])
+            made_transformation(one, llms, journals, is_successor=self.is_successor)
             for one in self.transformations
         ]
         prices = {name: (price[0], price[1]) for name, price in self.prices.items()}
@@ -165,39 +191,3 @@ class Recipe:
         key = self.keys.get("store")
         options = ServerOptions.of(self.store_options)
         return open_store(self.store, key.get_secret_value() if key else None, options)
-
-
-def _transformation(step: TransformComponent) -> dict[str, Any]:
-    """Class and options.
-
-    Raises:
-        ConfigurationError: it cannot be made of them.
-    """
-    kind = type(step)
-    path = importable(kind)
-    options = {
-        name: getattr(step, name)
-        for name, one in kind.model_fields.items()
-        if not one.exclude and name != "callback_manager"
-    }
-    refused = (
-        f"{kind.__name__} holds what is no plain data, such as a model, so {REMEDY.format('')}"
-    )
-    if not _is_plain(options):
-        raise ConfigurationError(refused)
-    try:
-        same = identity_of(kind(**options)) == identity_of(step)
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(refused) from error
-    if not same:
-        raise ConfigurationError(refused)
-    return {"class": path, "options": options}
-
-
-def _is_plain(value: object) -> bool:
-    """Whether JSON gives it back as it is."""
-    if isinstance(value, dict):
-        return all(isinstance(name, str) and _is_plain(one) for name, one in value.items())
-    if isinstance(value, list):
-        return all(map(_is_plain, value))
-    return value is None or isinstance(value, str | int | float)

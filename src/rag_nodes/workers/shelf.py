@@ -1,4 +1,4 @@
-"""Parsers and models written down, so that they can be made anywhere: classes and plain options.
+"""Parsers, transformations and models written down, to be made anywhere: classes, plain options.
 
 Never pickled: a pickle of them has a key in it, or lacks one that the worker then takes from
 wherever it is.
@@ -8,27 +8,67 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.llms import LLM
+from llama_index.core.schema import TransformComponent
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.models.rebuilding import WrittenModel, read_back, written_down
 from rag_nodes.parsers import SpanNodeParser
+from rag_nodes.transforms import ChunkWriter, SummaryJournal, identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pydantic import SecretStr
 
+    from rag_nodes.transforms import WrittenTexts
+
+ModelT = TypeVar("ModelT", BaseEmbedding, LLM)
+
 _NOT_OPTIONS = ("callback_manager", "id_func")
 """Fields of a parser that decide nothing of what it gives."""
 REMEDY = "other processes cannot make it; {}or go without workers"
 
 
+class _Row(Generic[ModelT]):
+    """Models of a kind, each once, by their numbers."""
+
+    def __init__(self) -> None:
+        self._models: list[ModelT] = []
+        self.written: list[WrittenModel] = []
+
+    def number_of(self, model: ModelT) -> int:
+        """The number of a model, which it is given where it has none.
+
+        Raises:
+            ConfigurationError: it cannot be made in another process.
+        """
+        for number, known in enumerate(self._models):
+            if known is model:
+                return number
+        self.written.append(written_down(model))
+        self._models.append(model)
+        return len(self._models) - 1
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Class and options of each, without keys."""
+        return [{"path": one.path, "options": one.options} for one in self.written]
+
+    def keys(self, kind: str) -> dict[str, SecretStr]:
+        """Their keys, by what they are for."""
+        return {
+            f"{kind} {number} {name}": key
+            for number, one in enumerate(self.written)
+            for name, key in one.keys.items()
+        }
+
+
 class Shelf:
-    """The embedding models of a recipe, each once, and the parsers that are made with them.
+    """The models of a recipe, each once, and what is made with them: parsers, transformations.
 
     Args:
         first: embeds the chunks.
@@ -38,12 +78,12 @@ class Shelf:
     """
 
     def __init__(self, first: BaseEmbedding) -> None:
-        self._models = [first]
-        self._written = [written_down(first)]
+        self._embeddings, self._llms = _Row[BaseEmbedding](), _Row[LLM]()
+        self._embeddings.number_of(first)
 
     def __len__(self) -> int:
-        """How many models there are."""
-        return len(self._models)
+        """How many embedding models there are."""
+        return len(self._embeddings.written)
 
     def parser(self, parser: SpanNodeParser) -> dict[str, Any]:
         """Class, options, and which of them are models: their numbers.
@@ -76,28 +116,61 @@ class Shelf:
         return {
             "class": importable(kind),
             "options": options,
-            "models": {name: self._number_of(one) for name, one in models.items()},
+            "models": {name: self._embeddings.number_of(one) for name, one in models.items()},
         }
+
+    def transformation(self, step: TransformComponent) -> dict[str, Any]:
+        """Class, options, which of them are LLMs, and the file in which is kept what they write.
+
+        Raises:
+            ConfigurationError: it cannot be made of these in another process.
+        """
+        kind = type(step)
+        path = importable(kind)
+        values = {name: getattr(step, name) for name in kind.model_fields}
+        llms = {name: one for name, one in values.items() if isinstance(one, LLM)}
+        numbers = {name: self._llms.number_of(one) for name, one in llms.items()}
+        options = {
+            name: one
+            for name, one in values.items()
+            if not kind.model_fields[name].exclude and name not in {"callback_manager", *llms}
+        }
+        journal = None
+        if isinstance(step, ChunkWriter):
+            options |= {name: values[name] for name in ("concurrency", "requests_per_minute")}
+            journal = _path_of(step)
+        refused = (
+            f"{kind.__name__} holds what is no plain data, such as a model, so {REMEDY.format('')}"
+        )
+        if not _is_plain(options):
+            raise ConfigurationError(refused)
+        try:
+            same = identity_of(kind(**options, **llms)) == identity_of(step)
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(refused) from error
+        if not same:
+            raise ConfigurationError(refused)
+        return {"class": path, "options": options, "llms": numbers, "journal": journal}
+
+    def llm(self, llm: LLM) -> int:
+        """The number of an LLM.
+
+        Raises:
+            ConfigurationError: it cannot be made in another process.
+        """
+        return self._llms.number_of(llm)
 
     def plain(self) -> list[dict[str, Any]]:
-        """Class and options of each model, without keys."""
-        return [{"path": one.path, "options": one.options} for one in self._written]
+        """Class and options of each embedding model, without keys."""
+        return self._embeddings.plain()
+
+    def plain_llms(self) -> list[dict[str, Any]]:
+        """Class and options of each LLM, without keys."""
+        return self._llms.plain()
 
     def keys(self) -> dict[str, SecretStr]:
-        """The keys of the models, by what they are for."""
-        return {
-            f"model {number} {name}": key
-            for number, one in enumerate(self._written)
-            for name, key in one.keys.items()
-        }
-
-    def _number_of(self, model: BaseEmbedding) -> int:
-        for number, known in enumerate(self._models):
-            if known is model:
-                return number
-        self._written.append(written_down(model))
-        self._models.append(model)
-        return len(self._models) - 1
+        """The keys of all models, by what they are for."""
+        return {**self._embeddings.keys("model"), **self._llms.keys("llm")}
 
 
 def names_of(models: Models) -> dict[str, Any]:
@@ -111,7 +184,7 @@ def made_models(
     *,
     is_successor: bool = False,
 ) -> list[BaseEmbedding]:
-    """The models of a shelf, made again.
+    """The embedding models of a shelf, made again.
 
     Args:
         written: as of `Shelf.plain`.
@@ -122,14 +195,66 @@ def made_models(
         ConfigurationError: one cannot be made here.
         MissingPackageError: a package for one is missing here.
     """
+    kind: Any = BaseEmbedding  # which is abstract
+    return _made(kind, "model", written, keys, is_successor=is_successor)
+
+
+def made_llms(
+    written: Sequence[Mapping[str, Any]],
+    keys: Mapping[str, SecretStr],
+    *,
+    is_successor: bool = False,
+) -> list[LLM]:
+    """The LLMs of a shelf, made again; for the rest see `made_models`."""
+    kind: Any = LLM  # which is abstract
+    return _made(kind, "llm", written, keys, is_successor=is_successor)
+
+
+def _made(
+    kind: type[ModelT],
+    name: str,
+    written: Sequence[Mapping[str, Any]],
+    keys: Mapping[str, SecretStr],
+    *,
+    is_successor: bool,
+) -> list[ModelT]:
     made = []
     for number, one in enumerate(written):
-        start = f"model {number} "
+        start = f"{name} {number} "
         own = {name[len(start) :]: key for name, key in keys.items() if name.startswith(start)}
-        model = read_back(WrittenModel(one["path"], dict(one["options"]), own))
+        model = read_back(WrittenModel(one["path"], dict(one["options"]), own), kind)
         if is_successor and (begin_spent := getattr(model, "begin_spent", None)):
             begin_spent()
         made.append(model)
+    return made
+
+
+def made_transformation(
+    written: Mapping[str, Any],
+    llms: Sequence[LLM],
+    journals: Mapping[str, WrittenTexts],
+    *,
+    is_successor: bool = False,
+) -> TransformComponent:
+    """The transformation that `Shelf.transformation` wrote down.
+
+    Args:
+        written: as it was.
+        llms: of that shelf.
+        journals: in which is kept what they write, by their paths.
+        is_successor: what it may ask in a minute, one that died may have asked.
+
+    Raises:
+        ConfigurationError: it cannot be made here.
+    """
+    given: dict[str, Any] = {field: llms[number] for field, number in written["llms"].items()}
+    if written["journal"]:
+        given["journal"] = journals[written["journal"]]
+    made: TransformComponent = class_at(written["class"], TransformComponent)(
+        **written["options"], **given
+    )
+    if is_successor and isinstance(made, ChunkWriter):
+        made.begin_spent()
     return made
 
 
@@ -157,7 +282,7 @@ def made_parser(written: Mapping[str, Any], models: Sequence[BaseEmbedding]) -> 
 
 
 def shared_by(models: Sequence[Mapping[str, Any]], workers: int) -> list[dict[str, Any]]:
-    """The models of each of so many: what an account may ask in a minute is divided."""
+    """Models, or transformations, of each of so many: what an account may ask is divided."""
     return [{**one, "options": _shared(one["options"], workers)} for one in models]
 
 
@@ -168,6 +293,23 @@ def _shared(options: Mapping[str, Any], workers: int) -> dict[str, Any]:
     if tokens := found.get("tokens_per_minute"):
         found["tokens_per_minute"] = max(1, tokens // workers)
     return found
+
+
+def _path_of(step: ChunkWriter) -> str | None:
+    """The file in which is kept what an LLM writes for a step; None where it is not kept.
+
+    Raises:
+        ConfigurationError: it is kept elsewhere, or the step tells somebody of this process.
+    """
+    kept = step.journal
+    if kept is None and step.on_done is None:
+        return None
+    if step.on_done is None and isinstance(kept, SummaryJournal) and not kept.frozen:
+        return str(kept.path.absolute())
+    raise ConfigurationError(
+        f"{type(step).__name__} was given on_done, or a journal that is no file to write, so "
+        + REMEDY.format("leave it out, ")
+    )
 
 
 def importable(kind: type) -> str:
@@ -202,3 +344,12 @@ def class_at(path: str, kind: type) -> Any:
     if not (isinstance(found, type) and issubclass(found, kind)):
         raise ConfigurationError(f"{path} is no {kind.__name__}")
     return found
+
+
+def _is_plain(value: object) -> bool:
+    """Whether JSON gives it back as it is."""
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _is_plain(one) for name, one in value.items())
+    if isinstance(value, list):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, str | int | float)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 from pydantic import TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from pydantic import SecretStr
@@ -93,8 +93,17 @@ class WorkerRecipe(Protocol):
     def folder(self) -> str:
         """In which relative paths begin; "" for wherever the worker is."""
 
-    def shared_by(self, workers: int) -> Self:
-        """The recipe of each of so many: what an account may ask in a minute is divided."""
+    @property
+    def journals(self) -> Sequence[str]:
+        """Files in which is kept what LLMs write, where these are not for workers to open."""
+
+    def shared_by(self, workers: int, *, embedding: int | None = None) -> Self:
+        """The recipe of each of so many: what an account may ask in a minute is divided.
+
+        Args:
+            workers: how many there are.
+            embedding: how many embed, where others do that for them; None for all workers.
+        """
 
     def successor(self) -> Self:
         """The recipe of a worker in the place of one that died."""
@@ -109,8 +118,8 @@ class Trade:
 
     Attributes:
         recipe: makes their recipe of its `plain` and `keys`.
-        worker: makes a worker of a recipe, and of what stands in for its models where others embed;
-            may raise a `RagNodesError`.
+        worker: makes a worker of a recipe, and where others do that for it, of what stands in for
+            its embedding models and, by their paths, its journals; may raise a `RagNodesError`.
         pack_task: makes bytes of a task.
         unpack_task: undoes it.
         pack: makes bytes of what a worker says, `CannotWork` included.

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from queue import Queue
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, RagNodesError
 from rag_nodes.pipeline.arrivals import arrivals_of
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.readers import listed
+from rag_nodes.transforms import ChunkWriter, SummaryJournal
 from rag_nodes.workers.messages import (
     BatchFinished,
     Began,
     Message,
+    Paid,
     Progressed,
     pack,
     pack_batch,
@@ -27,13 +31,14 @@ from rag_nodes.workers.recipe import Recipe
 from rag_nodes.workers.transport import CannotWork, Trade
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
     from rag_nodes.pipeline import Progress
     from rag_nodes.pipeline.arrivals import Arrival
     from rag_nodes.store import Store
+    from rag_nodes.transforms import WrittenTexts
     from rag_nodes.workers.messages import Batch
 
 
@@ -43,17 +48,31 @@ class BatchWorker:
     Args:
         recipe: says what to make, and where the chunks go.
         models: what stands in for those of the recipe, see `Recipe.make`.
+        journals: what stands in for files of the recipe in which is kept what LLMs write.
 
     Raises:
         RagNodesError: it cannot be made here.
     """
 
-    def __init__(self, recipe: Recipe, models: Sequence[BaseEmbedding] = ()) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        models: Sequence[BaseEmbedding] = (),
+        journals: Mapping[str, WrittenTexts] = MappingProxyType({}),
+    ) -> None:
         if recipe.folder:
             os.chdir(recipe.folder)
         self._recipe = recipe
-        self._made = recipe.make(models)
-        self._store: Store | None = recipe.open_store()
+        with ExitStack() as stack:
+            opened = {
+                path: journals.get(path) or stack.enter_context(SummaryJournal(Path(path)))
+                for path in recipe.journals
+            }
+            self._made = recipe.make(models, opened)
+            self._store: Store | None = recipe.open_store()
+            if self._store:
+                stack.callback(self._store.close)
+            self._opened = stack.pop_all()
 
     def work(self, batch: Batch) -> Generator[Message, None, None]:
         """Ingest the files of a batch.
@@ -73,11 +92,8 @@ class BatchWorker:
             thread.join()
 
     def close(self) -> None:
-        """Close the store, where the worker has one."""
-        with ExitStack() as stack:
-            if self._store is not None:
-                stack.callback(self._store.close)
-                self._store = None
+        """Close store and journals, where the worker has any."""
+        self._opened.close()
 
     def _ingest(self, batch: Batch, relay: _Relay) -> None:
         with suppress(CancelledError):  # nobody listens any more
@@ -117,6 +133,9 @@ class BatchWorker:
             prices=self._made.prices,
             books=books,
         )
+        for step in self._made.transformations:
+            if isinstance(step, ChunkWriter):
+                step.on_done = lambda: relay.give(Paid(run.writers))
         report = run.take(arrivals())
         return BatchFinished(report, tuple(rows), run.errors, run.stopped)
 

@@ -106,9 +106,19 @@ class SweepRecipe:
             keys=shelf.keys(),
         )
 
-    def shared_by(self, workers: int) -> Self:
-        """The recipe of each of so many: what an account may ask in a minute is divided."""
-        return replace(self, models=shared_by(self.models, workers))
+    @property
+    def journals(self) -> tuple[str, ...]:
+        """None: what LLMs write is in the cache."""
+        return ()
+
+    def shared_by(self, workers: int, *, embedding: int | None = None) -> Self:
+        """The recipe of each of so many: what an account may ask in a minute is divided.
+
+        Args:
+            workers: how many there are.
+            embedding: how many embed, where others do that for them; None for all workers.
+        """
+        return replace(self, models=shared_by(self.models, embedding or workers))
 
     def plain(self) -> dict[str, Any]:
         """All but the keys, as what JSON can hold."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -12,9 +11,9 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from rag_nodes.errors import DimensionError, ModelResponseError
 from rag_nodes.models.openai.connection import NO_KEY, Connection
-from rag_nodes.models.pacing import BATCH_TEXTS, RequestWindow, repeats_counted, request_bytes
+from rag_nodes.models.pacing import BATCH_TEXTS, RequestWindow, request_bytes, within
 from rag_nodes.settings import OPENAI_API_BASE
-from rag_nodes.text.tokens import count_tokens, encodable
+from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,10 +92,7 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
             public_only=self.public_only,
             headers=default_headers,
         )
-        if self.requests_per_minute or self.tokens_per_minute:
-            self._window = RequestWindow(
-                self.requests_per_minute, tokens_per_minute=self.tokens_per_minute
-            )
+        self._window = RequestWindow.of(self.requests_per_minute, self.tokens_per_minute)
         known = _DIMENSIONS if api_base in (None, OPENAI_API_BASE) else {}
         self._dimension = self.dimensions or known.get(self.model_name)
 
@@ -130,19 +126,9 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
         vectors: list[list[float]] = []
         sent = [encodable(text) if text.strip() else _BLANK for text in texts]
         for batch in _batches(sent, request_bytes(self)):
-            with self._within_limits(batch), self._connection.asking():
+            with within(self._window, batch), self._connection.asking():
                 vectors.extend(self._request(batch))
         return vectors
-
-    @contextmanager
-    def _within_limits(self, texts: list[str]) -> Iterator[None]:
-        """Wait until they may be sent; what is repeated of it counts as well."""
-        if self._window is None:
-            yield
-            return
-        self._window.acquire(sum(map(count_tokens, texts)) if self.tokens_per_minute else 0)
-        with repeats_counted(self._window):
-            yield
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return self._get_text_embeddings([text])[0]

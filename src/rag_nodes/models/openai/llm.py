@@ -17,10 +17,12 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from rag_nodes.errors import ConfigurationError, ModelResponseError
 from rag_nodes.models.openai.connection import NO_KEY, Connection
+from rag_nodes.models.pacing import RequestWindow, within
 from rag_nodes.settings import OPENAI_API_BASE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from llama_index.core.base.llms.types import (
         ChatMessage,
@@ -53,6 +55,9 @@ class OpenAIServerLLM(OpenAILike):
         timeout: seconds without a sign of life.
         retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
         public_only: refuse a server that is not on the public internet.
+        requests_per_minute: started in any minute at most; None for no limit.
+        tokens_per_minute: of the requests of any minute at most: those of the messages as they are
+            counted here, and `max_tokens` of each.
         default_headers: sent with every request; kept like the key.
         values: other options of LlamaIndex's class; its `max_retries` is 0, since all repeating is
             done by `retry_seconds`, and there is no endpoint but that for chats.
@@ -71,7 +76,10 @@ class OpenAIServerLLM(OpenAILike):
     timeout: float = Field(default=60.0, gt=0)
     retry_seconds: float = Field(default=10.0, ge=0)
     public_only: bool = False
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: int | None = Field(default=None, gt=0)
     _connection: Connection = PrivateAttr()
+    _window: RequestWindow | None = PrivateAttr(default=None)
 
     def __init__(
         self,
@@ -113,6 +121,7 @@ class OpenAIServerLLM(OpenAILike):
             public_only=self.public_only,
             headers=default_headers,
         )
+        self._window = RequestWindow.of(self.requests_per_minute, self.tokens_per_minute)
 
     @classmethod
     def class_name(cls) -> str:
@@ -123,6 +132,22 @@ class OpenAIServerLLM(OpenAILike):
     def place(self) -> str:
         """Where prompts are sent, for display."""
         return self._connection.place
+
+    @property
+    def given_keys(self) -> dict[str, Any]:
+        """Key and headers it was made with, for a process that is to make an equal one."""
+        return self._connection.given_keys
+
+    @property
+    def given_options(self) -> dict[str, Any]:
+        """Options whose defaults here are others than those of LlamaIndex's class."""
+        names = ("model", "temperature", "max_tokens", "context_window")
+        return {name: getattr(self, name) for name in names}
+
+    def begin_spent(self) -> None:
+        """Ask nothing for a minute where requests are limited: another may have had it all."""
+        if self._window:
+            self._window.spend()
 
     def _get_client(self) -> ServerClient:
         return self._connection.client
@@ -153,7 +178,7 @@ class OpenAIServerLLM(OpenAILike):
         return counts if all(isinstance(count, int) for count in counts.values()) else {}
 
     def _chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        with self._connection.asking():
+        with self._within_limits(messages), self._connection.asking():
             answer: ChatResponse = super()._chat(messages, **kwargs)
             reason = _ended(answer)
             if not (answer.message.content or "").strip() and not _calls_tools(answer):
@@ -165,7 +190,7 @@ class OpenAIServerLLM(OpenAILike):
         """Each piece with everything before it; complete only if the server says it finished."""
         text, reason, acts = "", None, False
         with self._connection.asking():
-            for answer in super()._stream_chat(messages, **kwargs):
+            for answer in self._paced(super()._stream_chat(messages, **kwargs), messages):
                 text = answer.message.content or ""
                 acts = acts or _calls_tools(answer)
                 reason = _ended(answer) or reason
@@ -179,6 +204,18 @@ class OpenAIServerLLM(OpenAILike):
             )
         if not text.strip() and not acts:
             raise self._nothing(reason)
+
+    def _paced(self, answers: ChatResponseGen, messages: Sequence[ChatMessage]) -> ChatResponseGen:
+        """The pieces of an answer, of which the first is asked for within the limits."""
+        with self._within_limits(messages):
+            first = next(answers, None)
+        if first is not None:
+            yield first
+            yield from answers
+
+    def _within_limits(self, messages: Sequence[ChatMessage]) -> AbstractContextManager[None]:
+        texts = (message.content or "" for message in messages)
+        return within(self._window, texts, answer=self.max_tokens or 0)
 
     async def _achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         return await asyncio.to_thread(self._chat, messages, **kwargs)

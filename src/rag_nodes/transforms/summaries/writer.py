@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, awaited
 from rag_nodes.models.pacing import RequestWindow
-from rag_nodes.models.prices import Spent, spent_on
+from rag_nodes.models.prices import NOTHING_SPENT, Spent, spent_on
 from rag_nodes.text.sentences import sentence_spans
 from rag_nodes.transforms.summaries.journal import SummaryKey, WrittenTexts
 
@@ -89,7 +89,7 @@ class ChunkWriter(TransformComponent):
     on_done: Callable[[], None] | None = Field(default=None, exclude=True, repr=False)
     _window: RequestWindow | None = PrivateAttr(default=None)
     _failures: int = PrivateAttr(default=0)
-    _spent: list[Spent] = PrivateAttr(default_factory=list)
+    _spent: Spent = PrivateAttr(default=NOTHING_SPENT)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open one window for all calls."""
@@ -115,7 +115,12 @@ class ChunkWriter(TransformComponent):
     @property
     def spent(self) -> Spent:
         """Requests, tokens and US dollars so far; what the journal knew costs nothing."""
-        return Spent.of(self._spent)
+        return self._spent
+
+    def begin_spent(self) -> None:
+        """Ask nothing for a minute where requests are limited: another may have had it all."""
+        if self._window:
+            self._window.spend()
 
     def rehearsal(self) -> Self:
         """The same, which asks nobody: every answer is as long as it may be, and is counted."""
@@ -123,7 +128,7 @@ class ChunkWriter(TransformComponent):
             return self
         stand_in = _StandInLLM(self.model_name, self.max_tokens)
         copy = self.model_copy(update={"llm": stand_in, "on_done": None})
-        copy._window, copy._spent = None, []  # noqa: SLF001 -- of the same class
+        copy._window, copy._spent = None, NOTHING_SPENT  # noqa: SLF001 -- of the same class
         return copy
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
@@ -186,7 +191,8 @@ class ChunkWriter(TransformComponent):
     async def _asked(self, asker: Asker, prompt: str) -> str:
         answer = await asker.ask(prompt)
         told = answer.additional_kwargs
-        self._spent.append(spent_on(told, prompt, answer.text, model=self.model_name))
+        paid = spent_on(told, prompt, answer.text, model=self.model_name)
+        self._spent = Spent.of([self._spent, paid])
         return whole_sentences(answer)
 
     def _note(self, node: TextNode, facts: dict[str, str]) -> None:

@@ -80,5 +80,5 @@ class RayEngine:
             MissingExtraError: Ray is not installed.
             EngineError: it cannot be started, or there is no such cluster.
         """
-        share = recipe.shared_by(self.shape.embedding)
+        share = recipe.shared_by(self.shape.workers, embedding=self.shape.embedding)
         return RayTransport(share, self.shape, address=self.address)
