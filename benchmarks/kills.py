@@ -15,7 +15,7 @@ kill of the process that was started, all that it had started must end.
 
 Each run is a fork of this process, which has imported everything and done nothing: so the moments
 are moments of an ingest and not of starting Python. On Ray it is a process of its own, and moments
-count from when there are workers. Needs Linux.
+count from when a worker starts. Needs Linux.
 """
 
 from __future__ import annotations
@@ -206,14 +206,11 @@ class Trial:
         mark = WORKERS[self._engine]
         return [one for one in relatives.of(run.pid) if mark and mark in one.command]
 
-    def _end(self, run: relatives.Process) -> frozenset[str] | None:
-        """Wait for the end; of which files not all is stored, None where it never began."""
+    def _end(self, run: relatives.Process) -> frozenset[str]:
+        """Wait for the end; of which files not all is stored."""
         code = os.waitstatus_to_exitcode(os.waitpid(run.pid, 0)[1])
         if code not in (0, 3):  # some files may be bad
-            said = self._log.read_text()
-            if self._engine == "ray" and "died while it started" in said:
-                return None  # of Ray every worker has to start once, or the run says that one died
-            raise SystemExit(f"ended with {code}:\n{said[-2000:]}")
+            raise SystemExit(f"ended with {code}:\n{self._log.read_text()[-2000:]}")
         report = self._report.read_text()
         if not report:
             raise SystemExit(f"ended with {code} and no report:\n{self._log.read_text()[-2000:]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from pathlib import Path
@@ -38,6 +39,7 @@ class HeavyEmbedding(LettersEmbedding):
         Path(self.said, f"{os.getpid()}-loaded").write_text(cards, encoding="utf-8")
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        logging.getLogger("heavy").warning("it is heavy")
         if any("END THE MODEL" in text for text in texts):
             note = Path(self.said, "ended")
             if not note.exists():

@@ -9,13 +9,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from rag_nodes.errors import ConfigurationError, EngineError, MissingExtraError
 from rag_nodes.workers.on_ray.session import _told_to_join, ray_session
-from rag_nodes.workers.on_ray.transport import RayTransport
 
 
 @contextmanager
@@ -112,23 +110,3 @@ def test_without_ray_the_message_holds_the_install_line(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rag-nodes\[ray\]'"):
         ray_session(2).__enter__()
-
-
-class OutOfMemoryError(Exception):
-    """As Ray's."""
-
-
-def test_a_worker_that_ran_out_of_memory_while_it_started_says_so() -> None:
-    def get(*_: object, **__: object) -> None:
-        raise OutOfMemoryError
-
-    exceptions = SimpleNamespace(
-        GetTimeoutError=TimeoutError,
-        RayTaskError=ZeroDivisionError,
-        OutOfMemoryError=OutOfMemoryError,
-        RayError=Exception,
-    )
-    transport: RayTransport[Any, Any] = object.__new__(RayTransport)
-    transport._ray = SimpleNamespace(get=get, exceptions=exceptions)
-    with pytest.raises(EngineError, match=r"out of memory; ask for fewer processes"):
-        transport._await([])

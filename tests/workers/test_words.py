@@ -7,7 +7,7 @@ import warnings
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.workers.words import MOST, LastWords, Logged, LoggedWords, heard, packed
+from rag_nodes.workers.words import MOST, Hearing, LastWords, Logged, LoggedWords, packed
 
 KEYS = {
     "store": SecretStr("key-of-the-store"),
@@ -32,7 +32,8 @@ def test_what_is_logged_while_a_worker_works_is_logged_by_the_driver_without_key
     logging.getLogger("some.library").warning("not of a task")
     sent = [one.pack() for one in words.taken()]
     caplog.clear()
-    assert [heard(one, bytes.decode) for one in sent] == [None] * 4
+    hearing = Hearing(bytes.decode)
+    assert [hearing.message(one) for one in sent] == [None] * 4
     texts = [record.getMessage() for record in caplog.records]
     assert texts[0] == "refused: ****"
     assert texts[1] == 'refused: "****"'
@@ -63,16 +64,37 @@ def test_an_error_is_logged_with_its_cause() -> None:
 
 
 def test_what_is_for_the_driver_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    assert heard(packed(b'["x", 30, "y"]'), bytes.decode) == '["x", 30, "y"]'
+    hearing = Hearing(bytes.decode)
+    assert hearing.message(packed(b'["x", 30, "y"]')) == '["x", 30, "y"]'
     assert caplog.records == []
     with pytest.raises(ValueError, match="no message"):
-        heard(b"", bytes.decode)
+        hearing.message(b"")
+
+
+def test_what_several_workers_say_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    hearing = Hearing(bytes.decode)
+    for one in ("an odd font", "an odd font", "another", "an odd font"):
+        hearing.message(Logged("x", logging.WARNING, one).pack())
+    assert [record.getMessage() for record in caplog.records] == ["an odd font", "another"]
+
+
+def test_a_library_that_logs_what_does_not_fit_its_words_is_not_ended_by_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    words = LoggedWords({})
+    with words.listening():
+        words.handle(logging.makeLogRecord({"msg": "%d pages", "args": ("many",), "levelno": 30}))
+    assert [*words.taken()] == []
 
 
 @pytest.mark.parametrize(
     ("said", "quoted"),
     [
         (b"", "SIGKILL"),
+        (b"of another file\n\x1ethis one\n", "SIGKILL: this one"),
+        (b"of another file\n\x1e", "SIGKILL"),
+        (b"x" * 5000 + b"\x1ethis one\n", "SIGKILL: this one"),
         (b"one\n\ntwo\nthree\nfour\n", "SIGKILL: two | three | four"),
         (b"x" * 5000 + b"key-of-the-store\n", "SIGKILL"),
         (b"x" * 5000 + b"\nkey-of-the-store\xff\n", "SIGKILL: ****\N{REPLACEMENT CHARACTER}"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import closing
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from pydantic import SecretStr
 
@@ -12,10 +12,10 @@ from rag_nodes.errors import RagNodesError
 from rag_nodes.processes.serving import ends_soon, ends_with_parent, own_pipes
 from rag_nodes.processes.wire import receive, receive_bytes, send_bytes
 from rag_nodes.workers.transport import CannotWork, trade_at
-from rag_nodes.workers.words import LoggedWords, packed
+from rag_nodes.workers.words import LoggedWords, packed, spoken, turn_page
 
 if TYPE_CHECKING:
-    from rag_nodes.workers.transport import Trade, Worker
+    from collections.abc import Iterable
 
 
 def main() -> None:
@@ -26,7 +26,8 @@ def main() -> None:
     keys = {name: SecretStr(key) for name, key in given["keys"].items()}
     trade, words = trade_at(given["trade"]), LoggedWords(keys)
     try:
-        worker = trade.worker(trade.recipe(**given["recipe"], keys=keys))
+        with words.listening():
+            worker = trade.worker(trade.recipe(**given["recipe"], keys=keys))
     except RagNodesError as error:
         receive_bytes(requests)
         send_bytes(answers, packed(trade.pack(CannotWork(error))))
@@ -38,20 +39,19 @@ def main() -> None:
             except EOFError:
                 ends_soon()  # whatever threads a library has started
                 return
+            turn_page()  # one that ends its worker twice is alone in its task the second time
             # The last message goes out afterwards: upon it the parent may write, which the kernel
             # would take for its death.
-            with ends_with_parent(requests), words.listening():
-                last = _worked(worker, task, trade, words, answers)
-            send_bytes(answers, packed(trade.pack(last)))
+            with ends_with_parent(requests):
+                last = _worked(spoken(worker, task, trade, words), answers)
+            send_bytes(answers, last)
 
 
-def _worked(worker: Worker, task: Any, trade: Trade, words: LoggedWords, answers: IO[bytes]) -> Any:
+def _worked(said: Iterable[tuple[bytes, bool]], answers: IO[bytes]) -> bytes:
     """Have a task done and all of it said but the last message, which is given back."""
-    for message in worker.work(task):
-        for one in words.taken():
-            send_bytes(answers, one.pack())
-        if isinstance(message, trade.last):
-            last = message
+    for data, is_last in said:
+        if is_last:
+            last = data
         else:
-            send_bytes(answers, packed(trade.pack(message)))
+            send_bytes(answers, data)
     return last

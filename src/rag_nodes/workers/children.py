@@ -21,7 +21,7 @@ from rag_nodes.workers.transport import (
     WorkerRecipe,
     trade_at,
 )
-from rag_nodes.workers.words import LastWords, heard
+from rag_nodes.workers.words import Hearing, LastWords
 
 CHILD = "rag_nodes.workers.child"
 """What a child runs."""
@@ -51,6 +51,7 @@ class ChildProcesses(Transport[TaskT, SaidT]):
         self._arrived: Queue[Arrived[SaidT]] = Queue(maxsize=_HELD * workers)
         self._children: dict[int, _Child[TaskT, SaidT]] = {}
         self._died: set[int] = set()
+        self._hearing = Hearing(trade_at(recipe.trade).unpack)
 
     def submit(self, worker: int, task: TaskT) -> None:
         """Give an idle child a task; it is started with its first one.
@@ -61,7 +62,9 @@ class ChildProcesses(Transport[TaskT, SaidT]):
         if worker not in self._children:
             recipe = self._recipe.successor() if worker in self._died else self._recipe
             try:
-                child: _Child[TaskT, SaidT] = _Child(worker, recipe, self._module, self._arrived)
+                child: _Child[TaskT, SaidT] = _Child(
+                    worker, recipe, self._module, self._hearing, self._arrived
+                )
             except (OSError, RuntimeError) as error:  # no process, or no thread to talk with it
                 raise EngineError(
                     f"a worker could not be started ({error}); look at free memory and at how many "
@@ -103,12 +106,17 @@ class _Child(Generic[TaskT, SaidT]):
     """
 
     def __init__(
-        self, number: int, recipe: WorkerRecipe, module: str, arrived: Queue[Arrived[SaidT]]
+        self,
+        number: int,
+        recipe: WorkerRecipe,
+        module: str,
+        hearing: Hearing,
+        arrived: Queue[Arrived[SaidT]],
     ) -> None:
         self.tasks: SimpleQueue[TaskT | None] = SimpleQueue()
         self._number = number
         self._recipe, self._trade = recipe, trade_at(recipe.trade)
-        self._arrived = arrived
+        self._hearing, self._arrived = hearing, arrived
         self._process = start(module, stderr=PIPE)
         self._last_words = LastWords(_piped(self._process.stderr), recipe.keys)
         threading.Thread(target=await_end, args=(self._process,), daemon=True).start()
@@ -142,10 +150,9 @@ class _Child(Generic[TaskT, SaidT]):
     def _do(self, task: TaskT, requests: IO[bytes], answers: IO[bytes]) -> None:
         send_bytes(requests, self._trade.pack_task(task))
         while True:
-            message = heard(receive_bytes(answers), self._trade.unpack)
+            message = self._hearing.message(receive_bytes(answers))
             if message is None:
                 continue
-            self._last_words.forget()
             self._arrived.put(Arrived(self._number, task.number, message))
             if isinstance(message, self._trade.last):
                 return

@@ -6,6 +6,7 @@ have, and seconds to be loaded.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from contextlib import suppress
@@ -17,6 +18,7 @@ from pydantic import PrivateAttr
 
 from rag_nodes.errors import EngineError
 from rag_nodes.models.names import embedding_name, place_of
+from rag_nodes.workers.words import LoggedWords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +58,9 @@ class EmbeddingActor:
     """
 
     def __init__(self, recipe: WorkerRecipe) -> None:
+        logging.captureWarnings(capture=True)
         self._recipe = recipe
+        self._words = LoggedWords(recipe.keys)
         self._models: Sequence[BaseEmbedding] = ()
 
     def ready(self) -> list[ModelFacts]:
@@ -68,7 +72,8 @@ class EmbeddingActor:
         if not self._models:
             with suppress(FileNotFoundError):  # this machine need not have the documents
                 os.chdir(self._recipe.folder or ".")
-            self._models = self._own_recipe().make_models()
+            with self._words.listening():
+                self._models = self._own_recipe().make_models()
         return [_facts_of(model) for model in self._models]
 
     def _own_recipe(self) -> WorkerRecipe:
@@ -78,7 +83,9 @@ class EmbeddingActor:
         return self._recipe.successor() if had_died else self._recipe
 
     def embed(self, number: int, texts: list[str], *, is_query: bool) -> Iterator[Any]:
-        """The vectors of texts; before them None, upon which it is known who is asked about what.
+        """The vectors of texts, and what was logged meanwhile.
+
+        Before them comes None, upon which it is known who is asked about what.
 
         Args:
             number: of the model in the recipe.
@@ -88,10 +95,12 @@ class EmbeddingActor:
         yield None
         self.ready()
         model = self._models[number]
-        if is_query:
-            yield [model.get_query_embedding(text) for text in texts]
-        else:
-            yield model.get_text_embedding_batch(texts)
+        with self._words.listening():
+            if is_query:
+                vectors = [model.get_query_embedding(text) for text in texts]
+            else:
+                vectors = model.get_text_embedding_batch(texts)
+        yield vectors, [*self._words.taken()]
 
 
 def _facts_of(model: BaseEmbedding) -> ModelFacts:
@@ -105,25 +114,28 @@ class Embedders:
 
     Args:
         actors: of `EmbeddingActor`, which Ray starts anew where they die; may be none.
-        facts: what `EmbeddingActor.ready` of one of them gives, to be waited for.
         first: position of the one that is asked first; the others take turns after it.
 
     Attributes:
         failure: why the batch in hand cannot be done; None while it can.
     """
 
-    def __init__(self, actors: Sequence[Any], facts: Sequence[Any], first: int) -> None:
+    def __init__(self, actors: Sequence[Any], first: int) -> None:
         self.failure: Exception | None = None
-        self._actors, self._facts, self._turns = actors, facts, count(first)
+        self._actors, self._turns = actors, count(first)
 
     def models(self) -> list[BaseEmbedding]:
-        """What stands in for the models; empty where nobody embeds but the worker."""
-        import ray
+        """What stands in for the models; empty where nobody embeds but the worker.
 
+        Raises:
+            EngineError: an actor does not start.
+            Exception: a model cannot be made there.
+        """
+        ready = [self._await(actor) for actor in self._actors]
         return [
             ActorEmbedding(self, number, one)
-            for facts in self._facts
-            for number, one in enumerate(ray.get(facts))
+            for facts in ready[:1]
+            for number, one in enumerate(facts)
         ]
 
     def ask(self, number: int, texts: list[str], *, is_query: bool = False) -> list[list[float]]:
@@ -145,7 +157,8 @@ class Embedders:
             try:
                 ray.get(next(stream))
                 has_begun = True
-                vectors: list[list[float]] = ray.get(next(stream))
+                vectors: list[list[float]]
+                vectors, words = ray.get(next(stream))
             except ray.exceptions.RayTaskError as error:
                 raise error.cause from None
             except ray.exceptions.RayError as error:
@@ -155,17 +168,26 @@ class Embedders:
                 else:  # of what another worker had asked
                     self._await(actor)
             else:
+                for one in words:
+                    one.log()
                 return vectors
         raise self.failure
 
-    def _await(self, actor: Any) -> None:
-        """Wait until an actor is there again; Ray itself would, and print a line every second."""
+    def _await(self, actor: Any) -> list[ModelFacts]:
+        """Wait until an actor is there, and has its models; Ray would print a line every second.
+
+        Raises:
+            EngineError: it does not come, or not again; the `failure` from now on.
+            Exception: a model cannot be made there.
+        """
         import ray
 
         end = time.monotonic() + STARTING
         while self.failure is None:
             try:
-                ray.get(actor.ready.remote(), timeout=STARTING)
+                facts: list[ModelFacts] = ray.get(actor.ready.remote(), timeout=STARTING)
+            except ray.exceptions.RayTaskError as error:
+                raise error.cause from None
             except ray.exceptions.RayError as error:
                 is_starting = isinstance(error, ray.exceptions.ActorUnavailableError)
                 if is_starting and time.monotonic() < end:
@@ -175,7 +197,9 @@ class Embedders:
                     f"a process that embeds died and did not come back ({type(error).__name__}); "
                     "look at free memory and graphics cards"
                 )
-            return
+            else:
+                return facts
+        raise self.failure
 
 
 class ActorEmbedding(BaseEmbedding):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +26,7 @@ from rag_nodes.workers.transport import (
     WorkerRecipe,
     trade_at,
 )
+from rag_nodes.workers.words import Hearing, LoggedWords, packed, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,23 +64,14 @@ class WorkerActor:
             unlike an environment that Ray is asked for.
         number: of the worker.
         embedders: actors that embed for it; none where it does so itself.
-        facts: what one of them says of its models, to be waited for.
     """
 
-    def __init__(
-        self, recipe: WorkerRecipe, number: int, embedders: Sequence[Any], facts: Sequence[Any]
-    ) -> None:
+    def __init__(self, recipe: WorkerRecipe, number: int, embedders: Sequence[Any]) -> None:
+        logging.captureWarnings(capture=True)
         self._recipe, self._trade = recipe, trade_at(recipe.trade)
-        self._embedders = Embedders(embedders, facts, number)
+        self._words = LoggedWords(recipe.keys)
+        self._embedders = Embedders(embedders, number)
         self._made: Worker | None = None
-
-    def ready(self) -> None:
-        """Make all that the recipe says.
-
-        Raises:
-            RagNodesError: it cannot be made here.
-        """
-        self._worker()
 
     def work(self, task: bytes) -> Iterator[bytes]:
         """What happens to a task, as messages.
@@ -89,18 +83,20 @@ class WorkerActor:
         try:
             worker = self._worker()
         except RagNodesError as error:
-            yield self._trade.pack(CannotWork(error))
+            yield packed(self._trade.pack(CannotWork(error)))
             return
-        with closing(worker.work(self._trade.unpack_task(task))) as messages:
-            for message in messages:
+        told = self._trade.unpack_task(task)
+        with closing(spoken(worker, told, self._trade, self._words)) as said:
+            for data, _ in said:
                 # What the pipeline makes of it is an error like any other of a model.
                 if self._embedders.failure:
                     raise self._embedders.failure
-                yield self._trade.pack(message)
+                yield data
 
     def _worker(self) -> Worker:
         if self._made is None:
-            self._made = self._trade.worker(self._recipe, self._embedders.models())
+            with self._words.listening():
+                self._made = self._trade.worker(self._recipe, self._embedders.models())
         return self._made
 
 
@@ -116,8 +112,7 @@ class RayTransport(Transport[TaskT, SaidT]):
 
     Raises:
         MissingExtraError: Ray is not installed.
-        EngineError: there is no such cluster, or it has too few cores or graphics cards.
-        RagNodesError: a worker cannot be made of the recipe.
+        EngineError: there is no such cluster, or this machine has too few graphics cards.
     """
 
     def __init__(
@@ -125,24 +120,26 @@ class RayTransport(Transport[TaskT, SaidT]):
     ) -> None:
         self.workers = shape.workers
         self._trade = trade_at(recipe.trade)
+        self._hearing = Hearing(self._trade.unpack)
         self._recipe, self._shape, self._address = recipe, shape, address
         self._streams: dict[int, Any] = {}
         self._tasks: dict[int, int] = {}
         self._embedders: list[Any] = []
-        self._actors: list[Any] = []
+        self._actors: dict[int, Any] = {}
+        self._starting: dict[int, float] = {}
+        self._died: set[int] = set()
         with ExitStack() as stack:
             self._ray = stack.enter_context(ray_session(shape.cores, address))
             self._check_cards()
             stack.callback(self._kill)
             self._embedders = self._started_embedders()
-            ready = [actor.ready.remote() for actor in self._embedders]
-            self._facts = ready[:1]
-            self._actors = [self._started(number, recipe) for number in range(shape.workers)]
-            self._await([*ready, *(actor.ready.remote() for actor in self._actors)])
             self._session = stack.pop_all()
 
     def submit(self, worker: int, task: TaskT) -> None:
-        """See `Transport`."""
+        """Give an idle actor a task; it is started with its first one."""
+        if worker not in self._actors:
+            self._actors[worker] = self._started(worker)
+            self._starting[worker] = time.monotonic() + STARTING
         self._tasks[worker] = task.number
         # One message under way per worker: what it said last has arrived before it goes on.
         method = self._actors[worker].work.options(
@@ -151,32 +148,44 @@ class RayTransport(Transport[TaskT, SaidT]):
         self._streams[worker] = method.remote(self._trade.pack_task(task))
 
     def wait(self, seconds: float) -> Arrived[SaidT] | None:
-        """See `Transport`."""
-        waited = list(self._streams.values())
-        ready = waited and self._ray.wait(waited, num_returns=1, timeout=seconds)[0]
+        """See `Transport`.
+
+        Raises:
+            EngineError: there is too little room for the actors.
+        """
+        self._check_starts()
+        ready = self._ready(list(self._streams.values()), seconds)
         if not ready:
             return None
         worker = next(one for one, stream in self._streams.items() if stream is ready[0])
         stream = self._streams.pop(worker)
-        event = self._next(stream)
+        event = self._next(worker, stream)
         if not isinstance(event, (*self._trade.last, Died)):
             self._streams[worker] = stream  # behind the others, so that each gets its turn
-        return Arrived(worker, self._tasks[worker], event)
+        return None if event is None else Arrived(worker, self._tasks[worker], event)
 
     def replace(self, worker: int) -> None:
-        """See `Transport`."""
-        self._ray.kill(self._actors[worker])  # it lives where it was an embedder that died
-        self._actors[worker] = self._started(worker, self._recipe.successor())
+        """Let the next task start a new actor."""
+        self._ray.kill(self._actors.pop(worker))  # it lives where it was an embedder that died
+        self._died.add(worker)
 
     def close(self) -> None:
         """See `Transport`."""
         self._streams.clear()
         self._session.close()
 
-    def _next(self, stream: Any) -> SaidT | CannotWork | Died:
+    def _ready(self, streams: list[Any], seconds: float) -> list[Any]:
+        """Those of which something has come, one at most, waited for."""
+        found: list[Any] = streams and self._ray.wait(streams, num_returns=1, timeout=seconds)[0]
+        return found
+
+    def _next(self, worker: int, stream: Any) -> SaidT | CannotWork | Died | None:
+        """What an actor said; None where it was for people."""
         errors = self._ray.exceptions
+        is_new = self._starting.pop(worker, None) is not None
         try:
-            said: SaidT | CannotWork = self._trade.unpack(self._ray.get(next(stream)))
+            data = self._ray.get(next(stream))
+            said: SaidT | CannotWork | None = self._hearing.message(data)
         except errors.RayTaskError as error:
             if isinstance(error.cause, EmbedderLostError):
                 return Died(str(error.cause))
@@ -184,16 +193,23 @@ class RayTransport(Transport[TaskT, SaidT]):
         except errors.OutOfMemoryError:
             return Died("ended by Ray, as its machine ran out of memory")
         except errors.RayError as error:
-            return Died(f"lost by Ray: {type(error).__name__}")
+            return Died(self._loss(error, is_new=is_new))
         except (StopIteration, ValueError):
             return Died("it said what is no message")
         return said
 
-    def _started(self, number: int, recipe: WorkerRecipe) -> Any:
+    def _loss(self, error: Exception, *, is_new: bool) -> str:
+        how = f"lost by Ray{' while it started' if is_new else ''}: {type(error).__name__}"
+        if is_new and self._address:
+            how += "; every machine needs this version of rag_nodes and what it was told to use"
+        return how
+
+    def _started(self, number: int) -> Any:
         """A new worker."""
+        recipe = self._recipe.successor() if number in self._died else self._recipe
         cards = 0.0 if self._embedders else self._shape.num_gpus
         kind = self._kind(WorkerActor, num_gpus=cards, max_restarts=0)
-        return kind.remote(recipe, number, self._embedders, self._facts)
+        return kind.remote(recipe, number, self._embedders)
 
     def _started_embedders(self) -> list[Any]:
         kind = self._kind(EmbeddingActor, num_gpus=self._shape.num_gpus, max_restarts=-1)
@@ -213,34 +229,22 @@ class RayTransport(Transport[TaskT, SaidT]):
                 f"Ray finds {found:g} on this machine: ask for fewer, or for a smaller share each"
             )
 
-    def _await(self, ready: list[Any]) -> None:
-        """Wait until all actors have made what they need."""
-        errors = self._ray.exceptions
-        try:
-            self._ray.get(ready, timeout=STARTING)
-        except errors.GetTimeoutError:
-            where = f"the cluster at {self._address}" if self._address else "this machine"
-            raise EngineError(
-                f"{len(ready)} processes did not start within {STARTING:.0f} seconds; {where} has "
-                f"{self._ray.cluster_resources().get('CPU', 0):.0f} cores and "
-                f"{self._ray.cluster_resources().get('GPU', 0):.0f} graphics cards for Ray: ask "
-                "for fewer"
-            ) from None
-        except errors.RayTaskError as error:
-            raise _plain(error.cause) from None
-        except errors.OutOfMemoryError as error:
-            raise EngineError(
-                "a worker was ended while it started, as its machine ran out of memory; ask for "
-                "fewer processes, or embed with a smaller model"
-            ) from error
-        except errors.RayError as error:
-            raise EngineError(
-                f"a worker died while it started ({type(error).__name__}); every machine of a "
-                "cluster needs this version of rag_nodes and of what it was told to use"
-            ) from error
+    def _check_starts(self) -> None:
+        """See that no actor waits for ever for a core or a card, of which Ray says nothing."""
+        now = time.monotonic()
+        late = [self._streams[one] for one, end in self._starting.items() if end < now]
+        if all(self._ready([stream], 0.0) for stream in late):
+            return
+        found = self._ray.cluster_resources()
+        where = f"the cluster at {self._address}" if self._address else "this machine"
+        raise EngineError(
+            f"of {self._shape.cores} processes some did not start within {STARTING:.0f} seconds; "
+            f"{where} has {found.get('CPU', 0):.0f} cores and {found.get('GPU', 0):.0f} graphics "
+            "cards for Ray: ask for fewer"
+        )
 
     def _kill(self) -> None:
-        for actor in (*self._actors, *self._embedders):
+        for actor in (*self._actors.values(), *self._embedders):
             self._ray.kill(actor)
 
 
