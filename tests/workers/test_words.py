@@ -24,11 +24,9 @@ def test_what_is_logged_while_a_worker_works_is_logged_by_the_driver_without_key
         for key in KEYS.values():
             logging.getLogger("some.library").warning("refused: %s", key.get_secret_value())
         logging.getLogger("some.library").info("nobody asked")
-        logging.captureWarnings(capture=True)
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn("an odd\nfont", stacklevel=1)
-        logging.captureWarnings(capture=False)
     logging.getLogger("some.library").warning("not of a task")
     sent = [one.pack() for one in words.taken()]
     caplog.clear()

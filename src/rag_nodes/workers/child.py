@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import closing
 from typing import IO, TYPE_CHECKING
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 def main() -> None:
     """Work until the parent closes the pipe."""
     requests, answers = own_pipes()
-    logging.captureWarnings(capture=True)
     given = receive(requests)
     keys = {name: SecretStr(key) for name, key in given["keys"].items()}
     trade, words = trade_at(given["trade"]), LoggedWords(keys)

@@ -132,13 +132,15 @@ class LoggedWords(logging.Handler):
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hear all loggers while one task is done."""
+        """Hear all loggers, and what is warned of, while one task is done."""
         self._room = MOST
         root = logging.getLogger()
         root.addHandler(self)
+        logging.captureWarnings(capture=True)
         try:
             yield
         finally:
+            logging.captureWarnings(capture=False)
             root.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -21,6 +21,7 @@ from rag_nodes.query import QueryOptions
 from rag_nodes.store import Filter
 from rag_nodes.workers.on_ray.transport import WorkerActor
 from rag_nodes.workers.shelf import Shelf, made_parser
+from rag_nodes.workers.words import Hearing
 
 CANARY = "sk-canary-0123456789"
 SEARCHED = QueryOptions(
@@ -106,7 +107,8 @@ def test_an_actor_of_ray_is_told_and_tells_in_bytes() -> None:
     parser = shelf.parser(get_parser("fixed"))
     task = RowTask(7, "fixed", "own", parser, None, None, ("harbour-0",), lead)
     assert unpack(pack(task)) == task
-    said = [unpack(one) for one in WorkerActor(recipe, 0, (), ()).work(pack(task))]
+    hearing = Hearing(unpack)
+    said = [hearing.message(one) for one in WorkerActor(recipe, 0, ()).work(pack(task))]
     assert isinstance(said[-1], Examined)
     assert len(said[-1].outcomes) == 8
     assert list(said[-1].read) == ["harbour-0"]

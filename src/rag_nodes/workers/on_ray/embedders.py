@@ -6,7 +6,6 @@ have, and seconds to be loaded.
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from contextlib import suppress
@@ -58,7 +57,6 @@ class EmbeddingActor:
     """
 
     def __init__(self, recipe: WorkerRecipe) -> None:
-        logging.captureWarnings(capture=True)
         self._recipe = recipe
         self._words = LoggedWords(recipe.keys)
         self._models: Sequence[BaseEmbedding] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,7 +66,6 @@ class WorkerActor:
     """
 
     def __init__(self, recipe: WorkerRecipe, number: int, embedders: Sequence[Any]) -> None:
-        logging.captureWarnings(capture=True)
         self._recipe, self._trade = recipe, trade_at(recipe.trade)
         self._words = LoggedWords(recipe.keys)
         self._embedders = Embedders(embedders, number)
