@@ -43,7 +43,9 @@ SIZE, OVERLAP = 512, 64
 _TOGETHER = 200
 """Chunks that are written together, as an ingest does."""
 _WATCH = 0.02
-"""Seconds between two looks at the memory of the process."""
+"""Seconds between two looks at the memory of a child."""
+_BEGUN = "begun"
+"""What a child says when it is warm and starts what is measured."""
 
 
 def ours(corpus: Path, store: Path, workers: int) -> int:
@@ -180,51 +182,49 @@ STREAMS: dict[str, Callable[[Path, int], int]] = {
 
 
 class Watch:
-    """CPU seconds, seconds, and the most memory at any time while it is open.
+    """The most memory of a process and its children at any time while it is open.
+
+    It looks from outside: inside, it would see nothing while the engine works, which lets no other
+    thread run.
 
     Attributes:
-        found: the numbers, when it is closed; memory in megabytes, `peak` of this process alone,
-            `anonymous` with that of its children and without what is mapped from files, which the
-            system takes back when it needs it.
+        most: megabytes without what is mapped from files, which the system takes back when it
+            needs it.
     """
 
-    def __init__(self) -> None:
-        self.found: dict[str, float] = {}
-        self._anonymous = 0.0
+    def __init__(self, process: int) -> None:
+        self.most = 0.0
+        self._process = process
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def __enter__(self) -> Self:
         """Start."""
-        self._cpu, self._clock = _cpu(), time.perf_counter()
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop."""
-        self.found = {"cpu": _cpu() - self._cpu, "wall": time.perf_counter() - self._clock}
         self._over.set()
         self._thread.join()
-        self.found |= {"anonymous": self._anonymous, "peak": _memory("VmHWM") / 1000}
 
     def _look(self) -> None:
-        process = os.getpid()
         while not self._over.wait(_WATCH):
-            held = map(anonymous, (process, *descendants(process)))
-            self._anonymous = max(self._anonymous, sum(held))
+            held = map(anonymous, (self._process, *descendants(self._process)))
+            self.most = max(self.most, sum(held))
 
 
 def _cpu() -> float:
     return sum(os.times()[:4])
 
 
-def _memory(name: str) -> int:
-    """Kilobytes of this process, as Linux counts them; 0 elsewhere."""
+def _memory(name: str) -> float:
+    """Megabytes of this process, as Linux counts them; 0 elsewhere."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)
+        return 0.0
+    return next((int(line.split()[1]) / 1000 for line in lines if line.startswith(f"{name}:")), 0.0)
 
 
 def child(work: str, folder: Path, corpus: Path, number: int) -> None:
@@ -251,20 +251,28 @@ def child(work: str, folder: Path, corpus: Path, number: int) -> None:
 
         nodes = list(search.nodes(number))
         run = partial(written, work.removeprefix("write-"), store, nodes)
-    with Watch() as watch:
-        stored = run()
+    print(_BEGUN, flush=True)
+    cpu, clock = _cpu(), time.perf_counter()
+    stored = run()
+    found = {"cpu": _cpu() - cpu, "wall": time.perf_counter() - clock, "peak": _memory("VmHWM")}
     disk = sum(path.stat().st_blocks * 512 for path in store.rglob("*") if path.is_file())
-    print(json.dumps({"chunks": stored, "disk": disk / MEGABYTE, **watch.found}))
+    print(json.dumps({"chunks": stored, "disk": disk / MEGABYTE, **found}))
 
 
 def measured(work: str, place: str | None, corpus: Path, number: int) -> dict[str, float]:
-    """What a child says."""
+    """What a child says, and its memory."""
     folder = tempfile.mkdtemp(dir=place)
     command = [sys.executable, __file__, "--child", work, folder, str(corpus), str(number)]
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 -- this very file
-        found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-        return found
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:  # noqa: S603 -- this very file
+            lines = iter(running.stdout or ())
+            _ = next((line for line in lines if line == f"{_BEGUN}\n"), "")
+            with Watch(running.pid) as watch:
+                said = list(lines)
+        if running.returncode:
+            raise subprocess.CalledProcessError(running.returncode, command)
+        found: dict[str, float] = json.loads(said[-1])
+        return {**found, "anonymous": watch.most}
     finally:
         shutil.rmtree(folder)
 

@@ -1,7 +1,7 @@
 """Is anything lost or doubled when an ingest is killed, again and again, and then run to its end?
 
     python benchmarks/kills.py [FOLDER…] [--kills 100] [--seed 1] [--parsers heading parent-child]
-        [--engine single|workers|ray] [--workers 2] [--keep WHERE]
+        [--engine single|workers|ray] [--workers 2] [--part 10000] [--keep WHERE]
 
 Documents are copies of those in the folders, which is `examples/corpus` by default. `rag-nodes
 ingest` takes them into a folder; at random moments one of its processes is killed (SIGKILL): with
@@ -12,6 +12,8 @@ end with every file. Then all text files are changed, and the same is done to th
 the changes. After each end every point is compared with those of a run that nobody disturbed: ids,
 payloads and vectors. Then it starts from nothing again, until there were enough kills. After each
 kill of the process that was started, all that it had started must end.
+
+With few points of a `--part` the store seals many, and some runs are killed while it does.
 
 Each run is a fork of this process, which has imported everything and done nothing: so the moments
 are moments of an ingest and not of starting Python. On Ray it is a process of its own, and moments
@@ -35,6 +37,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import relatives
+
+from rag_nodes.store.edge import collection, sealing
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread would not survive the fork
 
@@ -321,6 +325,7 @@ def main() -> None:
     parser.add_argument("--parsers", nargs="+", default=["heading", "parent-child"])
     parser.add_argument("--engine", choices=WORKERS, default="single")
     parser.add_argument("--workers", type=int, default=2, help="of each ingest but a single one")
+    parser.add_argument("--part", type=int, help="points after which a folder seals them")
     parser.add_argument("--keep", type=Path, help="an empty folder for all that is made")
     asked = parser.parse_args()
     options = [word for name in asked.parsers for word in ("--parser", name)]
@@ -328,6 +333,9 @@ def main() -> None:
         options += ["--workers", str(asked.workers)]
     if asked.engine == "ray":
         options += ["--engine", "ray"]
+    if asked.part:
+        sealing.PART = asked.part
+        collection.CHECKPOINT = max(1, asked.part // 5)
     with tempfile.TemporaryDirectory() as temporary:
         sources = [folder.resolve() for folder in asked.folders]
         place = (asked.keep or Path(temporary)).resolve()

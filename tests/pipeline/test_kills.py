@@ -21,7 +21,7 @@ def test_five_kills_lose_nothing_double_nothing_and_change_nothing(tmp_path: Pat
         (folder / f"{n:02}.md").write_text(f"# Machine {n}\n\n" + "\n\n".join(parts))
     command = [sys.executable, str(SCRIPT), str(folder), "--kills", "5", "--seed", "3"]
     done = subprocess.run(
-        [*command, "--parsers", "heading:chunk_size=30,min_chunk_size=5"],
+        [*command, "--part", "40", "--parsers", "heading:chunk_size=30,min_chunk_size=5"],
         capture_output=True,
         text=True,
         check=False,

@@ -21,7 +21,7 @@ import pytest
 import qdrant_edge as edge
 from packaging.requirements import Requirement
 
-from rag_nodes.store.edge import shards
+from rag_nodes.store.edge import sealing, shards
 from rag_nodes.store.edge.shards import Vectors
 from rag_nodes.store.engine import DENSE, SPARSE
 
@@ -207,4 +207,74 @@ def test_closing_hides_what_could_not_be_written_and_flushing_tells(tmp_path: Pa
     shutil.rmtree(tmp_path / "here")
     with pytest.raises(Exception, match="No such file"):
         made.flush()
+    made.close()
+
+
+def parts_of(shard: Any, *numbers: range) -> Any:
+    """A shard with a sealed part for each range of points, of 1 KB for a point."""
+    for some in numbers:
+        for number in some:
+            put(shard, number, [1.0] * 256)
+        assert shard.optimize()
+    return shard
+
+
+def index_types(folder: Path) -> list[str]:
+    """Of the words of each part, by what the engine notes."""
+    notes = [json.loads(one.read_bytes()) for one in folder.glob("segments/*/segment.json")]
+    return sorted(
+        one["config"]["sparse_vector_data"][SPARSE]["index"]["index_type"] for one in notes
+    )
+
+
+@pytest.fixture
+def sealing_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setattr(sealing, "PART", 20)
+    monkeypatch.setattr(sealing, "_LEAST", 1)
+    made = shards.made(tmp_path / "shard", Vectors(256))
+    yield made
+    made.close()
+
+
+def test_words_of_a_sealed_part_are_mapped_and_no_full_parts_are_made_one(
+    sealing_shard: Any, tmp_path: Path
+) -> None:
+    parts_of(sealing_shard, range(1, 21), range(21, 41), range(41, 61))
+    sealing_shard.flush()  # until then the files of what was sealed stay
+    kinds = index_types(tmp_path / "shard")
+    assert kinds == ["Mmap"] * 3 + ["MutableRam"], "memory, or the time of a write, grows"
+    put(sealing_shard, 61, [1.0] * 256)
+    assert not sealing_shard.optimize(), "sealing does again what is done"
+
+
+def test_no_graph_is_built_of_a_sealed_part_nor_of_an_embedding_that_is_added(
+    sealing_shard: Any, tmp_path: Path
+) -> None:
+    added = edge.UpdateOperation.create_dense_vector("more", 256, edge.Distance.Cosine)
+    sealing_shard.update(added)
+    for number in range(1, 21):
+        some = {DENSE: [1.0] * 256, "more": [float(number)] * 256}
+        point = edge.Point(UUID(int=number), some, {})
+        sealing_shard.update(edge.UpdateOperation.upsert_points([point]))
+    assert sealing_shard.optimize()
+    links = list((tmp_path / "shard").glob("segments/*/vector_index*/links*"))
+    assert len(links) == 2
+    assert all(one.stat().st_size < 1_000 for one in links), "sealing takes as long as a graph"
+
+
+def test_a_part_is_written_again_when_half_of_it_is_gone_and_what_is_left_joins_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealing, "PART", 1_000)
+    monkeypatch.setattr(sealing, "_LEAST", 16)
+    made = shards.made(tmp_path / "shard", Vectors(4))
+    every = [UUID(int=number) for number in range(1, 1_101)]
+    points = [edge.Point(one, {DENSE: [1.0] * 4}, {}) for one in every]
+    made.update(edge.UpdateOperation.upsert_points(points))
+    assert made.optimize()
+    made.update(edge.UpdateOperation.delete_points(every[:500]))
+    assert not made.optimize(), "parts are written again too often"
+    made.update(edge.UpdateOperation.delete_points(every[500:600]))
+    assert made.optimize(), "space of what is deleted is never given back"
+    assert made.info().points_count == 500
     made.close()

@@ -322,26 +322,6 @@ def test_numbers_of_any_kind_are_a_vector(
     assert [one.vector for one in read] == [pytest.approx([1 / 3, 2 / 3, 2 / 3])] * 3
 
 
-def test_space_of_what_was_deleted_is_given_back(
-    tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(collections_, "_VACUUM", 10)
-    vacuumed: list[None] = []
-    vacuum = collections_.Collection.vacuum
-    monkeypatch.setattr(
-        collections_.Collection, "vacuum", lambda self: (vacuumed.append(None), vacuum(self))
-    )
-    nodes = [make_node(f"n {n}", X) for n in range(40)]
-    with open_store(tmp_path) as store:
-        store.add("c", nodes)
-        store.delete("c", [node.node_id for node in nodes[:5]])
-        assert not vacuumed
-        store.delete("c", [node.node_id for node in nodes[5:20]])
-        assert vacuumed
-        assert store.count("c") == 20
-        assert len(store.search("c", vector=X, text="n", limit=99)) == 20
-
-
 def test_a_folder_of_local_mode_is_taken_over_once_and_kept_beside(
     tmp_path: Path,
     collection: str,

@@ -8,7 +8,7 @@ import qdrant_edge as edge
 
 from rag_nodes.metadata import BREADCRUMB
 from rag_nodes.store.bm25 import query_vectors
-from rag_nodes.store.edge import shards
+from rag_nodes.store.edge import sealing, shards
 from rag_nodes.store.edge.conditions import TENANT, conditions, corpus, tenants
 from rag_nodes.store.engine import Point
 from rag_nodes.store.filters import INDEXES, Filter
@@ -26,13 +26,9 @@ INDEXED = 2_000
 milliseconds, and an index takes that per write, and several calls to the disk when it is made."""
 _PAGE = 1_000
 """Points read in one call."""
-_FLUSH = 2_000
+CHECKPOINT = 2_000
 """Points after which what was written is put on the disk itself: they outlive a power cut. What
-ends the process alone loses nothing that was acknowledged."""
-_VACUUM = 1_000
-"""Deleted points from which their space is given back."""
-_SHARE = 0.2
-"""Share of deleted points from which it is."""
+ends the process alone loses nothing that was acknowledged. Parts that are full are sealed then."""
 
 
 class _Drawn(NamedTuple):
@@ -66,7 +62,7 @@ class Collection:
     ) -> None:
         self.shard, self.vectors, self.where, self._disk = shard, vectors, where, disk
         self.tenant, self._mask = tenant, mask
-        self._unflushed = self._deleted = 0
+        self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
         self._drawn: _Drawn | None = None
 
@@ -105,15 +101,7 @@ class Collection:
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points; ids that are not there are fine."""
         self.shard.update(edge.UpdateOperation.delete_points(self._ids(node_ids)))
-        self._deleted += len(node_ids)
         self._wrote(len(node_ids))
-        if self._deleted > max(_VACUUM, _SHARE * self.total()):
-            self.vacuum()
-
-    def vacuum(self) -> None:
-        """Give the space of deleted points back."""
-        self.shard.optimize()
-        self._deleted = 0
 
     def clear(self) -> None:
         """Delete its share of a shared shard."""
@@ -317,8 +305,11 @@ class Collection:
     def _wrote(self, points: int) -> None:
         self._drawn = None
         self._unflushed += points
-        if self._unflushed >= _FLUSH and self.tenant is None:
-            self.flush()
+        if self._unflushed >= CHECKPOINT:
+            self._unflushed = 0
+            if self.tenant is None:
+                self.flush()
+            sealing.tidy(self.shard)
 
     def _count(self, chosen: Any, *, exact: bool = True) -> int:
         return int(self.shard.count(edge.CountRequest(exact=exact, filter=chosen)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, StoreError
 from rag_nodes.store import inside_qdrant
-from rag_nodes.store.edge import shards
+from rag_nodes.store.edge import sealing, shards
 from rag_nodes.store.edge.folder import CONVERTING, KEPT, OLD, StorageFolder, damaged
 from rag_nodes.store.edge.shards import Vectors
 from rag_nodes.store.engine import UNNAMED, Point
@@ -78,6 +78,7 @@ def _take_over(client: Any, name: str, new: StorageFolder, where: str) -> None:
         points = list(_points(client, name, vectors))
         for first in range(0, len(points), _PAGE):
             shards.write(shard, points[first : first + _PAGE], vectors, where, new.path)
+            sealing.tidy(shard)
 
     new.create(name, vectors, fill)
 

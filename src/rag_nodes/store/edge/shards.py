@@ -7,6 +7,7 @@ goes in is looked at first.
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from pathlib import Path
@@ -18,20 +19,18 @@ import numpy as np
 import qdrant_edge as edge
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
+from rag_nodes.store.edge import sealing
 from rag_nodes.store.edge.conditions import TENANT
 from rag_nodes.store.engine import DENSE, SPARSE
 from rag_nodes.store.filters import INDEXES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rag_nodes.store.engine import Point
 
 BATCH = 64
 """Points written in one call: fastest, and the shortest time in which nothing else can run."""
-_NO_GRAPH = 10**9
-"""Kilobytes from which a graph would be built: never. Up to some 100,000 chunks exact search takes
-milliseconds, and building one stops every thread of the process for seconds to minutes."""
 LEAST_FREE = 256 << 20
 """Bytes that stay free on the disk. The engine maps files, and a mapped file that cannot grow ends
 the process."""
@@ -45,11 +44,6 @@ _LARGEST = 1e18
 """Length of an embedding from which its square is no number any more."""
 
 _TENANTS = edge.KeywordIndexParams(is_tenant=True)
-_KINDS: Mapping[str, Any] = {
-    "keyword": edge.PayloadSchemaType.Keyword,
-    "integer": edge.PayloadSchemaType.Integer,
-    "text": edge.PayloadSchemaType.Text,
-}
 
 
 class Vectors(NamedTuple):
@@ -86,7 +80,10 @@ def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool 
         StoreFullError: the disk has too little space.
     """
     check_space(folder.parent)
-    shard = edge.EdgeShard.create(str(folder), _config(vectors, durable=durable))
+    sizes = {vectors.dense: vectors.size, **vectors.named}
+    words = [vectors.sparse] if vectors.sparse else []
+    config = _config(sizes, words, durable=durable, seals=not tenants)
+    shard = edge.EdgeShard.create(str(folder), config)
     if tenants:
         shard.update(edge.UpdateOperation.create_field_index(TENANT, _TENANTS))
     return shard
@@ -95,15 +92,22 @@ def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool 
 def loaded(folder: Path) -> Any:
     """An existing shard, as it was made; it knows best which vectors it has.
 
+    One that an earlier release made is from now on sealed as it grows.
+
     Raises:
         StoreFullError: the disk has too little space to map its files.
         Exception: it is damaged, or open in another process.
     """
     check_space(folder)
     # Loading a folder that is none would leave files in it.
-    if not (folder / "edge_config.json").is_file():
+    file = folder / "edge_config.json"
+    if not file.is_file():
         raise FileNotFoundError(f"{folder.name}/edge_config.json is lost")
-    return edge.EdgeShard.load(str(folder))
+    told = json.loads(file.read_bytes())
+    if sealing.seals(told):
+        return edge.EdgeShard.load(str(folder))
+    sizes = {name: int(one["size"]) for name, one in told["vectors"].items()}
+    return edge.EdgeShard.load(str(folder), _config(sizes, told.get("sparse_vectors") or ()))
 
 
 def index(shard: Any, keys: Collection[str]) -> None:
@@ -111,7 +115,7 @@ def index(shard: Any, keys: Collection[str]) -> None:
     present = shard.info().payload_schema
     for key in keys:
         if key not in present:
-            kind = _KINDS[INDEXES[key]]
+            kind = sealing.INDEXED[INDEXES[key]]
             shard.update(edge.UpdateOperation.create_field_index(key, kind))
 
 
@@ -206,19 +210,24 @@ def node_id(point: UUID | int, mask: int = 0) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def _config(vectors: Vectors, *, durable: bool = True) -> Any:
-    sizes = {vectors.dense: vectors.size, **vectors.named}
-    words = edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
+def _config(
+    sizes: Mapping[str, int],
+    words: Iterable[str],
+    *,
+    durable: bool | None = None,
+    seals: bool = True,
+) -> Any:
+    """What the engine is told of a shard; None of what it knows."""
     return edge.EdgeConfig(
         vectors={
             name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)
             for name, size in sizes.items()
         },
-        sparse_vectors={vectors.sparse: words} if vectors.sparse else None,
-        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=_NO_GRAPH),
+        sparse_vectors={name: sealing.words(seals=seals) for name in words} or None,
         # Sixteen by default, even on four cores; here every call holds Python's lock anyway.
         max_search_threads=1,
         wal_enabled=durable,
+        **sealing.settings(sizes.values(), seals=seals),
     )
 
 

@@ -1,0 +1,258 @@
+"""A folder's collection is sealed part by part, and nobody who asks or writes can tell."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from itertools import cycle, islice, product
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from rag_nodes import metadata as keys
+from rag_nodes.store import Filter, open_store
+from rag_nodes.store.edge import collection as collections_
+from rag_nodes.store.edge import sealing
+from rag_nodes.store.engine import DENSE, SPARSE, Point
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.store import Store
+    from rag_nodes.store.queries import SearchMode
+
+NUMBERS = 64
+"""Of an embedding."""
+WORDS = [f"word{number}" for number in range(60)]
+EARLIER = {
+    "vectors": {DENSE: {"size": NUMBERS, "distance": "Cosine"}},
+    "sparse_vectors": {SPARSE: {"modifier": "idf"}},
+    "optimizers": {"indexing_threshold": 10**9},
+    "max_search_threads": 1,
+}
+"""What earlier releases told the engine of a shard."""
+
+SEAL_UNTIL_KILLED = """
+import sys, time
+from itertools import count
+from pathlib import Path
+from rag_nodes.store.edge import collection, sealing
+from rag_nodes.store.edge.folder import StorageFolder
+from rag_nodes.store.edge.shards import Vectors
+from rag_nodes.store.engine import Point
+from uuid import UUID
+
+sealing.PART, sealing._LEAST, collection.CHECKPOINT = 40, 1, 20
+folder = StorageFolder(Path(sys.argv[1]))
+folder.create("c", Vectors(64))
+vectors = folder.vectors("c")
+opened = collection.Collection(folder.load("c"), vectors, "here", folder.path)
+tidy = sealing.tidy
+def told(shard):
+    print("seals", flush=True)
+    tidy(shard)
+sealing.tidy = told
+for number in count(int(sys.argv[2])):
+    if number == 100_000:
+        break
+    opened.write([Point(str(UUID(int=number)), {"n": number}, [1.0] * 64, ([7], [1.0]))])
+    print(number, flush=True)
+"""
+
+
+class Scored(NamedTuple):
+    """Of a hit."""
+
+    similarity: float | None
+    keywords: float | None
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealing, "PART", 60)
+    monkeypatch.setattr(sealing, "_LEAST", 1)
+    monkeypatch.setattr(collections_, "CHECKPOINT", 30)
+
+
+@pytest.fixture
+def drawn() -> random.Random:
+    return random.Random(5)  # noqa: S311 -- no secret
+
+
+@pytest.fixture
+def make_nodes(
+    make_node: Callable[..., TextNode], drawn: random.Random
+) -> Callable[[range], list[TextNode]]:
+    """Nodes of some numbers; for the same numbers the same ids and other content."""
+
+    def make(numbers: range) -> list[TextNode]:
+        made = []
+        for number in numbers:
+            metadata = {keys.FILE_NAME: f"f{number % 4}.md", keys.PAGE_START: number}
+            vector = [drawn.gauss() for _ in range(NUMBERS)]
+            node = make_node(f"{number}", vector, document=f"d{number // 10}", **metadata)
+            node.text = " ".join(drawn.choices(WORDS, k=12))
+            made.append(node)
+        return made
+
+    return make
+
+
+def sealed(folder: Path) -> int:
+    """Parts that are."""
+    notes = [json.loads(one.read_bytes()) for one in folder.rglob("segment.json")]
+    kinds = [one["config"]["sparse_vector_data"][SPARSE]["index"]["index_type"] for one in notes]
+    return kinds.count("Mmap")
+
+
+def answers(store: Store, drawn: random.Random) -> list[dict[str, Scored]]:
+    """All that is found of forty questions in each mode, with filters and without."""
+    found = []
+    scopes = [Filter(), Filter(file_name="f1.md"), Filter(pages=(20, 90))]
+    modes: list[SearchMode] = ["dense", "sparse", "hybrid"]
+    for mode, scope, _ in islice(cycle(product(modes, scopes, range(5))), 40):
+        vector, text = [drawn.gauss() for _ in range(NUMBERS)], " ".join(drawn.choices(WORDS, k=3))
+        hits = store.search("c", vector=vector, text=text, mode=mode, limit=999, filter=scope)
+        found.append({one.node.text: Scored(one.similarity, one.keyword_score) for one in hits})
+    return found
+
+
+def stored(store: Store) -> list[Point]:
+    """Every point with all that it holds, in the order of ids."""
+    engine = store.engine
+    with engine.step("c"):
+        layout = engine.layout("c")
+        assert layout is not None
+        points, following = engine.page("c", layout, None, 10_000)
+    assert following is None
+    return points
+
+
+def are_alike(some: Sequence[Point], others: Sequence[Point]) -> bool:
+    """Whether the same points hold the same."""
+    return len(some) == len(others) and all(
+        one.node_id == other.node_id
+        and one.payload == other.payload
+        and one.vector == pytest.approx(other.vector)
+        and one.named == {name: pytest.approx(vector) for name, vector in other.named.items()}
+        and sorted(zip(*one.words, strict=True)) == sorted(zip(*other.words, strict=True))
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+def test_a_sealed_collection_answers_and_holds_what_one_that_is_not_does(
+    tmp_path: Path, make_nodes: Callable[[range], list[TextNode]]
+) -> None:
+    steps: Sequence[tuple[str, list[TextNode]]] = [
+        ("add", make_nodes(range(200))),
+        ("add", make_nodes(range(40, 70))),
+        ("delete", make_nodes(range(100, 150))),
+        ("add", make_nodes(range(180, 320))),
+        ("delete", make_nodes(range(30))),
+    ]
+    with open_store() as unsealed:
+        for kind, nodes in steps:
+            with open_store(tmp_path) as store:
+                for one in (unsealed, store):
+                    if kind == "add":
+                        for first in range(0, len(nodes), 10):
+                            one.add("c", nodes[first : first + 10])
+                    else:
+                        one.delete("c", [node.node_id for node in nodes])
+        with open_store(tmp_path) as store:
+            assert sealed(tmp_path) >= 3
+            assert store.count("c") == unsealed.count("c") == 240
+            assert are_alike(stored(store), stored(unsealed))
+            seed = 7
+            found_by_both = (
+                answers(one, random.Random(seed))  # noqa: S311 -- no secret
+                for one in (store, unsealed)
+            )
+            for found, expected in zip(*found_by_both, strict=True):
+                assert found == {
+                    text: Scored(pytest.approx(one.similarity), pytest.approx(one.keywords))
+                    for text, one in expected.items()
+                }
+
+
+def test_what_an_earlier_release_wrote_is_sealed_as_it_grows(
+    tmp_path: Path, make_nodes: Callable[[range], list[TextNode]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = make_nodes(range(200))
+    with monkeypatch.context() as earlier, open_store(tmp_path) as store:
+        earlier.setattr(sealing, "PART", 10**6)
+        store.add("c", nodes[:150])
+    [told] = tmp_path.rglob("edge_config.json")
+    told.write_text(json.dumps(EARLIER))
+    with open_store(tmp_path) as store:
+        assert store.count("c") == 150
+        assert not sealed(tmp_path)
+        store.add("c", nodes[150:])
+        assert sealed(tmp_path)
+        found = {point.node_id: point.vector for point in stored(store)}
+    assert found.keys() == {node.node_id for node in nodes}
+
+
+def test_a_further_embedding_is_kept_in_parts_that_were_sealed_before_and_after(
+    tmp_path: Path, make_nodes: Callable[[range], list[TextNode]]
+) -> None:
+    nodes = make_nodes(range(200))
+    more = {node.node_id: [float(number), 1.0] for number, node in enumerate(nodes)}
+    with open_store(tmp_path) as store:
+        store.add("c", nodes[:100])
+        assert sealed(tmp_path)
+        store.engine.add_vector("c", "more", 2)
+        store.add("c", nodes[100:])
+        points = [one._replace(named={"more": more[one.node_id]}) for one in stored(store)]
+        for first in range(0, 200, 50):
+            store.put("c", points[first : first + 50])
+        assert store.engine.count("c", "more") == 200
+    with open_store(tmp_path) as store:
+        lengths = {one: (first**2 + 1) ** 0.5 for one, (first, _) in more.items()}
+        units = [
+            one._replace(named={"more": [n / lengths[one.node_id] for n in more[one.node_id]]})
+            for one in points
+        ]
+        assert are_alike(stored(store), units)
+
+
+def test_a_disk_without_room_for_a_sealed_part_is_left_as_it_is() -> None:
+    class Full:
+        def optimize(self) -> bool:
+            raise RuntimeError("Service runtime error: Not enough space available for optimization")
+
+    class Broken:
+        def optimize(self) -> bool:
+            raise RuntimeError("Service runtime error: it is damaged")
+
+    sealing.tidy(Full())
+    with pytest.raises(RuntimeError, match="damaged"):
+        sealing.tidy(Broken())
+
+
+def test_a_process_that_is_killed_while_it_seals_loses_nothing(
+    tmp_path: Path, drawn: random.Random
+) -> None:
+    following = 1
+    for _ in range(2):
+        command = [sys.executable, "-c", SEAL_UNTIL_KILLED, str(tmp_path), str(following)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+            seals = drawn.randrange(3, 9)
+            for line in running.stdout or ():
+                seals -= line == "seals\n"
+                if not seals:
+                    break
+            running.send_signal(signal.SIGKILL)
+            said = [*(running.stdout or ())]
+        acknowledged = max((int(one) for one in said if one.strip().isdecimal()), default=following)
+        with open_store(tmp_path) as store:
+            found = {point.payload["n"] for point in stored(store)}
+        assert found >= set(range(1, acknowledged + 1))
+        following = max(found) + 1
+    assert sealed(tmp_path)
