@@ -63,6 +63,29 @@ def test_a_push_is_repeated_without_sending_anything(
     ]
 
 
+def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_mended(
+    command: Callable[..., Ended], store: Path, tmp_path: Path
+) -> None:
+    (torn,) = (store / "collections").glob("*fixed*/shard/edge_config.json")
+    whole = torn.read_bytes()
+    torn.write_bytes(b"half")
+    push = ("store", "push", tmp_path / "copy", "--store", store)
+    ended = command(*push, "--json")
+    assert ended.code == ExitCode.PARTIAL
+    assert ["Heading" in one["collection"] for one in ended.json["collections"]] == [True]
+    assert ["FixedSize" in one["collection"] for one in ended.json["failed"]] == [True]
+    said = " ".join(command(*push).stderr.split())
+    assert "is damaged" in said
+    assert "Not copied: 1 of 2 collections" in said
+    name = ended.json["failed"][0]["collection"]
+    assert command(*push, "--collection", name).code == ExitCode.FAILURE
+    torn.write_bytes(whole)
+    mended = command(*push, "--json")
+    assert mended.code == ExitCode.DONE
+    assert mended.json["failed"] == []
+    assert sorted(one["sent"] > 0 for one in mended.json["collections"]) == [False, True]
+
+
 def test_what_was_pushed_is_pulled_into_another_folder(
     command: Callable[..., Ended], store: Path, url: str, tmp_path: Path
 ) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from kept_store import FIXED, HEADING, nodes_of
 
+from rag_nodes.errors import StoreDamagedError, StoreUnreachableError
 from rag_nodes.ledger import Ledger
-from rag_nodes.store import open_store
-from rag_nodes.upkeep import Inventory, copied, removed
+from rag_nodes.store import CopyReport, open_store
+from rag_nodes.upkeep import CopyFailure, Inventory, copied, removed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from rag_nodes.store import QdrantStore
 
 
 @pytest.fixture
@@ -76,3 +79,38 @@ def test_what_was_pruned_is_not_known_any_more(known: Inventory, target: Invento
     assert target.ledger is not None
     assert target.ledger.deposits(HEADING).keys() == {"b.md"}
     assert target.ledger.is_true(HEADING, target.store.count(HEADING))
+
+
+def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
+    known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(known.store.engine, "page", failing(known.store, StoreDamagedError("torn")))
+    failure, report = copied(known, target, known.collections("tests"))
+    assert isinstance(failure, CopyFailure)
+    assert (failure.collection, str(failure.error)) == (FIXED, "torn")
+    assert isinstance(report, CopyReport)
+    assert (report.collection, report.sent) == (HEADING, report.points)
+    assert target.ledger is not None
+    assert [one.row.name for one in target.ledger.collections()] == [HEADING]
+
+
+def test_a_store_that_does_not_answer_is_not_asked_for_the_next_collection(
+    known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = failing(known.store, StoreUnreachableError("gone"))
+    monkeypatch.setattr(known.store.engine, "page", gone)
+    with pytest.raises(StoreUnreachableError, match="gone"):
+        copy_all(known, target)
+    assert target.store.count(HEADING) == 0
+
+
+def failing(store: QdrantStore, error: Exception) -> Callable[..., Any]:
+    """How a store reads its points of which one collection cannot be read."""
+    page = store.engine.page
+
+    def read(collection: str, *rest: Any) -> Any:
+        if collection == FIXED:
+            raise error
+        return page(collection, *rest)
+
+    return read

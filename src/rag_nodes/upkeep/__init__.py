@@ -5,7 +5,7 @@ what a store does not: paths, times, errors.
 """
 
 from rag_nodes.pipeline.pruning import Removed
-from rag_nodes.upkeep.copies import copied
+from rag_nodes.upkeep.copies import CopyFailure, copied
 from rag_nodes.upkeep.doctor import examined
 from rag_nodes.upkeep.inventory import (
     CollectionStatus,
@@ -18,6 +18,7 @@ from rag_nodes.upkeep.troubles import Trouble
 
 __all__ = [
     "CollectionStatus",
+    "CopyFailure",
     "HeldCollection",
     "Inventory",
     "ListedDocument",

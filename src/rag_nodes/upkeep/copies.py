@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.errors import (
+    CredentialsError,
+    LedgerError,
+    RagNodesError,
+    StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
+)
 from rag_nodes.store import copy_collection
 
 if TYPE_CHECKING:
@@ -14,6 +22,28 @@ if TYPE_CHECKING:
     from rag_nodes.upkeep.inventory import HeldCollection, Inventory
 
 
+_ENDS_ALL = (
+    CredentialsError,
+    LedgerError,
+    StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
+)
+"""Errors by which the next collection would fail, too."""
+
+
+class CopyFailure(NamedTuple):
+    """A collection that could not be copied; a run that is repeated goes on with it.
+
+    Attributes:
+        collection: its name.
+        error: why, with the remedy.
+    """
+
+    collection: str
+    error: RagNodesError
+
+
 def copied(
     source: Inventory,
     target: Inventory,
@@ -21,8 +51,10 @@ def copied(
     progress: Callable[[CopyStep], None] | None = None,
     *,
     prune: bool = False,
-) -> Iterator[CopyReport]:
+) -> Iterator[CopyReport | CopyFailure]:
     """Copy collections one after another; see `rag_nodes.store.copy_collection`.
+
+    One that is damaged, or is something else in the target, does not keep the others from it.
 
     Where both stores have a ledger, an ingest into the target then knows the files as one into the
     source does, and opens none that did not change.
@@ -35,15 +67,34 @@ def copied(
         prune: delete the documents that only the target has.
 
     Raises:
-        StoreError: as `copy_collection`.
+        StoreError: what no collection can be copied by: a store is full, locked or does not
+            answer, or a ledger cannot be read or written.
+        CredentialsError: the key of a server is wrong.
     """
     for held in collections:
-        name = held.info.name
-        books = source.ledger if source.ledger and held.row else None
-        is_true = books is not None and books.is_true(name, source.store.count(name))
-        yield copy_collection(name, source.store, target.store, progress, prune=prune)
-        if books and target.ledger and is_true:
-            _tell(books, target.ledger, held, prune=prune)
+        try:
+            yield _copied(source, target, held, progress, prune=prune)
+        except _ENDS_ALL:
+            raise
+        except RagNodesError as error:
+            yield CopyFailure(held.info.name, error)
+
+
+def _copied(
+    source: Inventory,
+    target: Inventory,
+    held: HeldCollection,
+    progress: Callable[[CopyStep], None] | None,
+    *,
+    prune: bool,
+) -> CopyReport:
+    name = held.info.name
+    books = source.ledger if source.ledger and held.row else None
+    is_true = books is not None and books.is_true(name, source.store.count(name))
+    report = copy_collection(name, source.store, target.store, progress, prune=prune)
+    if books and target.ledger and is_true:
+        _tell(books, target.ledger, held, prune=prune)
+    return report
 
 
 def _tell(source: Ledger, target: Ledger, held: HeldCollection, *, prune: bool) -> None:

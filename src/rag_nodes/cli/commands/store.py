@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
 
+from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import STORE_SETTINGS, StoredParser
 from rag_nodes.cli.render.progress import copy_words, shown_progress
@@ -16,7 +17,7 @@ from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store
-    from rag_nodes.upkeep import HeldCollection, Inventory
+    from rag_nodes.upkeep import CopyFailure, HeldCollection, Inventory
 
 Collections = Annotated[
     list[str] | None,
@@ -158,19 +159,36 @@ def _copy(
     must_exist(source)
     settings = cli.settings()
     with cli.activity("Opening the stores"):
-        from rag_nodes.upkeep import copied
+        from rag_nodes.upkeep import CopyFailure, copied
 
         here = kept(cli, settings, source)
         there = kept(cli, settings, target, with_ledger=here.ledger is not None)
     chosen = _chosen(here, names, None if everything else settings.corpus)
     bars = [one.info.name for one in chosen]
     with shown_progress(cli, bars, copy_words) as progress:
-        done = list(copied(here, there, chosen, progress, prune=prune))
+        outcomes = list(copied(here, there, chosen, progress, prune=prune))
+    failed = [one for one in outcomes if isinstance(one, CopyFailure)]
+    done = [one for one in outcomes if not isinstance(one, CopyFailure)]
+    if not done and failed:
+        raise failed[0].error
     places = {"source": here.store.location, "target": there.store.location}
     if cli.as_json:
-        cli.emit({**places, "collections": [asdict(one) for one in done]})
+        not_copied = [{"collection": one.collection, "error": str(one.error)} for one in failed]
+        collections = [asdict(one) for one in done]
+        cli.emit({**places, "collections": collections, "failed": not_copied})
     else:
         cli.show(*copies_view(done, **places))
+    _conclude(cli, failed, len(outcomes))
+
+
+def _conclude(cli: Invocation, failed: "list[CopyFailure]", total: int) -> None:
+    """Name what was not copied; the rest was."""
+    if failed:
+        for one in failed:
+            cli.complain(f"{one.collection}: {one.error}")
+        count = f"{len(failed)} of {total} collections"
+        cli.complain(f"Not copied: {count}; mend the cause and run this again")
+        raise typer.Exit(ExitCode.PARTIAL)
 
 
 def _chosen(held: "Inventory", names: list[str], corpus: str | None) -> "list[HeldCollection]":
