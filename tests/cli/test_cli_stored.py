@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rag_nodes.errors import CredentialsError
+from rag_nodes.models.lexical import LexicalEmbedding
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -210,6 +213,53 @@ def test_a_folder_that_another_process_holds_ends_with_its_own_code(
     assert "another process uses this storage folder" in ended.stderr
     assert examined.code == 4
     assert [one["kind"] for one in examined.json["findings"]] == ["locked"]
+
+
+def test_what_failed_is_shown_with_its_reason_until_it_is_stored(
+    command: Callable[..., Ended], store: Path, manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise CredentialsError("the key was refused; renew it")
+
+    def ingest() -> int:
+        parsers = ("-p", "heading", "-p", "fixed")
+        return command("ingest", manual.parent, *parsers, "--store", store).code
+
+    manual.write_text("# Tea\n\nGreen tea.\n", encoding="utf-8")
+    blob = manual.with_name("blob.md")
+    blob.write_bytes(b"\x00\x01\xff" * 500)
+    with monkeypatch.context() as patch:
+        patch.setattr(LexicalEmbedding, "_get_text_embeddings", refuse)
+        assert ingest() == 3
+
+    for name in ("list", "doctor"):
+        said = " ".join(command(name, "--store", store).stdout.split())
+        assert "manual.md" in said
+        assert "the key was refused; renew it" in said
+        assert "the content is binary data" in said
+    said = " ".join(command("status", "--store", store).stdout.split())
+    assert "Failed 1 document, since " in said
+    assert "the key was refused; renew it" in said
+    assert "1 file could not be read, since " in said
+    seen = command("status", "--store", store, "--json").json
+    assert [(one["failed"], one["error"]) for one in seen["collections"]] == [
+        (1, "the key was refused; renew it")
+    ] * 2
+    assert [one["path"] for one in seen["unread"]] == [str(blob)]
+    listed = command("list", "--store", store, "--state", "incomplete,failed", "--json").json
+    assert [(one["name"], len(one["errors"])) for one in listed["documents"]] == [
+        ("manual.md", 2),
+        ("blob.md", 0),
+    ]
+    assert all(one["failed_at"].endswith("Z") for one in listed["documents"])
+    assert command("doctor", "--store", store).code == 0, "nothing is wrong with the store"
+
+    blob.unlink()
+    assert ingest() == 0
+    listed = command("list", "--store", store, "--json").json["documents"]
+    assert [(one["name"], one["error"]) for one in listed if one["name"] == "manual.md"] == [
+        ("manual.md", None)
+    ]
 
 
 def test_doctor_says_that_nothing_is_wrong(command: Callable[..., Ended], store: Path) -> None:

@@ -72,6 +72,20 @@ def test_what_one_part_left_unsettled_stays_so(tmp_path: Path) -> None:
             assert not ledger.is_true("c", 2)
 
 
+def test_why_documents_failed_is_known_of_all_parts(tmp_path: Path) -> None:
+    parts = [written(tmp_path / "1", "a"), written(tmp_path / "2", "b")]
+    with Ledger(parts[0], clock=lambda: 101.0) as ledger:
+        ledger.fail("c", {"id-a": "refused", "id-new": "refused"})
+    merge(tmp_path / "all", parts)
+    with Ledger(tmp_path / "all") as ledger:
+        found = ledger.deposits("c")
+    assert {one: (row.error, row.failed_at, row.chunks) for one, row in found.items()} == {
+        "id-a": ("refused", 101.0, 2),
+        "id-b": (None, None, 2),
+        "id-new": ("refused", 101.0, 0),
+    }
+
+
 def test_a_ledger_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     target = written(tmp_path / "all", "a")
     with pytest.raises(LedgerError, match="name a new one"):

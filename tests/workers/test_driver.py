@@ -16,8 +16,9 @@ from rag_nodes.errors import (
     RagNodesError,
     StoreFullError,
 )
+from rag_nodes.ledger import FileRow
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
-from rag_nodes.pipeline.books import Books
+from rag_nodes.pipeline.books import Books, FoundDocument
 from rag_nodes.pipeline.record import CollectionRecord
 from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.readers import ListedFile
@@ -31,6 +32,7 @@ from rag_nodes.workers.messages import (
     Began,
     Deleted,
     FileNote,
+    NotStored,
     Progressed,
 )
 from rag_nodes.workers.packing import PackedPoints
@@ -38,7 +40,7 @@ from rag_nodes.workers.transport import Arrived, CannotWork, Died, Transport
 from rag_nodes.workers.writer import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rag_nodes.workers.messages import Message
 
@@ -389,6 +391,79 @@ def test_what_the_store_refuses_of_one_document_is_incomplete_and_nothing_of_it_
     assert store.log == ["c.x: put a.md"]
     assert column_of(done).written == 1
     assert column_of(done).error == "b.md: nested too deep"
+
+
+class Remembered(CollectionRecord):
+    """Notes why documents are not whole."""
+
+    def __init__(self, store: Kept, collection: str) -> None:
+        super().__init__(store, collection)  # type: ignore[arg-type]
+        self.errors: dict[str, str] = {}
+
+    def fail(self, errors: Mapping[str, str]) -> None:
+        self.errors |= errors
+
+
+class NotingBooks(Books):
+    """Notes what files became."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[str, str | None]] = []
+
+    def note(self, file: FileRow, found: FoundDocument | None, error: Exception | None) -> None:
+        self.noted.append((file.path, str(error) if error else found and found.id))
+
+
+def drive_noted(behaviour: Behaviour, store: Kept, *names: str) -> tuple[Remembered, NotingBooks]:
+    record, books = Remembered(store, "c.x"), NotingBooks()
+    driver = Driver(Actors(1, behaviour), Writer([record], books), {"x": "c.x"})
+    due = [
+        one._replace(row=FileRow("tea", one.file.place, 1, 0, "", "", "read", 0))
+        for one in files(*names)
+    ]
+    driver.run(due)
+    return record, books
+
+
+def test_why_documents_are_not_whole_is_written_down_whoever_found_it() -> None:
+    store = Kept()
+    store.fails["b.md"] = ConfigurationError("nested too deep")
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield from list(good(batch))[:-1]
+        yield NotStored("c.x", {"id of a.md": "the key is refused"})
+        yield finished(batch, ["x"])
+
+    record, _ = drive_noted(behave, store, "a.md", "b.md")
+    assert record.errors == {"id of a.md": "the key is refused", "id of b.md": "nested too deep"}
+
+
+def test_on_a_full_disk_what_was_read_for_nothing_says_so() -> None:
+    store = Kept()
+    store.fails["a.md"] = StoreFullError("full")
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        del batch
+        yield Began(0)
+        yield FileNote(0, FoundDocument("id of a.md", "h", "a.md", None, None, 9, None), None)
+        yield packed("c.x", "a.md")
+        raise AssertionError("it is ended")
+
+    record, books = drive_noted(behave, store, "a.md", "b.md")
+    assert record.errors == {"id of a.md": "full"}
+    assert books.noted == [("/a.md", "id of a.md")]
+
+
+def test_a_file_that_kills_its_workers_is_taken_down_as_one_that_failed() -> None:
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        del batch
+        yield Began(0)
+        yield KILLED
+
+    _, books = drive_noted(behave, Kept(), "a.md")
+    [(path, error)] = books.noted
+    assert path == "/a.md"
+    assert "the worker died twice reading it (SIGKILL)" in str(error)
 
 
 def test_an_error_that_all_workers_meet_stands_once_in_the_report() -> None:

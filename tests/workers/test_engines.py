@@ -69,12 +69,13 @@ def ledger_of(store: Path) -> dict[str, Any]:
         deposits = [ledger.deposits(name) for name in collections]
         return {
             "files": {
-                path: row._replace(mtime_ns=0) for path, row in ledger.files("default").items()
+                path: row._replace(mtime_ns=0, failed_at=bool(row.failed_at))
+                for path, row in ledger.files("default").items()
             },
             "documents": ledger.documents("default"),
             "collections": collections,
             "stored": [
-                one._replace(stored_at=bool(one.stored_at))
+                one._replace(stored_at=bool(one.stored_at), failed_at=bool(one.failed_at))
                 for known in deposits
                 for one in known.values()
             ],

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
-VERSION = 1
+VERSION = 2
 """Of the tables; an older one is brought up to date when it is opened."""
 _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
@@ -31,7 +31,7 @@ BEGIN IMMEDIATE;
 CREATE TABLE files (
     corpus TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
     content_hash TEXT NOT NULL, reading TEXT NOT NULL, state TEXT NOT NULL,
-    documents INTEGER NOT NULL, error TEXT, PRIMARY KEY (corpus, path)
+    documents INTEGER NOT NULL, error TEXT, failed_at REAL, PRIMARY KEY (corpus, path)
 ) WITHOUT ROWID;
 CREATE INDEX files_by_content ON files (corpus, content_hash);
 CREATE TABLE documents (
@@ -49,7 +49,7 @@ CREATE TABLE deposits (
     collection TEXT NOT NULL, document_id TEXT NOT NULL, source_hash TEXT NOT NULL,
     chunks INTEGER NOT NULL, parents INTEGER NOT NULL, tokens INTEGER NOT NULL,
     largest INTEGER NOT NULL, unplaced INTEGER NOT NULL, error TEXT, stored_at REAL,
-    PRIMARY KEY (collection, document_id)
+    failed_at REAL, PRIMARY KEY (collection, document_id)
 ) WITHOUT ROWID;
 CREATE INDEX deposits_by_document ON deposits (document_id);
 PRAGMA application_id = {_APPLICATION};
@@ -57,6 +57,13 @@ PRAGMA user_version = {VERSION};
 COMMIT;
 """
 """Rows of documents keep the order in which a file has them."""
+_UPDATES = {
+    1: (
+        "ALTER TABLE files ADD COLUMN failed_at REAL",
+        "ALTER TABLE deposits ADD COLUMN failed_at REAL",
+    )
+}
+"""What makes tables of a version those of the next."""
 
 
 def ledger_path(location: str, given: str | Path | None = None) -> Path | None:
@@ -152,6 +159,22 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"{path}: a newer release of rag_nodes wrote this ledger (version {version}, and this "
             f"one reads up to {VERSION}); update rag_nodes, or name another file"
         )
+    if version < VERSION:
+        _update(connection)
+
+
+def _update(connection: sqlite3.Connection) -> None:
+    """Bring the tables up to date; another process may do so in the same moment."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for version in range(_value(connection, "user_version"), VERSION):
+            for change in _UPDATES[version]:
+                connection.execute(change)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
 
 
 def _is_new(connection: sqlite3.Connection) -> bool:

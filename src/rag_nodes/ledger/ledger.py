@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-import time
 from collections import defaultdict
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
-from rag_nodes.ledger.database import ledger_path, opened, translated
+from rag_nodes.ledger.connection import PORTION, LedgerDatabase, insert
+from rag_nodes.ledger.database import ledger_path, translated
 from rag_nodes.ledger.rows import (
     CollectionRow,
     CollectionSums,
@@ -21,13 +17,12 @@ from rag_nodes.ledger.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-_PORTION = 500
-"""Values in one query; SQLite takes some 30,000."""
 _SUMS = """
-SELECT c.*, count(d.document_id), coalesce(sum(d.chunks), 0), coalesce(sum(d.parents), 0),
-    coalesce(sum(d.tokens), 0), coalesce(sum(d.stored_at IS NULL), 0)
+SELECT c.*, coalesce(sum(d.chunks + d.parents > 0), 0), coalesce(sum(d.chunks), 0),
+    coalesce(sum(d.parents), 0), coalesce(sum(d.tokens), 0), coalesce(sum(d.stored_at IS NULL), 0)
 FROM collections AS c LEFT JOIN deposits AS d ON d.collection = c.name
 WHERE ? IN (c.corpus, '') GROUP BY c.name ORDER BY c.last_used DESC, c.name
 """
@@ -37,14 +32,37 @@ ON CONFLICT (name) DO UPDATE SET
     options = excluded.options, last_used = excluded.last_used,
     dimension = coalesce(excluded.dimension, dimension)
 """
-_SETTLE = "INSERT OR REPLACE INTO deposits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_SETTLE = "INSERT OR REPLACE INTO deposits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_CONFIRM = """
+INSERT INTO deposits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (collection, document_id) DO UPDATE SET
+    source_hash = excluded.source_hash, chunks = excluded.chunks, parents = excluded.parents,
+    tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
+    stored_at = excluded.stored_at
+"""
 _UNSETTLE = """
-INSERT INTO deposits VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL)
+INSERT INTO deposits VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL, NULL)
 ON CONFLICT (collection, document_id) DO UPDATE SET stored_at = NULL
+"""
+_FAIL = """
+INSERT INTO deposits VALUES (?, ?, '', 0, 0, 0, 0, 0, ?, ?, ?)
+ON CONFLICT (collection, document_id) DO UPDATE SET
+    error = excluded.error, failed_at = coalesce(failed_at, excluded.failed_at)
+"""
+_EMPTY = """
+UPDATE deposits SET source_hash = '', chunks = 0, parents = 0, tokens = 0, largest = 0,
+    unplaced = 0, stored_at = ? WHERE
 """
 _VANISHED = """
 SELECT d.* FROM documents AS d JOIN files AS f ON f.corpus = d.corpus AND f.path = d.path
 WHERE d.corpus = ? AND (d.source_hash = '' OR f.state = 'empty') ORDER BY d.path, d.rowid
+"""
+_FAILURES = """
+SELECT d.* FROM deposits AS d JOIN collections AS c ON c.name = d.collection
+WHERE d.collection = ? AND d.error IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM documents AS k WHERE k.id = d.document_id AND k.corpus = c.corpus
+    AND k.source_hash = d.source_hash AND k.source_hash > ''
+)
 """
 _NAMED = """
 SELECT * FROM documents WHERE corpus = ?1 AND
@@ -53,7 +71,7 @@ ORDER BY path, rowid
 """
 
 
-class Ledger:
+class Ledger(LedgerDatabase):
     """A memory of what a store holds: files, documents, collections, and what is stored of each.
 
     The store is the truth. A row is settled only after the store confirmed what it says, and
@@ -70,12 +88,6 @@ class Ledger:
         LedgerDamagedError: it is torn, or the file is something else.
         LedgerError: it cannot be made or written to, or a newer release wrote it.
     """
-
-    def __init__(self, path: str | Path, *, clock: Callable[[], float] = time.time) -> None:
-        self.path = Path(path)
-        self.clock = clock
-        self._lock = threading.RLock()
-        self._connection = opened(self.path)
 
     @classmethod
     def of(cls, location: str, given: str | Path | None = None) -> Ledger | None:
@@ -107,23 +119,15 @@ class Ledger:
                 ledger._connection.backup(copy._connection)
         return copy
 
-    def close(self) -> None:
-        """Close the file; twice is fine."""
-        with self._lock:
-            self._connection.close()
-
-    def __enter__(self) -> Self:
-        """The ledger itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self.close()
-
     def files(self, corpus: str) -> dict[str, FileRow]:
         """Every file of a corpus, by its path."""
         rows = self._read("SELECT * FROM files WHERE corpus = ? ORDER BY path", corpus)
         return {row[1]: FileRow(*row) for row in rows}
+
+    def unread(self, corpus: str = "") -> list[FileRow]:
+        """The files that could not be read, or a document in them; of all corpora for ""."""
+        query = "SELECT * FROM files WHERE ? IN (corpus, '') AND error IS NOT NULL ORDER BY 1, 2"
+        return [FileRow(*row) for row in self._read(query, corpus)]
 
     def documents(self, corpus: str) -> dict[str, list[DocumentRow]]:
         """Every document of a corpus, by the path of its file and in the order of the file."""
@@ -147,7 +151,7 @@ class Ledger:
         """Every file of a corpus, in the order of their paths; a portion at a time is in memory."""
         query = "SELECT path FROM files WHERE corpus = ? AND path > ? ORDER BY path LIMIT ?"
         last = ""
-        while rows := self._read(query, corpus, last, _PORTION):
+        while rows := self._read(query, corpus, last, PORTION):
             yield from (path for (path,) in rows)
             [last] = rows[-1]
 
@@ -210,6 +214,10 @@ class Ledger:
             rows = self._read_in(f"{query} AND document_id IN", [collection], document_ids)
         return {row[1]: DepositRow(*row) for row in rows}
 
+    def failures(self, collection: str) -> list[DepositRow]:
+        """What a collection holds of documents that it could not be given as they were read."""
+        return [DepositRow(*row) for row in self._read(_FAILURES, collection)]
+
     def unsettled(self, collection: str) -> list[str]:
         """The ids of documents of which only the store knows what a collection holds."""
         query = "SELECT document_id FROM deposits WHERE collection = ? AND stored_at IS NULL"
@@ -243,21 +251,29 @@ class Ledger:
         """Write down a file that was opened, with the documents that it has.
 
         Those of before stay known, without a hash, until they are forgotten: chunks of them may be
-        stored. Of a file that failed or is empty they stay as they are.
+        stored. Of a file that failed or is empty they stay as they are. One that fails without a
+        time is stamped with now, or with the time since which it has failed.
         """
         place = (file.corpus, file.path)
         with self._writing() as connection:
-            _insert(connection, "files", [file])
+            insert(connection, "files", [self._stamped(file)])
             if file.state in {"read", "partial"}:
                 connection.execute(
                     "UPDATE documents SET source_hash = '' WHERE corpus = ? AND path = ?", place
                 )
-            _insert(connection, "documents", documents)
+            insert(connection, "documents", documents)
+
+    def _stamped(self, file: FileRow) -> FileRow:
+        if file.error is None or file.failed_at is not None:
+            return file
+        query = "SELECT failed_at FROM files WHERE corpus = ? AND path = ?"
+        [since] = next(iter(self._read(query, file.corpus, file.path)), (None,))
+        return file._replace(failed_at=self.clock() if since is None else since)
 
     def refresh(self, files: Sequence[FileRow]) -> None:
         """Write down files of which size or time alone changed."""
         with self._writing() as connection:
-            _insert(connection, "files", files)
+            insert(connection, "files", files)
 
     def unsettle(self, collection: str, document_ids: Iterable[str]) -> None:
         """Say that the store is about to be changed for these documents."""
@@ -271,11 +287,52 @@ class Ledger:
         with self._writing() as connection:
             connection.executemany(_SETTLE, rows)
 
+    def fail(
+        self, collection: str, errors: Mapping[str, str], *, is_complete: bool = False
+    ) -> None:
+        """Write down why documents are not stored whole; what is stored of them stays as it is.
+
+        Args:
+            collection: its name.
+            errors: by document, on one line and without keys.
+            is_complete: the ledger knows all that is stored, so nothing of documents it does not
+                know; else the store is asked about these.
+        """
+        now = self.clock()
+        stored_at = now if is_complete else None
+        rows = [(collection, one, said, stored_at, now) for one, said in errors.items()]
+        with self._writing() as connection:
+            connection.executemany(_FAIL, rows)
+
+    def confirm(self, deposits: Iterable[DepositRow]) -> None:
+        """Write down what the store says it holds; why documents failed stays known."""
+        now = self.clock()
+        rows = [row._replace(stored_at=now) for row in deposits]
+        with self._writing() as connection:
+            connection.executemany(_CONFIRM, rows)
+
+    def empty(self, collection: str, document_ids: Iterable[str] | None = None) -> None:
+        """Write down that a collection holds nothing of documents; why they failed stays known.
+
+        Args:
+            collection: its name.
+            document_ids: of which; None for all.
+        """
+        where = "collection = ?"
+        rows: list[tuple[str, ...]] = [(collection,)]
+        if document_ids is not None:
+            where = f"{where} AND document_id = ?"
+            rows = [(collection, one) for one in document_ids]
+        now = self.clock()
+        with self._writing() as connection:
+            self._delete("deposits", f"{where} AND error IS NULL", rows)
+            connection.executemany(f"{_EMPTY} {where}", [(now, *row) for row in rows])
+
     def replace(self, collection: str, deposits: Iterable[DepositRow]) -> None:
-        """Forget what was known of a collection, and write down what the store says."""
+        """Write down what the store says a collection holds; it holds nothing else."""
         with self._writing():
-            self._delete("deposits", "collection = ?", [(collection,)])
-            self.settle(deposits)
+            self.empty(collection)
+            self.confirm(deposits)
 
     def forget_deposits(self, collection: str, document_ids: Iterable[str]) -> None:
         """Delete the rows of documents of which a collection holds nothing any more."""
@@ -304,51 +361,6 @@ class Ledger:
         with self._writing():
             self._delete("deposits", "collection = ?", [(name,)])
             self._delete("collections", "name = ?", [(name,)])
-
-    def problems(self) -> list[str]:
-        """What SQLite finds wrong with the file, in its words; nothing where it is whole."""
-        return [text for (text,) in self._read("PRAGMA quick_check(20)") if text != "ok"]
-
-    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._lock, translated(self.path):
-            return self._connection.execute(query, values).fetchall()
-
-    def _read_in(
-        self, query: str, first: list[str], values: Sequence[str], order: str = "1"
-    ) -> list[tuple[Any, ...]]:
-        """A query that ends with IN, with the values in portions that SQLite takes."""
-        found: list[tuple[Any, ...]] = []
-        for start in range(0, len(values), _PORTION):
-            portion = values[start : start + _PORTION]
-            marks = ", ".join("?" * len(portion))
-            found += self._read(f"{query} ({marks}) ORDER BY {order}", *first, *portion)
-        return found
-
-    def _delete(self, table: str, where: str, rows: Sequence[tuple[str, ...]]) -> None:
-        with self._writing() as connection:
-            connection.executemany(f"DELETE FROM {table} WHERE {where}", rows)  # noqa: S608
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; within another one a part of it."""
-        with self._lock, translated(self.path):
-            if self._connection.in_transaction:
-                yield self._connection
-                return
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-
-
-def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    if rows:
-        marks = ", ".join("?" * len(rows[0]))
-        connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
 
 
 def _is_gone(document: DocumentRow) -> bool:

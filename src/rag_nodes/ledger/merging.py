@@ -25,7 +25,7 @@ INSERT INTO deposits SELECT * FROM part.deposits WHERE true
 ON CONFLICT (collection, document_id) DO UPDATE SET
     source_hash = excluded.source_hash, chunks = excluded.chunks, parents = excluded.parents,
     tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
-    error = excluded.error, stored_at = excluded.stored_at
+    error = excluded.error, stored_at = excluded.stored_at, failed_at = excluded.failed_at
 WHERE excluded.stored_at IS NULL OR excluded.stored_at > stored_at;
 COMMIT;
 """

@@ -37,8 +37,9 @@ class FileRow(NamedTuple):
         content_hash: SHA-256 of its bytes, hex; "" where it could not be read to the end.
         reading: changes with whatever decides what becomes of the same bytes.
         state: what became of it.
-        documents: how many it became; 0 for one that failed or is empty.
-        error: why it failed; None where it did not.
+        documents: how many it became; 0 for one that could not be read at all, or is empty.
+        error: why it, or a document in it, could not be read; None where all could.
+        failed_at: when that was found first since it was last read, in seconds since 1970.
     """
 
     corpus: str
@@ -50,6 +51,7 @@ class FileRow(NamedTuple):
     state: FileState
     documents: int
     error: str | None = None
+    failed_at: float | None = None
 
 
 class DocumentRow(NamedTuple):
@@ -126,10 +128,11 @@ class DepositRow(NamedTuple):
         tokens: of the chunks together, in the parser's encoding.
         largest: tokens of the largest chunk.
         unplaced: chunks whose place in the document is not known.
-        error: why it is not stored whole, where whoever wrote the row said so. An ingest does not:
-            its report says why.
+        error: why the version that was read last is not stored whole, on one line and without
+            keys; None where that is not known, or it is. All else is true all the same.
         stored_at: when the store confirmed it, in seconds since 1970; None from before the first
             write until then, so that whoever finds it so asks the store.
+        failed_at: since when it has failed, in seconds since 1970; None where it does not.
     """
 
     collection: str
@@ -142,6 +145,12 @@ class DepositRow(NamedTuple):
     unplaced: int = 0
     error: str | None = None
     stored_at: float | None = None
+    failed_at: float | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is stored, so that the row is there for its error alone."""
+        return not (self.chunks or self.parents)
 
 
 class CollectionSums(NamedTuple):

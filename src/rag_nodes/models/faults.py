@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _KEY_LIKE = re.compile(r"(?:sk-|[Bb]earer\s+)[\w*.\-]{4,}")
 """Servers repeat a refused key, whole or in part."""
-_LONGEST_DETAIL = 300
+LONGEST_DETAIL = 300
 """Characters of a server's own words that a message quotes."""
 _TOO_LONG = ("context_length", "context length", "maximum context", "too long", "too many tokens")
 _UNKNOWN_MODEL = "model_not_found"
@@ -91,12 +91,12 @@ def server_words(error: BaseException) -> str:
     return safe_line(str(message or error))
 
 
-def safe_line(text: str) -> str:
+def safe_line(text: str, most: int = LONGEST_DETAIL) -> str:
     """Words of others on one line, shortened, with anything that looks like a key removed."""
     line = " ".join(text.split())
     printable = "".join(character for character in line if character.isprintable())
     hidden = _KEY_LIKE.sub("****", printable)
-    return hidden if len(hidden) <= _LONGEST_DETAIL else f"{hidden[:_LONGEST_DETAIL]}…"
+    return hidden if len(hidden) <= most else f"{hidden[:most]}…"
 
 
 def retry_after(error: BaseException) -> float | None:

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import load
-from rag_nodes.models.faults import safe_line
+from rag_nodes.models.faults import LONGEST_DETAIL, safe_line
 from rag_nodes.models.names import embedding_name, written_as
 from rag_nodes.settings import is_secret, without_secrets
 
@@ -80,17 +80,18 @@ def read_back(written: WrittenModel, kind: type[ModelT]) -> ModelT:
     return made
 
 
-def without_keys(text: str, keys: Mapping[str, SecretStr]) -> str:
+def without_keys(text: str, keys: Mapping[str, SecretStr], *, most: int = LONGEST_DETAIL) -> str:
     """What a process says, on one line and shortened, without anything that nobody is to see.
 
     Args:
         text: of a library, a document, or whoever.
         keys: that the process was given, as in `WrittenModel`; those of the environment are left
             out, too, and whatever looks like a key.
+        most: characters that are kept.
     """
     words = [word for key in keys.values() for word in _words(key.get_secret_value())]
     given = {f"key {number}": word for number, word in enumerate(words)}
-    return safe_line(without_secrets(without_secrets(text, given), os.environ))
+    return safe_line(without_secrets(without_secrets(text, given), os.environ), most)
 
 
 def _words(key: str) -> Iterator[str]:

@@ -14,14 +14,22 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from rag_nodes.errors import EmptyFileError
 from rag_nodes.ledger import WEB_HOURS, DocumentRow, FileRow
 from rag_nodes.metadata import READ_WARNINGS, SOURCE, SOURCE_HASH, TOTAL_PAGES, display_name
-from rag_nodes.pipeline.record import CollectionRecord, LedgerRecord, ShardRecord
+from rag_nodes.models.rebuilding import without_keys
+from rag_nodes.pipeline.record import LONGEST, CollectionRecord, LedgerRecord, ShardRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.ledger import CollectionRow, CollectionSums, DepositRow, KnownFile, Ledger
+    from rag_nodes.ledger import (
+        CollectionRow,
+        CollectionSums,
+        DepositRow,
+        FileState,
+        KnownFile,
+        Ledger,
+    )
     from rag_nodes.readers import Limits, ListedFile
     from rag_nodes.store import Store
 
@@ -289,10 +297,11 @@ def is_text(file: ListedFile) -> bool:
 def _concluded(
     file: FileRow, documents: Sequence[DocumentRow], errors: Sequence[Exception]
 ) -> FileRow:
-    said = "; ".join(map(str, errors)) or None
     if errors:
+        said = without_keys("; ".join(map(str, errors)), {}, most=LONGEST)
         is_empty = not documents and all(isinstance(one, EmptyFileError) for one in errors)
-        return file._replace(state="empty" if is_empty else "failed", error=said)
+        state: FileState = "empty" if is_empty else "failed"
+        return file._replace(state=state, documents=len(documents), error=said or state)
     is_partial = any(one.warnings for one in documents)
     return file._replace(state="partial" if is_partial else "read", documents=len(documents))
 

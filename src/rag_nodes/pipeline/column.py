@@ -6,11 +6,11 @@ may go is decided here.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import CancelledError
+from rag_nodes.errors import CancelledError, RagNodesError
 from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.delivery import Delivery
@@ -97,8 +97,8 @@ class ColumnRun:
         key = row.document_id, row.source_hash
         if key not in self._seen:
             deposit = self._seen[key] = Deposit(name, *key)
-            deposit.counts.join(row)
-            self._leave(deposit)
+            with self._failures_noted(deposit):
+                self._leave(deposit, row)
         return self._seen[key]
 
     def add(self, document: Document, twins: Sequence[str] = ()) -> Deposit:
@@ -125,6 +125,8 @@ class ColumnRun:
         if not self._notes.stopped:
             with self._failures_noted():
                 self._delivery.finish()
+        with self._failures_noted():
+            self._tell_failures()
         counts = self._counts
         return ParserOutcome(
             parser=self.name,
@@ -149,6 +151,8 @@ class ColumnRun:
     def salvage(self) -> None:
         """Store what was paid for, of a run that is given up; then it is over."""
         self._delivery.salvage()
+        with suppress(RagNodesError):
+            self._tell_failures()
 
     def _add(self, document: Document, deposit: Deposit, twins: Sequence[str]) -> None:
         current_interrupt().check(f"{self.name}: {deposit.label}")
@@ -159,8 +163,7 @@ class ColumnRun:
                 return
         row = self.record.known([document.id_]).get(document.id_)
         if row and row.source_hash == source_hash:
-            deposit.counts.join(row)
-            self._leave(deposit)
+            self._leave(deposit, row)
             return
         stored = self.record.stored(document.id_)
         self._has_answered = True
@@ -210,12 +213,15 @@ class ColumnRun:
         self._spared += sum(chunks[one].tokens for one in before)
         return bool(own)
 
-    def _leave(self, deposit: Deposit) -> None:
+    def _leave(self, deposit: Deposit, row: DepositRow) -> None:
         """Count a document that is stored whole already."""
+        deposit.counts.join(row)
         self._counts.join(deposit.counts)
         self._unchanged += deposit.counts.chunks
         self._spared += deposit.counts.tokens
         deposit.expect(deposit.counts.chunks)
+        if row.error is not None:  # of another version, or of a run that was killed
+            self._delivery.settle([deposit])
 
     def _parse(self, document: Document, deposit: Deposit) -> list[BaseNode]:
         with self._notes.timed("parse"), self._notes.embedded.counting():
@@ -255,6 +261,13 @@ class ColumnRun:
     def _spare(self, node: BaseNode, name: str, vector: list[float]) -> None:
         give_vector(node, name, vector)
         self._spared += tokens_of(node)
+
+    def _tell_failures(self) -> None:
+        """Have it written down what is not stored whole, and why."""
+        seen = self._seen.values()
+        failed = {one.document_id: one.error for one in seen if one.error and not one.is_whole}
+        if failed:
+            self.record.fail(failed)
 
     @contextmanager
     def _failures_noted(self, deposit: Deposit | None = None) -> Iterator[None]:

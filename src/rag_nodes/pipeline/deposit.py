@@ -31,12 +31,13 @@ class Deposit:
         counts: of the nodes it was cut into.
         stale: ids of former chunks that are still there.
         choice: what its parser chose for it and why, if that is one that decides.
+        error: why a chunk is not stored, the first reason of several.
     """
 
     # A run keeps one of each document and parser until its end.
     __slots__ = (
-        *("label", "document_id", "source_hash", "counts", "stale", "choice"),
-        *("_chunks", "_former", "_due", "_touched", "_error"),
+        *("label", "document_id", "source_hash", "counts", "stale", "choice", "error"),
+        *("_chunks", "_former", "_due", "_touched"),
     )
 
     def __init__(self, label: str, document_id: str = "", source_hash: str = "") -> None:
@@ -46,11 +47,11 @@ class Deposit:
         self.counts = Counts()
         self.stale: list[str] = []
         self.choice: str | None = None
+        self.error: str | None = None
         self._chunks: int | None = None
         self._former = 0
         self._due = [0, 0]  # parents, chunks
         self._touched = True
-        self._error: str | None = None
 
     def keep(self, ids: Iterable[str], chunks: int) -> None:
         """Say what is stored of the document before it is cut, which stays if that fails.
@@ -90,7 +91,7 @@ class Deposit:
 
     def fail(self, error: str) -> None:
         """Say why a chunk is not stored; the first reason is kept."""
-        self._error = self._error or error
+        self.error = self.error or error
 
     @property
     def is_stored(self) -> bool:
@@ -124,7 +125,7 @@ class Deposit:
             return FileColumn(status, chunks, chunks, choice=self.choice)
         former = self._former if self.stale else 0
         stored = chunks - self._due[True]
-        return FileColumn("incomplete", chunks, stored, former, self._error, self.choice)
+        return FileColumn("incomplete", chunks, stored, former, self.error, self.choice)
 
 
 def is_kept(node: BaseNode, stored: Mapping[str, StoredNode], source_hash: str) -> bool:

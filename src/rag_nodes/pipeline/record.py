@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import LedgerError, StoreError
 from rag_nodes.ledger import DepositRow
+from rag_nodes.models.rebuilding import without_keys
 from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ FEW = 200
 
 SOME = 5
 """Documents that are looked at where a count proves little."""
+
+LONGEST = 1000
+"""Characters of an error that a ledger keeps."""
 
 
 class CollectionRecord:
@@ -71,6 +75,13 @@ class CollectionRecord:
             deleted: former nodes of them that went.
         """
 
+    def fail(self, errors: Mapping[str, str]) -> None:
+        """Say why documents are not stored whole.
+
+        Args:
+            errors: by document.
+        """
+
 
 class LedgerRecord(CollectionRecord):
     """A collection of which a ledger is kept. Safe to share between threads.
@@ -86,6 +97,9 @@ class LedgerRecord(CollectionRecord):
     Attributes:
         parser: class name of the collection's parser.
     """
+
+    _knows_all = True
+    """Whether nothing is stored of documents that a ledger has never heard of, if it is true."""
 
     def __init__(self, store: Store, row: CollectionRow, ledger: Ledger) -> None:
         super().__init__(store, row.name)
@@ -103,9 +117,8 @@ class LedgerRecord(CollectionRecord):
         """The stored nodes of a document, by id."""
         if not self._is_believed():
             return super().stored(document_id)
-        if self._is_blank or document_id not in self._ledger.deposits(
-            self.collection, [document_id]
-        ):
+        row = self._ledger.deposits(self.collection, [document_id]).get(document_id)
+        if self._is_blank or row is None or (row.is_empty and row.stored_at is not None):
             return {}
         self._asked += 1
         if self._asked > FEW:
@@ -145,6 +158,12 @@ class LedgerRecord(CollectionRecord):
             self._ledger.settle(whole)
             self._open -= {row.document_id for row in whole}
 
+    def fail(self, errors: Mapping[str, str]) -> None:
+        """Write the reasons down, without keys; what is stored stays as it is known."""
+        said = {one: without_keys(why, {}, most=LONGEST) for one, why in errors.items()}
+        known = self._knows_all and self._believed is True
+        self._ledger.fail(self.collection, said, is_complete=known)
+
     def _is_believed(self) -> bool:
         with self._lock:
             if self._believed is None:
@@ -169,8 +188,8 @@ class LedgerRecord(CollectionRecord):
         """Write down what the store says of some documents, and forget those it does not have."""
         found = {one: self.store.stored(self.collection, one) for one in document_ids}
         rows = [stored_row(self.collection, one, nodes) for one, nodes in found.items() if nodes]
-        self._ledger.forget_deposits(self.collection, [one for one in found if not found[one]])
-        self._ledger.settle(rows)
+        self._ledger.empty(self.collection, [one for one in found if not found[one]])
+        self._ledger.confirm(rows)
 
 
 class ShardRecord(LedgerRecord):
@@ -180,6 +199,8 @@ class ShardRecord(LedgerRecord):
     of it, or a document that is missing among some that are looked at, makes the ledger doubted.
     What it does not know the store is asked for a document at a time: a catalogue is that of all.
     """
+
+    _knows_all = False
 
     def stored(self, document_id: str) -> Mapping[str, StoredNode]:
         """The stored nodes of a document, by id."""

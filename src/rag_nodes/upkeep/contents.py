@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import RagNodesError, StoreDamagedError
+from rag_nodes.ledger import utc_time
 from rag_nodes.pipeline.record import stored_row
 from rag_nodes.store import described, is_complete
 from rag_nodes.upkeep.troubles import Trouble
@@ -14,7 +17,7 @@ from rag_nodes.upkeep.troubles import Trouble
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rag_nodes.ledger import DepositRow, Ledger
+    from rag_nodes.ledger import DepositRow, FileRow, Ledger
     from rag_nodes.store import QdrantStore, StoredNode
 
 _SHOWN = 5
@@ -44,6 +47,7 @@ def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Tro
             yield Trouble.of(error, name, "unreadable")
     if ledger:
         yield from _orphans(store, ledger)
+        yield from _unread(ledger)
 
 
 def _orphans(store: QdrantStore, ledger: Ledger) -> Iterator[Trouble]:
@@ -57,6 +61,21 @@ def _orphans(store: QdrantStore, ledger: Ledger) -> Iterator[Trouble]:
                 "--repair forgets it; ingest its documents again if it should be there",
                 repair=partial(ledger.forget_collection, name),
             )
+
+
+def _unread(ledger: Ledger) -> Iterator[Trouble]:
+    """Files that could not be read."""
+    for corpus, files in groupby(ledger.unread(), attrgetter("corpus")):
+        said = [_failure(file.path, file) for file in files]
+        what = f"files that could not be read: {_some(said)}"
+        remedy = "mend or delete them; `rag-nodes list --state failed` shows them"
+        yield Trouble("failed", f"corpus {corpus}", what, remedy, is_wrong=False)
+
+
+def _failure(name: str, row: DepositRow | FileRow) -> str:
+    since = utc_time(row.failed_at)
+    said = (row.error or "").removeprefix(f"{name}: ")
+    return f"{name} ({f'since {since}: ' if since else ''}{said})"
 
 
 def _is_gone(store: QdrantStore, name: str) -> bool:
@@ -82,6 +101,7 @@ class _Examined:
         yield from self._unfilterable()
         if self._ledger:
             yield from self._unlike(self._ledger)
+            yield from self._failed(self._ledger)
 
     def _torn(self) -> Iterator[Trouble]:
         foreign = []
@@ -113,9 +133,9 @@ class _Examined:
             self._ledger.unsettle(self._name, [document])
         self._store.delete(self._name, [one for one in nodes if one not in kept])
         if self._ledger and kept:
-            self._ledger.settle([stored_row(self._name, document, kept)])
+            self._ledger.confirm([stored_row(self._name, document, kept)])
         elif self._ledger:
-            self._ledger.forget_deposits(self._name, [document])
+            self._ledger.empty(self._name, [document])
 
     def _unfindable(self) -> Iterator[Trouble]:
         """Chunks without a vector."""
@@ -152,7 +172,8 @@ class _Examined:
             remedy = "the next ingest into it makes it known"
             yield Trouble("ledger", self._name, what, remedy, is_wrong=False)
             return
-        there, known = self._there, ledger.deposits(self._name)
+        there, rows = self._there, ledger.deposits(self._name).items()
+        known = {one: row for one, row in rows if not row.is_empty or row.stored_at is None}
         different = [
             one
             for one in {**there, **known}
@@ -169,6 +190,19 @@ class _Examined:
                 "--repair makes it say what is stored, as the next ingest does by itself",
                 repair=lambda: ledger.replace(self._name, there.values()),
             )
+
+    def _failed(self, ledger: Ledger) -> Iterator[Trouble]:
+        """What the collection could not be given, as the ingest said."""
+        if failed := ledger.failures(self._name):
+            [corpus] = (
+                one.row.corpus for one in ledger.collections() if one.row.name == self._name
+            )
+            ids = [one.document_id for one in failed]
+            names = {one.id: one.name for one in ledger.holders(corpus, ids)}
+            said = [_failure(names.get(o.document_id, o.document_id), o) for o in failed]
+            what = f"documents that could not be stored as they are now: {_some(said)}"
+            remedy = "see to that, and ingest again; `rag-nodes list --state incomplete` shows them"
+            yield Trouble("failed", self._name, what, remedy, is_wrong=False)
 
 
 def what_is_torn(nodes: Mapping[str, StoredNode]) -> str:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.ledger import Ledger
     from rag_nodes.store import CopyReport, CopyStep
-    from rag_nodes.upkeep.inventory import HeldCollection, Inventory
+    from rag_nodes.upkeep.inventory import Inventory
+    from rag_nodes.upkeep.rows import HeldCollection
 
 
 _ENDS_ALL = (
@@ -105,7 +106,7 @@ def _tell(source: Ledger, target: Ledger, held: HeldCollection, *, prune: bool) 
     known = source.deposits(name)
     if prune:
         target.forget_deposits(name, target.deposits(name).keys() - known.keys())
-    target.settle(known.values())
+    target.settle(row for row in known.values() if not row.is_empty)
     documents = source.documents(corpus)
     for path, file in source.files(corpus).items():
         target.record(file, documents.get(path, []))

@@ -3,129 +3,24 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections import Counter
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from rag_nodes.ledger import DepositRow
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.record import stored_row
-from rag_nodes.store import is_of
+from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
-    from rag_nodes.ledger import CollectionRow, DepositRow, DocumentRow, FileRow, Ledger
-    from rag_nodes.store import CollectionInfo, QdrantStore
+    from rag_nodes.ledger import DocumentRow, FileRow, Ledger
+    from rag_nodes.store import QdrantStore
+    from rag_nodes.upkeep.rows import DocumentState
 
 _PORTION = 500
 """Nodes that are fetched at once."""
-
-DocumentState = Literal["stored", "incomplete", "expired", "failed"]
-"""Of a document: whole in every collection of its corpus that has it; not whole in one; whole, but
-due to be read again; or a file of which nothing could be read."""
-
-
-class HeldCollection(NamedTuple):
-    """A collection that a store has.
-
-    Attributes:
-        info: what its name says, and how many chunks a search can find in it.
-        row: what the ledger knows of it; None where it does not.
-    """
-
-    info: CollectionInfo
-    row: CollectionRow | None
-
-    @property
-    def corpus(self) -> str:
-        """Name of the document set; its readable form where there is no ledger to ask."""
-        return self.row.corpus if self.row else self.info.corpus
-
-    @property
-    def parser(self) -> str:
-        """Class name of the parser."""
-        return self.row.parser if self.row else self.info.parser
-
-    def is_of(self, corpus: str) -> bool:
-        """Whether it belongs to a document set."""
-        return self.row.corpus == corpus if self.row else is_of(self.info, corpus)
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionStatus:
-    """What is stored in a collection.
-
-    Attributes:
-        name: as the store knows it.
-        corpus: name of the document set.
-        parser: class name of the parser.
-        fingerprint: of its configuration; None where no ledger knows it, as for all that follow
-            with None.
-        options: that configuration as JSON; None where unknown.
-        model: name of the embedding model.
-        dimension: length of its embeddings.
-        vectors: names of the embeddings that its chunks have, the usual one first; empty where it
-            cannot be opened.
-        chunks: that a search can find.
-        parents: nodes above them.
-        documents: of which something is stored.
-        incomplete: of these, not stored whole, or not as they were last read.
-        expired: of these, due to be read again.
-        size: bytes on disk; None for a server.
-        first_used: of the first ingest, in seconds since 1970; None where unknown.
-        last_used: of the last one.
-        aliases: its other names.
-        trouble: why it cannot be opened, with the remedy; numbers are then those of the ledger. ""
-            where it can.
-    """
-
-    name: str
-    corpus: str
-    parser: str
-    fingerprint: str | None
-    options: str | None
-    model: str
-    dimension: int
-    vectors: tuple[str, ...]
-    chunks: int
-    parents: int
-    documents: int
-    incomplete: int
-    expired: int
-    size: int | None
-    first_used: float | None
-    last_used: float | None
-    aliases: tuple[str, ...] = ()
-    trouble: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedDocument:
-    """A document and what is stored of it.
-
-    Attributes:
-        id: of the document; "" for a file that failed and became none.
-        corpus: name of the document set.
-        name: what to call it.
-        path: canonical, of its file; None where no ledger knows it.
-        source: where its text came from, path or URL; None where unknown.
-        pages: None for formats without pages.
-        chunks: stored of it, by collection.
-        stored_at: when it was last stored, in seconds since 1970; None where unknown.
-        state: whether it is stored whole.
-        error: what is wrong with it; None where nothing is known to be.
-    """
-
-    id: str
-    corpus: str
-    name: str
-    path: str | None
-    source: str | None
-    pages: int | None
-    chunks: dict[str, int]
-    stored_at: float | None
-    state: DocumentState
-    error: str | None = None
 
 
 class Inventory:
@@ -166,18 +61,25 @@ class Inventory:
         if held.info.trouble or (self.ledger and self.ledger.is_true(name, held.info.points)):
             return known
         found = self.store.each_document(name)
-        errors = {one: row.error for one, row in known.items()}
-        return {
-            one: stored_row(name, one, nodes)._replace(error=errors.get(one))
-            for one, nodes in found
-        }
+        there = {one: stored_row(name, one, nodes) for one, nodes in found}
+        for one, row in known.items():
+            if row.error is not None:
+                held_row = there.get(one, DepositRow(name, one, ""))
+                there[one] = held_row._replace(error=row.error, failed_at=row.failed_at)
+        return there
+
+    def unread(self, corpus: str | None = None) -> list[FileRow]:
+        """The files that could not be read, or a document in them; None for all corpora."""
+        return self.ledger.unread(corpus or "") if self.ledger else []
 
     def status(self, held: HeldCollection) -> CollectionStatus:
         """What is in a collection."""
         name, row = held.info.name, held.row
-        deposits = [one for one in self.deposits(held).values() if one.chunks or one.parents]
+        deposits = list(self.deposits(held).values())
         expired = {one.id for one in self.ledger.expired(held.corpus)} if self.ledger else set()
         known = self._known(held.corpus)
+        lacking = [one for one in deposits if not _is_whole(one, known.get(one.document_id, []))]
+        failed = [one for one in lacking if one.error is not None]
         engine = self.store.engine
         with engine.step(name):
             layout = engine.layout(name)
@@ -193,18 +95,21 @@ class Inventory:
             vectors=() if held.info.trouble else self.store.vector_names(name),
             chunks=sum(one.chunks for one in deposits) if held.info.trouble else held.info.points,
             parents=sum(one.parents for one in deposits),
-            documents=len(deposits),
-            incomplete=sum(not _is_whole(one, known.get(one.document_id, [])) for one in deposits),
+            documents=sum(not one.is_empty for one in deposits),
+            incomplete=len(lacking),
             expired=sum(one.document_id in expired for one in deposits),
             size=size,
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
             aliases=tuple(sorted(one for one, of in self.store.aliases().items() if of == name)),
             trouble=held.info.trouble,
+            failed=len(failed),
+            error=next((said for said, _ in Counter(o.error for o in failed).most_common(1)), None),
+            failed_at=_first(failed),
         )
 
     def documents(self, corpus: str, collections: Iterable[HeldCollection]) -> list[ListedDocument]:
-        """The documents of a corpus in some of its collections, by name; failed files last.
+        """The documents of a corpus in some of its collections, by name; then files without any.
 
         With all of its collections, those too that were read and of which nothing is stored.
         """
@@ -216,11 +121,26 @@ class Inventory:
         known = self._known(corpus)
         if {*chosen} >= {*self.collections(corpus)}:
             lacking = (one for one, same in known.items() if any(row.source_hash for row in same))
-            rows = {**{one: {} for one in lacking}, **rows}
-        listed = [self._listed(corpus, known.get(one, []), one, of) for one, of in rows.items()]
+            failed = self._never_stored(corpus)
+            rows = {**{one: failed.get(one, {}) for one in lacking}, **rows}
+        unread = {one.path: one for one in self.unread(corpus)}
+        listed = [
+            self._listed(corpus, known.get(one, []), one, of, unread) for one, of in rows.items()
+        ]
         listed.sort(key=lambda one: (one.name, one.id))
-        read = {row.path for one in rows for row in known.get(one, ())}
-        return [*listed, *map(_failed, self._failures(corpus, read))]
+        paths = {one.path for one in listed}
+        others = (one for one in unread.values() if one.documents or one.path not in paths)
+        return [*listed, *map(_failed, others)]
+
+    def _never_stored(self, corpus: str) -> dict[str, dict[str, DepositRow]]:
+        """What the ledger says of failures in collections that are not there, by document."""
+        held = {one.info.name for one in self.collections(corpus)}
+        found: dict[str, dict[str, DepositRow]] = {}
+        if self.ledger:
+            names = (sums.row.name for sums in self.ledger.collections(corpus))
+            for row in chain(*(self.ledger.failures(one) for one in names if one not in held)):
+                found.setdefault(row.document_id, {})[row.collection] = row
+        return found
 
     def _known(self, corpus: str) -> dict[str, list[DocumentRow]]:
         """What the ledger knows of documents, by id: those without a hash first."""
@@ -230,21 +150,24 @@ class Inventory:
             found.setdefault(row.id, []).append(row)
         return found
 
-    def _failures(self, corpus: str, read: set[str]) -> list[FileRow]:
-        """Files that could not be read, and of which nothing is stored from before."""
-        files = self.ledger.files(corpus) if self.ledger else {}
-        return [file for path, file in files.items() if file.state == "failed" and path not in read]
-
     def _listed(
         self,
         corpus: str,
         known: list[DocumentRow],
         document_id: str,
         found: dict[str, DepositRow],
+        unread: dict[str, FileRow],
     ) -> ListedDocument:
         row = known[-1] if known else None
-        state, error = self._state(known, found)
+        lacking = {name: one for name, one in found.items() if not _is_whole(one, known)}
+        errors = {name: one.error for name, one in lacking.items() if one.error is not None}
+        state, error = self._state(known, lacking, nothing=not found)
+        since = _first(lacking.values())
+        file = unread.get(row.path) if row else None
+        if file and not file.documents:
+            state, error, since = "failed", file.error, file.failed_at
         name, source, pages = self._facts(row, document_id, found)
+        there = {of: one for of, one in found.items() if one.error is None or not one.is_empty}
         return ListedDocument(
             id=document_id,
             corpus=corpus,
@@ -252,19 +175,20 @@ class Inventory:
             path=row.path if row else None,
             source=source,
             pages=pages,
-            chunks={collection: one.chunks for collection, one in found.items()},
-            stored_at=max((one.stored_at or 0 for one in found.values()), default=0) or None,
+            chunks={collection: one.chunks for collection, one in there.items()},
+            stored_at=max((one.stored_at or 0 for one in there.values()), default=0) or None,
             state=state,
             error=error,
+            errors=errors,
+            failed_at=since,
         )
 
     def _state(
-        self, known: list[DocumentRow], found: dict[str, DepositRow]
+        self, known: list[DocumentRow], lacking: dict[str, DepositRow], *, nothing: bool
     ) -> tuple[DocumentState, str | None]:
-        lacking = [one for one in found.values() if not _is_whole(one, known)]
-        if lacking or not found:
-            said = next((one.error for one in lacking if one.error), None)
-            return "incomplete", said or f"{_lack(lacking)}; ingest it again"
+        if lacking or nothing:
+            said = dict.fromkeys(one.error for one in lacking.values() if one.error)
+            return "incomplete", "; ".join(said) or f"{_lack(lacking.values())}; ingest it again"
         expiries = [row.expires_at for row in known[-1:] if row.expires_at is not None]
         return ("expired" if any(one <= self.clock() for one in expiries) else "stored"), None
 
@@ -294,10 +218,17 @@ class Inventory:
 def _is_whole(deposit: DepositRow, known: list[DocumentRow]) -> bool:
     """Whether all of a document is stored, in the version that was read last."""
     wanted = {row.source_hash for row in known if row.source_hash}
-    return bool(deposit.source_hash) and (not wanted or deposit.source_hash in wanted)
+    if not wanted:  # nobody knows what was read
+        return bool(deposit.source_hash) and deposit.error is None
+    return deposit.source_hash in wanted
 
 
-def _lack(lacking: list[DepositRow]) -> str:
+def _first(failed: Iterable[DepositRow]) -> float | None:
+    """Since when the first of them has failed."""
+    return min((one.failed_at for one in failed if one.failed_at is not None), default=None)
+
+
+def _lack(lacking: Collection[DepositRow]) -> str:
     if not lacking:
         return "nothing of it is stored"
     if all(one.source_hash for one in lacking):
@@ -318,4 +249,5 @@ def _failed(file: FileRow) -> ListedDocument:
         stored_at=None,
         state="failed",
         error=file.error,
+        failed_at=file.failed_at,
     )

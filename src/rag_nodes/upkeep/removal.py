@@ -12,7 +12,8 @@ from rag_nodes.pipeline.pruning import Removed, taken_out
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rag_nodes.upkeep.inventory import HeldCollection, Inventory, ListedDocument
+    from rag_nodes.upkeep.inventory import Inventory
+    from rag_nodes.upkeep.rows import HeldCollection, ListedDocument
 
 _NEAR = 3
 """Names that are suggested where none fits."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FindingKind = Literal[
     "disk",
+    "failed",
     "folder",
     "foreign",
     "indexes",
@@ -27,9 +28,10 @@ FindingKind = Literal[
     "unreachable",
     "unreadable",
 ]
-"""What it is about: free space, permissions of the folder, what is none of ours, payload indexes of
-a server, the ledger, a folder that another process holds, folders of earlier releases, documents of
-which not all is there, a server that does not answer, data that cannot be read."""
+"""What it is about: free space, what an ingest could not read or store, permissions of the folder,
+what is none of ours, payload indexes of a server, the ledger, a folder that another process holds,
+folders of earlier releases, documents of which not all is there, a server that does not answer,
+data that cannot be read."""
 
 _KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
     (StoreLockedError, "locked"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import EngineError, ReaderCrashedError
+from rag_nodes.errors import EngineError, LedgerError, ReaderCrashedError
 from rag_nodes.pipeline import FileColumn, FileOutcome
 from rag_nodes.pipeline.arrivals import Arrival
 from rag_nodes.pipeline.rows import FileRows
@@ -20,6 +21,7 @@ from rag_nodes.workers.messages import (
     Began,
     Deleted,
     FileNote,
+    NotStored,
     Paid,
     Progressed,
     Settled,
@@ -188,7 +190,7 @@ class Driver:
                 self._begin(flight, file)
             case Progressed(progress):
                 self._progress(self._merged.step(flight.number, progress))
-            case PackedPoints() | Deleted() | Unsettled() | Settled() as sent:
+            case PackedPoints() | Deleted() | Unsettled() | Settled() | NotStored() as sent:
                 self._write(flight, sent)
             case FileNote() | Paid() as said:
                 flight.take_down(said)
@@ -226,6 +228,8 @@ class Driver:
             self._unwritten.update({name: refusal.chunks for name, refusal in found.items()})
             for name, refusal in found.items():
                 self._errors[name].append(f"{row.name}: {refusal.why}")
+                said = {row.document_id or "": refusal.why}
+                self._write(flight, NotStored(self._collections[name], said))
             self._rows.add(files[number].position, spoiled(row, found))
         counted = replace(finished, report=replace(finished.report, files=()), rows=())
         self._parts.append(PartReport(files[0].position, counted))
@@ -253,8 +257,9 @@ class Driver:
                 )
         for one in self._groups.died(flight.group, flight.begun):
             why = f"the worker died twice reading it ({reason})"
-            arrival = Arrival(str(one.file.path), None, ReaderCrashedError(one.file.path, why), 0.0)
-            self._rows.add(one.position, arrival.failure())
+            crashed = ReaderCrashedError(one.file.path, why)
+            self._writer.conclude(one, [FileNote(0, None, crashed)])
+            self._rows.add(one.position, Arrival(str(one.file.path), None, crashed).failure())
 
     def _note_closed(self) -> None:
         """Have parsers give up whose collection cannot be written any more."""
@@ -266,7 +271,21 @@ class Driver:
         """End all workers: whatever they do would fail as it did before."""
         self._transport.close()
         flights, self._flights = self._flights, {}
+        for flight in flights.values():
+            with suppress(LedgerError):  # where the disk is full, say that
+                self._conclude_unstored(flight)
         self._give_up(one for flight in flights.values() for one in flight.group.files)
+
+    def _conclude_unstored(self, flight: _Flight) -> None:
+        """Write down what was read for nothing; of a file of many documents that is not certain."""
+        for number, file in enumerate(flight.group.files):
+            notes = [one for one in flight.notes if one.file == number]
+            documents = [one.found.id for one in notes if one.found]
+            if documents and not file.is_collection:
+                self._writer.conclude(file, notes)
+                for name, why in self._stopped.items():
+                    sent = NotStored(self._collections[name], dict.fromkeys(documents, why))
+                    self._write(flight, sent)
 
     def _give_up(self, files: Iterable[DueFile]) -> None:
         """Say of files that were not opened why."""

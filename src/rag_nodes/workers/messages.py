@@ -125,6 +125,14 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class NotStored:
+    """Documents that are not stored whole, and why; see `CollectionRecord.fail`."""
+
+    collection: str
+    errors: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class BatchFinished:
     """The batch is done, and all that is to be stored of it was sent before.
 
@@ -150,6 +158,7 @@ Message = (
     | FileNote
     | Unsettled
     | Settled
+    | NotStored
     | BatchFinished
     | CannotWork
 )
@@ -163,7 +172,7 @@ def misfit(message: Message, files: int, collections: Collection[str]) -> str | 
             fits = 0 <= file <= files
         case FileNote(file):
             fits = 0 <= file < files
-        case PackedPoints() | Deleted() | Unsettled() | Settled():
+        case PackedPoints() | Deleted() | Unsettled() | Settled() | NotStored():
             fits = message.collection in collections
         case BatchFinished(report, rows):
             fits = len(rows) == len(report.files) and all(0 <= one < files for one in rows)

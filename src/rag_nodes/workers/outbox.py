@@ -12,7 +12,7 @@ from rag_nodes.store import Store
 from rag_nodes.store.payload import agreed_length, lengths_of
 from rag_nodes.store.points import points_of
 from rag_nodes.vector_names import USUAL
-from rag_nodes.workers.messages import Deleted, FileNote, Settled, Unsettled
+from rag_nodes.workers.messages import Deleted, FileNote, NotStored, Settled, Unsettled
 from rag_nodes.workers.packing import PackedPoints
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class SentBooks(Books):
 
 
 class SentRecord(CollectionRecord):
-    """Tells the driver what is about to be changed in a collection, and what is whole."""
+    """Tells the driver what changes in a collection next, what is whole, and what failed."""
 
     def __init__(
         self,
@@ -166,6 +166,10 @@ class SentRecord(CollectionRecord):
         """Send the rows."""
         if whole := tuple(rows):
             self._send(Settled(self.collection, whole, deleted))
+
+    def fail(self, errors: Mapping[str, str]) -> None:
+        """Send the reasons."""
+        self._send(NotStored(self.collection, errors))
 
 
 def _typed(error: Exception) -> RagNodesError:

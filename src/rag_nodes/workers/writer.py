@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.errors import RagNodesError
 from rag_nodes.pipeline.notes import HOPELESS
 from rag_nodes.workers.merging import Refusal
-from rag_nodes.workers.messages import Deleted, Settled, Unsettled
+from rag_nodes.workers.messages import Deleted, NotStored, Settled, Unsettled
 from rag_nodes.workers.packing import PackedPoints
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rag_nodes.workers.batches import DueFile, FileGroup
     from rag_nodes.workers.messages import FileNote, Stored, Vectors
 
-Sent = PackedPoints | Deleted | Unsettled | Settled
+Sent = PackedPoints | Deleted | Unsettled | Settled | NotStored
 """What of the messages of workers is for the one who writes."""
 Refusals = dict[str, dict[str, Refusal]]
 """What the store did not take, by document, by collection."""
@@ -95,7 +95,7 @@ class Writer:
                 that it was to replace is deleted, and nothing is written down as whole.
         """
         collection = sent.collection
-        if collection in self.closed:
+        if collection in self.closed and not isinstance(sent, NotStored):
             self._note(sent, self.closed[collection], refusals)
             return
         try:
@@ -116,6 +116,8 @@ class Writer:
                 record.store.delete(sent.collection, sent.node_ids)
             case Settled() if is_whole:
                 record.settle(sent.rows)
+            case NotStored():
+                record.fail(sent.errors)
 
     def conclude(self, file: DueFile, notes: Iterable[FileNote]) -> None:
         """Write down what a file became, whose batch is done."""

@@ -17,6 +17,7 @@ from rag_nodes.ledger import utc_time
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from rag_nodes.ledger import FileRow
     from rag_nodes.upkeep import HeldCollection, Inventory, ListedDocument
 
 _NAMED = 5
@@ -37,11 +38,13 @@ def status(cli: Invocation, parser: StoredParser = "") -> None:
     held = inventory(cli, settings)
     collections = of_parser(held.collections(cli.flags["corpus"]), parser)
     found = [held.status(one) for one in collections]
+    unread = held.unread(cli.flags["corpus"])
     if cli.as_json:
-        rows = [_plain(one, "first_used", "last_used") for one in found]
-        cli.emit({"store": held.store.location, "collections": rows})
+        rows = [_plain(one, "first_used", "last_used", "failed_at") for one in found]
+        files = list(map(_unread, unread))
+        cli.emit({"store": held.store.location, "collections": rows, "unread": files})
     else:
-        cli.show(*status_view(held.store.location, found))
+        cli.show(*status_view(held.store.location, found, unread))
     _end_as(collections)
 
 
@@ -54,7 +57,7 @@ def list_(
         typer.Option(
             metavar="STATE[,STATE...]",
             help="Only documents that are so: stored, incomplete, expired (due to be read again) "
-            "or failed (nothing of the file could be read).",
+            "or failed (the file could not be read).",
         ),
     ] = "",
 ) -> None:
@@ -72,7 +75,7 @@ def list_(
     listed = held.documents(settings.corpus, collections)
     shown = [one for one in listed if not states or one.state in states]
     if cli.as_json:
-        rows = [_plain(one, "stored_at") for one in shown]
+        rows = [_plain(one, "stored_at", "failed_at") for one in shown]
         cli.emit({"corpus": settings.corpus, "documents": rows})
     else:
         cli.show(*documents_view(settings.corpus, shown, of=len(listed)))
@@ -178,6 +181,12 @@ def _would_go(held: "Inventory", collections: "list[HeldCollection]") -> list[di
         }
         for one in found
     ]
+
+
+def _unread(file: "FileRow") -> dict[str, Any]:
+    """A file that could not be read, for programs."""
+    since = utc_time(file.failed_at)
+    return {"corpus": file.corpus, "path": file.path, "error": file.error, "failed_at": since}
 
 
 def _plain(row: "DataclassInstance", *times: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from rag_nodes.ledger import FileRow
     from rag_nodes.upkeep import CollectionStatus, ListedDocument, Trouble
 
 _STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
@@ -23,12 +24,18 @@ _KILO = 1000
 _NAME_WIDTH = 60
 
 
-def status_view(location: str, found: Sequence[CollectionStatus]) -> Iterator[RenderableType]:
-    """The collections of a store, and together."""
+def status_view(
+    location: str, found: Sequence[CollectionStatus], unread: Sequence[FileRow]
+) -> Iterator[RenderableType]:
+    """The collections of a store, what could not be read of each corpus, and all together."""
     for one in found:
         yield plain(f"{one.corpus}: {one.parser}", "bold")
         yield facts(_facts(one))
         yield ""
+    for corpus, number in Counter(one.corpus for one in unread).items():
+        known = [one.failed_at for one in unread if one.corpus == corpus and one.failed_at]
+        said = f"{counted(number, 'file')} could not be read{_since(min(known, default=None))}"
+        yield plain(f"{corpus}: {said}; `rag-nodes list --state failed` says why", "red")
     chunks = sum(one.chunks for one in found)
     sizes = [one.size for one in found if one.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
@@ -56,6 +63,9 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
     ]
     if any(wrong):
         yield "  Due", f"{', '.join(filter(None, wrong))}: run the ingest again"
+    if one.failed:
+        failed = counted(one.failed, "document")
+        yield "  Failed", f"{failed}{_since(one.failed_at)}: {one_line(one.error or '')}"
     yield "  Ingested", f"first {moment(one.first_used)}, last {moment(one.last_used)}"
     yield "  On disk", "-" if one.size is None else size_of(one.size)
 
@@ -69,7 +79,8 @@ def documents_view(
     for one in shown:
         if one.error:
             said = one_line(one.error.removeprefix(f"{one.path}: "))
-            yield plain(f"{one_line(one.name)}: {said}", _STYLES[one.state])
+            since = _since(one.failed_at)
+            yield plain(f"{one_line(one.name)}{since}: {said}", _STYLES[one.state])
     states = Counter(one.state for one in shown)
     said = ", ".join(f"{number:,} {state}" for state, number in states.items())
     total = f"{len(shown):,} of {counted(of, 'document')}"
@@ -140,6 +151,10 @@ def near(place: str) -> str:
     with suppress(ValueError, OSError):
         return str(Path(place).relative_to(Path.cwd()))
     return place
+
+
+def _since(seconds: float | None) -> str:
+    return "" if seconds is None else f", since {moment(seconds)}"
 
 
 def moment(seconds: float | None) -> str:

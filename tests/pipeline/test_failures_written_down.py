@@ -1,0 +1,259 @@
+"""What an ingest could not store is in the ledger: which document, which column, since when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from folder_ingests import FolderIngests, states
+from llama_index.core import Document
+from llama_index.core.schema import TransformComponent
+
+from rag_nodes.errors import CredentialsError, ModelRequestError, StoreFullError
+from rag_nodes.ledger import DepositRow, Ledger
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.pipeline.record import LONGEST
+from rag_nodes.upkeep import Inventory, ListedDocument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from conftest import CountingEmbedding
+    from llama_index.core.schema import BaseNode
+
+    from rag_nodes.pipeline import IngestReport
+
+NEW = "# Coffee\n\n" + "Coffee is black.\n" * 90
+
+
+def refuse(error: Exception) -> Callable[[list[str]], None]:
+    def before(texts: list[str]) -> None:
+        if any("black" in text for text in texts):
+            raise error
+
+    return before
+
+
+def rows(corpus: FolderIngests, name: str) -> list[DepositRow]:
+    """What the ledger says of a file, by column."""
+    path = str((corpus.folder / name).resolve())
+    with corpus.ledger as ledger:
+        [document] = ledger.documents("default")[path]
+        collections = [one.row.name for one in ledger.collections()]
+        found = [ledger.deposits(one).get(document.id) for one in sorted(collections)]
+        return [one for one in found if one]
+
+
+def listed(corpus: FolderIngests) -> dict[str, ListedDocument]:
+    with corpus.ledger as ledger:
+        inventory = Inventory(corpus.store, ledger)  # type: ignore[arg-type]
+        found = inventory.documents("default", inventory.collections("default"))
+    return {one.name: one for one in found}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        CredentialsError("the key is refused"),
+        ModelRequestError("too long"),
+        ValueError("a bug"),
+        StoreFullError("the disk is full"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_document_that_fails_says_why_until_it_is_stored(
+    corpus: FolderIngests, embedding: CountingEmbedding, error: Exception
+) -> None:
+    corpus.ingest()
+    [former] = rows(corpus, "1.md")
+    corpus.write("1.md", NEW)
+    embedding.fail(refuse(error))
+    broken = corpus.ingest()
+
+    [row] = rows(corpus, "1.md")
+    [column] = [file.columns["fixed"] for file in broken.files if file.name == "1.md"]
+    assert row.error
+    assert column.error in {row.error, f"ValueError: {error}"}
+    assert str(error) in row.error
+    assert row.failed_at
+    assert row._replace(error=None, failed_at=None) == former, "what is stored stays known"
+    assert corpus.store.count(broken.columns[0].collection) == former.chunks * 3
+    document = listed(corpus)["1.md"]
+    assert (document.state, document.error, document.failed_at) == (
+        "incomplete",
+        row.error,
+        row.failed_at,
+    )
+
+    assert states(corpus.ingest()) == ["unchanged", "incomplete", "unchanged"], "it is tried again"
+    assert rows(corpus, "1.md")[0].failed_at == row.failed_at, "since the first time"
+
+    embedding.fail(lambda _: None)
+    assert states(corpus.ingest()) == ["unchanged", "read", "unchanged"]
+    [settled] = rows(corpus, "1.md")
+    assert (settled.error, settled.failed_at) == (None, None)
+    assert listed(corpus)["1.md"].state == "stored"
+
+
+def test_a_new_document_of_which_nothing_is_stored_has_its_reason(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    corpus.ingest()
+    corpus.write("new.md", NEW)
+    embedding.fail(refuse(CredentialsError("the key is refused")))
+    [column] = corpus.ingest().columns
+    [row] = rows(corpus, "new.md")
+    assert row.is_empty
+    assert row.error == "the key is refused"
+    with corpus.ledger as ledger:
+        count = corpus.store.count(column.collection)
+        assert ledger.is_true(column.collection, count), "no look at the store is needed"
+        [sums] = ledger.collections()
+    assert sums.documents == 3
+    embedding.fail(lambda _: None)
+    corpus.ingest()
+    assert listed(corpus)["new.md"].state == "stored"
+
+
+def test_a_collection_of_which_nothing_was_ever_stored_says_why(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    embedding.fail(refuse(CredentialsError("the key is refused")))
+    for name in ("0.md", "1.md", "2.md"):
+        corpus.write(name, NEW)
+    corpus.ingest()
+    assert corpus.store.collections() == []
+    found = listed(corpus).values()
+    assert {one.error for one in found} == {"the key is refused"}
+    assert [(one.chunks, one.stored_at) for one in found] == [({}, None)] * 3
+
+
+def test_a_version_that_is_put_back_is_no_failure_any_more(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    corpus.ingest()
+    old = (corpus.folder / "1.md").read_text(encoding="utf-8")
+    corpus.write("1.md", NEW)
+    embedding.fail(refuse(CredentialsError("the key is refused")))
+    corpus.ingest()
+    corpus.write("1.md", old)
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+    assert [one.error for one in rows(corpus, "1.md")] == [None]
+
+
+def test_what_is_stored_in_part_is_asked_of_the_store_and_keeps_its_reason(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    corpus.write("1.md", "# Tea\n\nTea is green.\n" * 30 + NEW)
+    embedding.fail(refuse(ModelRequestError("too long")))
+    [column] = corpus.ingest().columns
+    [row] = rows(corpus, "1.md")
+    assert (row.stored_at, row.error) == (None, "too long"), "only the store knows"
+    assert 0 < listed(corpus)["1.md"].chunks[column.collection] < column.chunks
+    with corpus.ledger as ledger:
+        inventory = Inventory(corpus.store, ledger)  # type: ignore[arg-type]
+        [status] = map(inventory.status, inventory.collections())
+    assert (status.incomplete, status.failed, status.error) == (1, 1, "too long")
+    corpus.ingest()
+    [row] = rows(corpus, "1.md")
+    assert (row.error, row.source_hash) == ("too long", "")
+    embedding.fail(lambda _: None)
+    corpus.ingest()
+    assert [one.error for one in rows(corpus, "1.md")] == [None]
+    assert listed(corpus)["1.md"].state == "stored"
+
+
+class RefusesBlackSmallChunks(TransformComponent):
+    """Fails in one column, whose chunks are small."""
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
+        del kwargs
+        if any("black" in one.get_content() for one in nodes) and len(nodes) > 3:
+            raise ValueError("no black")
+        return nodes
+
+
+def test_only_the_column_that_failed_has_an_error(corpus: FolderIngests) -> None:
+    corpus.parsers["heading"] = get_parser("fixed", chunk_size=5000, chunk_overlap=0)
+    corpus.ingest()
+    corpus.write("1.md", NEW)
+    corpus.ingest(transformations=[RefusesBlackSmallChunks()])
+    [error] = [one.error for one in rows(corpus, "1.md") if one.error is not None]
+    assert "RefusesBlackSmallChunks failed: ValueError: no black" in error
+
+
+def test_no_key_is_written_down_and_no_page_of_words(
+    corpus: FolderIngests, embedding: CountingEmbedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEA_API_KEY", "no-such-key-here")
+    said = f"refused\nsk-1234567890abcdef and no-such-key-here {'word ' * 900}"
+    embedding.fail(refuse(ValueError(said)))
+    corpus.write("1.md", NEW)
+    corpus.ingest()
+    [row] = rows(corpus, "1.md")
+    assert "refused **** and **** word" in str(row.error)
+    assert len(str(row.error)) <= LONGEST
+
+
+def test_a_file_that_cannot_be_read_says_why_and_since_when(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    path = corpus.folder / "2.md"
+    whole = path.read_text(encoding="utf-8")
+    [stored] = rows(corpus, "2.md")
+    since = []
+    for size in (500, 501):
+        path.write_bytes(b"\x00\x01\xff" * size)
+        [failed] = corpus.ingest().failed
+        found = listed(corpus)["2.md"]
+        assert (found.state, found.error) == ("failed", failed.error)
+        assert found.chunks == {stored.collection: stored.chunks}
+        with corpus.ledger as ledger:
+            [file] = ledger.unread("default")
+        since.append(file.failed_at)
+    assert since[0] == since[1], "since the first time"
+    corpus.write("2.md", whole)
+    corpus.ingest()
+    with corpus.ledger as ledger:
+        assert ledger.unread() == []
+    assert listed(corpus)["2.md"].state == "stored"
+
+
+def test_documents_that_were_no_files_say_why_too(
+    corpus: FolderIngests, embedding: CountingEmbedding
+) -> None:
+    def given(text: str) -> IngestReport:
+        documents = [Document(text=text, id_="tea")]
+        return ingest_documents(documents, corpus.parsers, corpus.store, models=corpus.models)
+
+    given("Tea is green. " * 20)
+    embedding.fail(refuse(CredentialsError("the key is refused")))
+    given("Tea is black. " * 20)
+    [found] = listed(corpus).values()
+    assert (found.state, found.error) == ("incomplete", "the key is refused")
+    assert found.chunks.popitem()[1] > 0
+    embedding.fail(lambda _: None)
+    given("Tea is black. " * 20)
+    assert [one.state for one in listed(corpus).values()] == ["stored"]
+
+
+def test_an_ingest_that_is_killed_while_it_mends_leaves_the_reason(
+    corpus: FolderIngests, embedding: CountingEmbedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.ingest()
+    corpus.write("1.md", NEW)
+    embedding.fail(refuse(CredentialsError("the key is refused")))
+    corpus.ingest()
+    embedding.fail(lambda _: None)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "settle", killed)
+        with pytest.raises(KeyboardInterrupt):
+            corpus.ingest()
+    [row] = rows(corpus, "1.md")
+    assert (row.stored_at, row.error) == (None, "the key is refused"), "ask the store"
+    assert states(corpus.ingest()) == ["unchanged"] * 3
+    assert [one.error for one in rows(corpus, "1.md")] == [None]
