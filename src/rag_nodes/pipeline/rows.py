@@ -84,9 +84,10 @@ def _with_columns(file: FileOutcome, columns: dict[str, FileColumn]) -> FileOutc
     """The row of a file with what is stored of it; without columns as it is."""
     if not columns:
         return file
+    found = {one.status for one in columns.values()}
     status: FileStatus = file.status
-    if any(one.status == "incomplete" for one in columns.values()):
+    if "incomplete" in found:
         status = "incomplete"
-    elif all(one.status == "unchanged" for one in columns.values()):
+    elif found == {"unchanged"}:
         status = "unchanged"
     return replace(file, status=status, columns=columns)
