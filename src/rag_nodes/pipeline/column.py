@@ -18,6 +18,7 @@ from rag_nodes.pipeline.deposit import Counts, Deposit, is_kept, tokens_of
 from rag_nodes.pipeline.embedding import further_due, give_vector, lacks_vector
 from rag_nodes.pipeline.notes import HOPELESS, ColumnNotes, said, summary
 from rag_nodes.pipeline.report import ParserOutcome
+from rag_nodes.pipeline.taken import TakenDocuments
 from rag_nodes.processes import current_interrupt
 from rag_nodes.store import is_complete
 from rag_nodes.transforms import further_text
@@ -70,7 +71,7 @@ class ColumnRun:
         self._notes = ColumnNotes(name, models.embedding_name, report, prices)
         self._delivery = Delivery(pipeline.embedding, record, models, self._notes)
         self._has_answered = False
-        self._seen: dict[tuple[str, str], Deposit] = {}
+        self._taken = TakenDocuments()
         self._counts = Counts()
         self._unchanged = self._spared = self._begun = 0
 
@@ -94,12 +95,13 @@ class ColumnRun:
         Returns:
             The same, as of one that was taken.
         """
-        key = row.document_id, row.source_hash
-        if key not in self._seen:
-            deposit = self._seen[key] = Deposit(name, *key)
+        deposit = self._taken.get(name, row.document_id, row.source_hash)
+        if deposit is None:
+            deposit = Deposit(name, row.document_id, row.source_hash)
+            self._taken.add(deposit)
             with self._failures_noted(deposit):
                 self._leave(deposit, row)
-        return self._seen[key]
+        return deposit
 
     def add(self, document: Document, twins: Sequence[str] = ()) -> Deposit:
         """Take one document through all stages, as far as batches are full.
@@ -112,10 +114,11 @@ class ColumnRun:
             What is stored of it; changes until `finish`.
         """
         source_hash = str(document.metadata[SOURCE_HASH])
-        key = document.id_, source_hash
-        if key in self._seen:
-            return self._seen[key]
-        deposit = self._seen[key] = Deposit(_label(document), *key)
+        known = self._taken.get(_label(document), document.id_, source_hash)
+        if known:
+            return known
+        deposit = Deposit(_label(document), document.id_, source_hash)
+        self._taken.add(deposit)
         with self._failures_noted(deposit):
             self._add(document, deposit, twins)
         return deposit
@@ -264,8 +267,8 @@ class ColumnRun:
 
     def _tell_failures(self) -> None:
         """Have it written down what is not stored whole, and why."""
-        seen = self._seen.values()
-        failed = {one.document_id: one.error for one in seen if one.error and not one.is_whole}
+        taken = self._taken.unfinished()
+        failed = {one.document_id: one.error for one in taken if one.error and not one.is_whole}
         if failed:
             self.record.fail(failed)
 

@@ -34,7 +34,6 @@ class Deposit:
         error: why a chunk is not stored, the first reason of several.
     """
 
-    # A run keeps one of each document and parser until its end.
     __slots__ = (
         *("label", "document_id", "source_hash", "counts", "stale", "choice", "error"),
         *("_chunks", "_former", "_due", "_touched"),
@@ -94,6 +93,16 @@ class Deposit:
         self.error = self.error or error
 
     @property
+    def chunks(self) -> int:
+        """Chunks that it was cut into, parents not counted; 0 where it did not come to that."""
+        return self._chunks or 0
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether this ingest changes something of it in the store."""
+        return self._touched
+
+    @property
     def is_stored(self) -> bool:
         """Whether every node is in the store."""
         return self._chunks is not None and not any(self._due)
@@ -119,7 +128,7 @@ class Deposit:
 
     def outcome(self) -> FileColumn:
         """What became of it; ask when the run is over."""
-        chunks = self._chunks or 0
+        chunks = self.chunks
         if self.is_whole:
             status: ColumnStatus = "stored" if self._touched else "unchanged"
             return FileColumn(status, chunks, chunks, choice=self.choice)

@@ -9,7 +9,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -142,28 +141,33 @@ class IngestRun:
         """Why parsers gave up, by name; those that did not are left out."""
         return {one.name: one.stopped for one in self._columns if one.stopped is not None}
 
+    def leave(self, arrival: Arrival, left: Left) -> tuple[FileOutcome, list[Deposit]]:
+        """Count a document that is left as it is stored, and give its row and what is stored."""
+        pairs = zip(self._columns, left.deposits, strict=True)
+        deposits = [column.leave(left.row.name, deposit) for column, deposit in pairs]
+        return arrival.untouched(left.row), deposits
+
     def take(
         self,
         arrivals: Iterable[Arrival],
         total: int | None = None,
         *,
         rows: FileRows | None = None,
-        positions: Iterable[int] | None = None,
     ) -> IngestReport:
         """Have all columns take every document.
 
         Args:
             arrivals: the documents.
             total: how many, where that is known.
-            rows: take their rows, before which there may be others; None to report them all.
-            positions: of the rows; None for the order of the documents.
+            rows: take their rows, in the order of the documents, next to others; None to report
+                them all.
         """
         started = time.perf_counter()
         rows = FileRows() if rows is None else rows
         under_way = OpenRows([column.name for column in self._columns], rows)
         with metered(self._models.embedding), self._working() as at_work:
             taken = self._taken(arrivals, total, at_work)
-            for position, (file, deposits) in zip(positions or count(), taken, strict=False):
+            for position, (file, deposits) in enumerate(taken):
                 under_way.add(position, file, deposits)
             outcomes = tuple(at_work(ColumnRun.finish))
         under_way.close()
@@ -238,7 +242,7 @@ class IngestRun:
             rest = each * (total - position + 1) if each and total else None
             self._report(Progress("read", Path(one.path).name, position, total, seconds_left=rest))
             if one.left:
-                yield one.untouched(one.left.row), self._leave(one.left)
+                yield self.leave(one, one.left)
                 continue
             document = _hashed(one.document, self._identities) if one.document else None
             if one.file:
@@ -252,10 +256,6 @@ class IngestRun:
             # bounded.
             deposits = at_work(ColumnRun.add, document, one.twins)
             yield (one.failure(), []) if one.error else (one.success(document), deposits)
-
-    def _leave(self, left: Left) -> list[Deposit]:
-        pairs = zip(self._columns, left.deposits, strict=True)
-        return [column.leave(left.row.name, deposit) for column, deposit in pairs]
 
 
 @contextmanager

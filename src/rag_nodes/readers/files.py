@@ -21,6 +21,7 @@ from rag_nodes.errors import (
     ReadError,
     UnsupportedFileError,
 )
+from rag_nodes.hashed import HashedKeys
 from rag_nodes.readers.base import Limits, Reading, build_document
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import (
@@ -192,11 +193,10 @@ def listed(paths: Iterable[str | Path], shard: FileShard | None = None) -> Itera
         paths: files and folders.
         shard: leave out what is in another one; None for all.
     """
-    seen: set[str] = set()
+    seen = HashedKeys()
     for root in map(Path, paths):
         for file in _files_at(root):
-            if file.place not in seen and (shard is None or shard.holds(file.path, root)):
-                seen.add(file.place)
+            if (shard is None or shard.holds(file.path, root)) and seen.put(file.place):
                 yield file
 
 

@@ -16,7 +16,7 @@ from rag_nodes.pipeline import IngestReport
 from rag_nodes.pipeline.arrivals import Arrival, arrivals_of, parsers_for
 from rag_nodes.pipeline.ingesting import books_of, opened_ledger
 from rag_nodes.pipeline.listing import FileListing
-from rag_nodes.pipeline.rows import FileRows
+from rag_nodes.pipeline.rows import FileRows, OpenRows
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.readers import Limits
 from rag_nodes.transforms import further_names
@@ -104,9 +104,9 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
             driver = Driver(
                 transport, writer, collections, progress=progress, total=total, rows=rows
             )
-            left = _LeftFiles(driver)
-            done = driver.run(left.due(books.seen(files)))
-        own = left.part(run, rows)
+            done = driver.run(_due(books.seen(files), run, driver, rows))
+        # What it left is counted; none is left to be taken.
+        own = PartReport(0, BatchFinished(run.take((), rows=rows), (), run.errors, run.stopped))
     done = done._replace(parts=[own, *done.parts])
     return IngestReport(
         files=rows.in_order(),
@@ -123,33 +123,26 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
     )
 
 
-class _LeftFiles:
-    """Files that are not opened, as nothing of them changed: no worker has to hear of them.
+def _due(
+    files: Iterable[Seen], run: IngestRun, driver: Driver, rows: FileRows
+) -> Iterator[DueFile]:
+    """Files that are to be opened; of the others, which did not change, no worker has to hear.
 
     Args:
+        files: all of them.
+        run: counts what is stored of those that are left.
         driver: told that they are passed.
+        rows: take theirs.
     """
-
-    def __init__(self, driver: Driver) -> None:
-        self._positions: list[int] = []
-        self._driver = driver
-        self._arrivals: list[Arrival] = []
-
-    def due(self, files: Iterable[Seen]) -> Iterator[DueFile]:
-        """The others."""
-        for position, seen in enumerate(files):
-            if not seen.left:
-                yield DueFile(position, seen.file, seen.row, seen.twins)
-                continue
-            self._driver.passed(position, seen.file.path.name)
-            for one in seen.left:
-                self._positions.append(position)
-                self._arrivals.append(Arrival(str(seen.file.path), None, left=one))
-
-    def part(self, run: IngestRun, rows: FileRows) -> PartReport:
-        """What a run says of them, without workers, and their rows next to the others."""
-        report = run.take(self._arrivals, rows=rows, positions=self._positions)
-        return PartReport(0, BatchFinished(report, (), run.errors, run.stopped))
+    left = OpenRows(list(run.records), rows)
+    for position, seen in enumerate(files):
+        if not seen.left:
+            yield DueFile(position, seen.file, seen.row, seen.twins)
+            continue
+        driver.passed(position, seen.file.path.name)
+        for one in seen.left:
+            left.add(position, *run.leave(Arrival(str(seen.file.path), None, left=one), one))
+    left.close()
 
 
 def _made(parsers: Parsers, files: FileListing, limits: Limits) -> Mapping[str, SpanNodeParser]:

@@ -208,18 +208,21 @@ class MergedProgress:
     """The steps of many runs, as those of one: sums over all that was and is under way."""
 
     def __init__(self) -> None:
-        self._begun: set[int] = set()
+        self._begun = bytearray()  # of each position, whether its file was
+        self._files = 0
         self._over: dict[tuple[str, str], list[Progress]] = defaultdict(list)
         self._current: dict[int, dict[tuple[str, str], Progress]] = defaultdict(dict)
         self._started = time.perf_counter()
 
     def began(self, position: int, name: str, total: int | None) -> Progress:
         """A file was begun; one that is tried again does not count twice."""
-        before = len(self._begun)
-        self._begun.add(position)
+        before = self._files
+        self._begun.extend(bytes(max(0, position + 1 - len(self._begun))))
+        self._files += not self._begun[position]
+        self._begun[position] = True
         spent = time.perf_counter() - self._started
         left = spent / before * (total - before) if before and total else None
-        return Progress("read", name, len(self._begun), total, seconds_left=left)
+        return Progress("read", name, self._files, total, seconds_left=left)
 
     def step(self, batch: int, progress: Progress) -> Progress:
         """A step of the run of a batch."""
