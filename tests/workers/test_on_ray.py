@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import pytest
 from hostile_models import HeavyEmbedding, impatient, ingest_many
@@ -26,19 +27,22 @@ from rag_nodes import ingest
 from rag_nodes.errors import EngineError
 from rag_nodes.evaluation import EvaluationPlan, evaluate
 from rag_nodes.models import Models
+from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.store import open_store
+from rag_nodes.transforms import FurtherVectors
 from rag_nodes.workers.on_ray import RayEngine
 from rag_nodes.workers.on_ray.session import _TOKEN, ray_session
 
 if TYPE_CHECKING:
     from openai_server import OpenAIServer
 
-    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.pipeline import IngestReport, Progress
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 KEY = "sk-canary-" + "7" * 30
+LLM_KEY = "canary-" + "3" * 30
 SPLITTER = "hostile_splitter:HostileSplitter"
 PATIENCE = 60_000
 """Milliseconds in which what was started must be gone."""
@@ -267,6 +271,48 @@ def test_workers_on_ray_keep_the_limits_of_an_account_together(
     report = ingest_many(tmp_path, limited, RayEngine(2))
     assert "to be asked again" in str(report.columns[0].error)
     assert len(openai_server.asked("embeddings")) == 4
+
+
+def test_what_llms_write_is_kept_beside_the_driver_and_paid_once_and_no_key_is_written_down(
+    running: Running, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.answer = lambda prompt: f"It is about {crc32(prompt.encode()):x}."
+    llm = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, api_key=LLM_KEY)
+    models = Models.of(embed_model="lexical", llm=llm)
+    parsers = {"heading": get_parser("heading", min_chunk_size=0)}
+    options: dict[str, Any] = {"models": models, "transformations": [FurtherVectors("summary")]}
+    docs, journal = tmp_path / "docs", tmp_path / "store" / "written.jsonl"
+    docs.mkdir()
+    for number in range(6):
+        text = f"# Part {number}\n\nSteel.\n\n## Care of {number}\n\nOil."
+        (docs / f"{number}.md").write_text(text, "utf-8")
+    keepers: dict[int, str] = {}
+
+    def look(_: Progress) -> None:
+        keepers.update(
+            (number, name)
+            for number, name in running.place.processes().items()
+            if any(is_link_to(journal, one) for one in Path(f"/proc/{number}/fd").glob("*"))
+        )
+
+    with open_store(tmp_path / "store") as store, open_store(tmp_path / "alone") as alone:
+        engine = RayEngine(2)
+        report = ingest([docs], parsers, store, **options, engine=engine, progress=look)
+        asked = [str(body["messages"]) for body in openai_server.asked("chat/completions")]
+        assert len(asked) == len(set(asked)) == report.writers[0].requests == 12
+        expected = ingest([docs], parsers, alone, **options)
+        check_that_all_is_as_alone(report, store, expected, alone)
+    assert ["JournalActor" in name for name in keepers.values()] == [True]
+    written = [one for one in (running.place.folder / "t").rglob("*") if one.is_file()]
+    assert len(written) > 20
+    assert [one for one in written if LLM_KEY.encode() in one.read_bytes()] == []
+
+
+def is_link_to(path: Path, link: Path) -> bool:
+    try:
+        return link.readlink() == path
+    except OSError:  # closed meanwhile
+        return False
 
 
 @pytest.mark.usefixtures("running")

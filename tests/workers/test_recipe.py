@@ -201,6 +201,7 @@ class WrappingLLM(ParrotLLM):
     """Holds an object."""
 
     thing: Any = None
+    key: Any = None
 
 
 def telling(_: object = None) -> str:
@@ -210,6 +211,7 @@ def telling(_: object = None) -> str:
 REFUSED = [
     Holding(thing=object()),
     ChunkContext(llm=WrappingLLM(thing=object())),
+    ChunkContext(llm=WrappingLLM(key=object())),
     ChunkContext(llm=ParrotLLM(messages_to_prompt=telling)),
     ChunkContext(llm=ParrotLLM(), requests_per_minute=RequestWindow(3)),
     ChunkContext(llm=ParrotLLM(), on_done=telling),

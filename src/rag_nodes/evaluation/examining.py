@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
     from rag_nodes.text.filling import Ranked
+    from rag_nodes.transforms import WrittenTexts
 
     Enough = Callable[[str, Sequence[Outcome]], bool]
 
@@ -68,6 +69,7 @@ class Examiner:
         drawn: ids of the questions of which is kept what was read.
         parse: cuts a document; None to have the parser do it.
         check: called now and then; may raise to end the examination.
+        written: keeps what the LLM writes about chunks, for all examinations.
 
     Attributes:
         options: how is searched where a variant does not say it.
@@ -82,13 +84,14 @@ class Examiner:
         drawn: frozenset[str] = frozenset(),
         parse: Parse | None = None,
         check: Callable[[], None] = lambda: None,
+        written: WrittenTexts | None = None,
     ) -> None:
         self.drawn = drawn
         self.options = replace(
             plan.options, step_factor=1.0, granularity=plan.options.granularity or "chunks"
         )
         self._dataset, self._plan, self._models = dataset, plan, models
-        self._parse, self._check = parse, check
+        self._parse, self._check, self._written = parse, check, written
         self._vectors = QuestionVectors(size=len(dataset.questions), ttl_hours=1e6)
 
     def dimension(self, options: QueryOptions | None = None) -> int:
@@ -126,6 +129,7 @@ class Examiner:
             dimension=self.dimension(variant.options),
             progress=lambda _: self._check(),
             parse=self._parse,
+            written=self._written,
         )
         try:
             return (yield from self._ask(index, enough))

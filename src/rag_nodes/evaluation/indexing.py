@@ -23,12 +23,12 @@ from rag_nodes.query.sentences import Sentences
 from rag_nodes.store import parser_collection
 from rag_nodes.text.filling import fill
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms import with_vector
+from rag_nodes.transforms import vector_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from llama_index.core.schema import BaseNode, Document
+    from llama_index.core.schema import BaseNode, Document, TransformComponent
 
     from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Question
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rag_nodes.query import QueryOptions, QuestionVectors
     from rag_nodes.store import Hit, Store
     from rag_nodes.text.filling import Ranked
+    from rag_nodes.transforms import WrittenTexts
 
 _CORPUS = "evaluation"
 _FLOAT = 4
@@ -87,6 +88,7 @@ class Index:
         dimension: numbers of a vector; 0 where none are made.
         progress: hears of the ingestion.
         parse: cuts a document; None to have the parser do it.
+        written: keeps what the LLM of `models` writes about chunks; None to keep it nowhere.
 
     Raises:
         RagNodesError: the documents could not be cut, embedded or stored.
@@ -105,6 +107,7 @@ class Index:
         dimension: int = 0,
         progress: Callable[[Progress], None] | None = None,
         parse: Parse | None = None,
+        written: WrittenTexts | None = None,
     ) -> None:
         self.variant, self._models = variant, models
         self.options, self._vectors = variant.options or options, vectors
@@ -116,9 +119,9 @@ class Index:
         else:
             self._store = store
             self.collection = parser_collection(_CORPUS, variant.parser, models.embedding_name)
-            vector = self.options.vector
+            steps = vector_steps([self.options.vector], models.llm, written)
             nodes, outcome, seconds = _ingested(
-                variant, documents, store, models, progress, parse, vector
+                variant, documents, store, models, progress, parse, steps
             )
             counts = variant.parser.tokenizer
         leaves = leaf_nodes(nodes)
@@ -195,7 +198,7 @@ def _ingested(
     models: Models,
     progress: Callable[[Progress], None] | None,
     parse: Parse | None,
-    vector: str,
+    steps: Sequence[TransformComponent],
 ) -> tuple[list[BaseNode], ParserOutcome, float]:
     """The nodes of all documents, cut once and stored, and what that took, in seconds too."""
     parser = variant.parser
@@ -221,7 +224,7 @@ def _ingested(
         corpus=_CORPUS,
         progress=progress,
         parse=made_before,
-        transformations=with_vector(vector),
+        transformations=steps,
     ).columns[0]
     if outcome.error:
         raise RagNodesError(f"{variant.name}: {outcome.error}")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
+    from rag_nodes.transforms import WrittenTexts
 
 logger = logging.getLogger(__name__)
 
@@ -51,12 +52,13 @@ class Measurement:
         enough: told a row's name and its outcomes so far, whether it need not be asked more; None
             to ask every row everything.
         crew: workers that measure what can be sent to them; None for this process alone.
+        written: keeps what the LLM writes about chunks, for all rows.
 
     Attributes:
         read: of each column what was read at the main budget, for the questions that are judged.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- what the rows share, by name
         self,
         dataset: Dataset,
         plan: EvaluationPlan,
@@ -67,6 +69,7 @@ class Measurement:
         parse: Parse | None = None,
         enough: Enough | None = None,
         crew: Crew | None = None,
+        written: WrittenTexts | None = None,
     ) -> None:
         self.dataset, self.plan, self.models = dataset, plan, models
         self.read: dict[str, dict[str, list[str]]] = {}
@@ -75,7 +78,9 @@ class Measurement:
         self._parse = parse
         self._enough = enough or (lambda _name, _outcomes: False)
         self._interrupt = current_interrupt()
-        self._examiner = Examiner(dataset, plan, models, parse=parse, check=self._check)
+        self._examiner = Examiner(
+            dataset, plan, models, parse=parse, check=self._check, written=written
+        )
         self._pace = _Pace(len(dataset.questions), crew.workers if crew else 1)
         self._crew = crew
         if crew:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.assembly import assemble
-from rag_nodes.evaluation.by_workers import cache_folder, hired, settled_engine
+from rag_nodes.evaluation.by_workers import hired, kept_in, settled_engine
 from rag_nodes.evaluation.cache import EvaluationCache
-from rag_nodes.evaluation.columns import variants_of
+from rag_nodes.evaluation.columns import Searched, variants_of
 from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
@@ -88,17 +88,21 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     chosen = settled(models, embed_model)
     count = len(columns) * (1 + len(plan.sizes) + bool(plan.target)) + 1
     hands = settled_engine(engine, dataset, count, plan, chosen)
+    searched = (one.options.vector for one in columns.values() if isinstance(one, Searched))
+    vectors = {plan.options.vector, *searched}
     with ExitStack() as opened:
-        folder = opened.enter_context(cache_folder(cache, chosen, hands))
-        kept = opened.enter_context(EvaluationCache(folder))
+        paid = opened.enter_context(kept_in(cache, chosen, hands, vectors))
+        kept = opened.enter_context(EvaluationCache(paid.folder))
+        written = opened.enter_context(paid.written())
         own = store or opened.enter_context(open_store())
         known = kept.embedding(chosen)
         crew = opened.enter_context(
-            hired(hands, dataset, plan, chosen, columns.values(), cache=folder)
+            hired(hands, dataset, plan, chosen, columns.values(), kept=paid)
         )
         run = Measurement(
-            dataset, plan, known, cache=kept, progress=progress, parse=parse, crew=crew
-        )
+            dataset, plan, known, cache=kept, progress=progress, parse=parse, crew=crew,
+            written=written,
+        )  # fmt: skip
         stage = run.judging(judge) if judge else None
         variants, left_out = variants_of(
             columns, sizes=plan.sizes, target=plan.target, sized=run.sized

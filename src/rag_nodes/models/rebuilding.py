@@ -48,11 +48,8 @@ def written_down(model: BaseEmbedding | LLM) -> WrittenModel:
     options = {**options, **getattr(model, "given_options", {})}
     fields = {name: getattr(model, name) for name in type(model).model_fields}
     secrets = {name: value for name, value in fields.items() if is_secret(name)}
-    keys = {
-        name: SecretStr(json.dumps(_revealed(value)))
-        for name, value in {**secrets, **getattr(model, "given_keys", {})}.items()
-        if value and isinstance(value, str | SecretStr | dict)
-    }
+    held = {**secrets, **getattr(model, "given_keys", {})}
+    keys = {name: _as_key(model, name, value) for name, value in held.items() if value}
     written = WrittenModel(path, options, keys)
     _check_importable(type(model))
     if getattr(model, "place", None) is None:  # ours are, and may take long to make
@@ -104,8 +101,19 @@ def _words(key: str) -> Iterator[str]:
         yield from str(value).split()
 
 
-def _revealed(value: Any) -> Any:
-    return value.get_secret_value() if isinstance(value, SecretStr) else value
+def _as_key(model: BaseEmbedding | LLM, name: str, value: Any) -> SecretStr:
+    """An option as a key.
+
+    Raises:
+        ConfigurationError: it is an object, such as a function that gives tokens.
+    """
+    plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+    try:
+        return SecretStr(json.dumps(plain))
+    except TypeError:
+        raise ConfigurationError(
+            f"{type(model).__name__} holds what is no plain data as {name}, {_REMEDY}"
+        ) from None
 
 
 _REMEDY = (

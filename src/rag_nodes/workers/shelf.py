@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -22,6 +23,7 @@ from rag_nodes.transforms import ChunkWriter, SummaryJournal, identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import ExitStack
 
     from pydantic import SecretStr
 
@@ -227,6 +229,24 @@ def _made(
             begin_spent()
         made.append(model)
     return made
+
+
+def opened_journals(
+    paths: Sequence[str], given: Mapping[str, WrittenTexts], stack: ExitStack
+) -> dict[str, WrittenTexts]:
+    """Journals by their paths.
+
+    Args:
+        paths: of all.
+        given: what stands in for some; the others are files of this machine.
+        stack: closes those.
+
+    Raises:
+        ConfigurationError: a file cannot be written.
+    """
+    return {
+        path: given.get(path) or stack.enter_context(SummaryJournal(Path(path))) for path in paths
+    }
 
 
 def made_transformation(

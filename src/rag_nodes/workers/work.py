@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from queue import Queue
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from rag_nodes.errors import CancelledError, RagNodesError
 from rag_nodes.pipeline.arrivals import arrivals_of
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.readers import listed
-from rag_nodes.transforms import ChunkWriter, SummaryJournal
+from rag_nodes.transforms import ChunkWriter
 from rag_nodes.workers.messages import (
     BatchFinished,
     Began,
@@ -28,6 +27,7 @@ from rag_nodes.workers.messages import (
 )
 from rag_nodes.workers.outbox import Outbox, SentBooks
 from rag_nodes.workers.recipe import Recipe
+from rag_nodes.workers.shelf import opened_journals
 from rag_nodes.workers.transport import CannotWork, Trade
 
 if TYPE_CHECKING:
@@ -64,11 +64,7 @@ class BatchWorker:
             os.chdir(recipe.folder)
         self._recipe = recipe
         with ExitStack() as stack:
-            opened = {
-                path: journals.get(path) or stack.enter_context(SummaryJournal(Path(path)))
-                for path in recipe.journals
-            }
-            self._made = recipe.make(models, opened)
+            self._made = recipe.make(models, opened_journals(recipe.journals, journals, stack))
             self._store: Store | None = recipe.open_store()
             if self._store:
                 stack.callback(self._store.close)

@@ -7,9 +7,9 @@ which the process that was started puts into cache and report, in the order of t
 from rag_nodes.evaluation.by_workers.crew import Crew
 from rag_nodes.evaluation.by_workers.hiring import (
     SweepEngine,
-    cache_folder,
     hired,
+    kept_in,
     settled_engine,
 )
 
-__all__ = ["Crew", "SweepEngine", "cache_folder", "hired", "settled_engine"]
+__all__ = ["Crew", "SweepEngine", "hired", "kept_in", "settled_engine"]

@@ -75,6 +75,7 @@ class Crew:
         start: starts them; called when there is something to do.
         shelf: with all embedding models that they know.
         lead: says who leads when a task is begun; None where every question is asked.
+        stays: whether a variant is not for workers.
     """
 
     def __init__(
@@ -83,9 +84,10 @@ class Crew:
         start: Start,
         shelf: Shelf,
         lead: Callable[[], Lead | None] = lambda: None,
+        stays: Callable[[Variant], bool] = lambda _: False,
     ) -> None:
         self.workers = workers
-        self._start, self._shelf, self._lead = start, shelf, lead
+        self._start, self._shelf, self._lead, self._stays = start, shelf, lead, stays
         self._models = len(shelf)
         self._transport: Transport[SweepTask, SweepMessage] | None = None
         self._jobs: dict[tuple[str, str], _Job] = {}
@@ -250,7 +252,7 @@ class Crew:
         self, variant: Variant, drawn: tuple[str, ...]
     ) -> Callable[[int], RowTask] | None:
         """What makes the task of a variant; None where it cannot be sent."""
-        if isinstance(variant.parser, StoredCollection):
+        if isinstance(variant.parser, StoredCollection) or self._stays(variant):
             return None
         parser = self._written(variant.parser)
         if parser is None:

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.by_workers.crew import Crew
 from rag_nodes.evaluation.by_workers.recipe import SweepRecipe
 from rag_nodes.evaluation.columns import Searched, StoredCollection
 from rag_nodes.parsers import as_parser
+from rag_nodes.transforms import WRITTEN_FILE, SummaryJournal, written_for
 from rag_nodes.workers import AutoEngine
 from rag_nodes.workers.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.race import Lead
     from rag_nodes.models import Models
+    from rag_nodes.transforms import WrittenTexts
     from rag_nodes.workers import Transport, WorkerRecipe
 
 
@@ -67,19 +70,53 @@ def settled_engine(
     return chosen
 
 
-@contextmanager
-def cache_folder(
-    given: Path | None, models: Models, engine: SweepEngine | None
-) -> Iterator[Path | None]:
-    """The folder with vectors that were paid for; one for this run where workers need one.
+class Kept(NamedTuple):
+    """Where is kept what was paid for.
 
-    They share what they paid for by it.
+    Attributes:
+        folder: with vectors; None for memory.
+        journal: file with what an LLM writes about chunks; None where none does.
     """
-    if given or engine is None or engine.address or models.embeds_offline:
-        yield given
+
+    folder: Path | None
+    journal: Path | None
+
+    @contextmanager
+    def written(self) -> Iterator[WrittenTexts | None]:
+        """The journal, opened.
+
+        Raises:
+            ConfigurationError: it cannot be written.
+        """
+        if self.journal is None:
+            yield None
+            return
+        with SummaryJournal(self.journal) as journal:
+            yield journal
+
+
+@contextmanager
+def kept_in(
+    given: Path | None, models: Models, engine: SweepEngine | None, vectors: Iterable[str]
+) -> Iterator[Kept]:
+    """Where a run keeps what it pays for: in the folder that was given, or in one for this run.
+
+    All rows share by it what was paid for one of them, in this process and in workers.
+
+    Args:
+        given: folder of a cache; None for none.
+        models: of the run.
+        engine: measures rows in other processes.
+        vectors: embeddings of chunks that rows may be asked by.
+    """
+    writes = models.llm is not None and any(map(written_for, vectors))
+    shares = engine is not None and not engine.address and not models.embeds_offline
+    if given is None and not (writes or shares):
+        yield Kept(None, None)
         return
-    with tempfile.TemporaryDirectory(prefix="rag-") as folder:
-        yield Path(folder)
+    with ExitStack() as stack:
+        folder = given or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rag-")))
+        yield Kept(folder, folder / WRITTEN_FILE if writes else None)
 
 
 @contextmanager
@@ -90,7 +127,7 @@ def hired(
     models: Models,
     columns: Iterable[object],
     *,
-    cache: Path | None = None,
+    kept: Kept,
     lead: Callable[[], Lead | None] = lambda: None,
 ) -> Iterator[Crew | None]:
     """The workers of a run; None without an engine.
@@ -101,7 +138,7 @@ def hired(
         plan: what is measured.
         models: of the run, as they were given.
         columns: parsers, and what else may be compared.
-        cache: folder with vectors that were paid for.
+        kept: where is kept what is paid for.
         lead: see `Crew`.
 
     Raises:
@@ -117,7 +154,12 @@ def hired(
         if not isinstance(given, StoredCollection):
             with suppress(ConfigurationError):  # it is measured here
                 shelf.parser(as_parser(given))
-    shared = None if engine.address or models.embeds_offline else cache
-    recipe = SweepRecipe.of(dataset, plan, models, shelf, cache=shared)
-    with closing(Crew(engine.workers, lambda: engine.start(recipe), shelf, lead)) as crew:
+    shared = None if engine.address or models.embeds_offline else kept.folder
+    recipe = SweepRecipe.of(dataset, plan, models, shelf, cache=shared, journal=kept.journal)
+
+    def stays(variant: Variant) -> bool:
+        vector = (variant.options or plan.options).vector
+        return bool(kept.journal and not recipe.llms and written_for(vector))
+
+    with closing(Crew(engine.workers, lambda: engine.start(recipe), shelf, lead, stays)) as crew:
         yield crew

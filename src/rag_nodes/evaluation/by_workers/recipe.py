@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -22,6 +23,7 @@ from rag_nodes.text.spans import Span
 from rag_nodes.workers.shelf import (
     REMEDY,
     Shelf,
+    made_llms,
     made_models,
     models_of,
     names_of,
@@ -38,7 +40,7 @@ class MadeAgain(NamedTuple):
     Attributes:
         dataset: documents and questions.
         plan: what is measured.
-        models: embeds texts and questions.
+        models: embeds texts and questions, and writes about chunks.
         embeddings: all models there are; parsers name them by their numbers.
     """
 
@@ -58,6 +60,8 @@ class SweepRecipe:
         dataset: documents and questions.
         plan: what is measured.
         cache: folder with vectors that were paid for; None where there is none.
+        llms: class and options of the LLM that writes about chunks; none where none does.
+        journal: file in which is kept what it writes; None where there is none.
         folder: in which relative paths begin; "" for wherever the worker is.
         is_successor: it is of a worker in the place of one that died.
         keys: what nobody is to see, by what it is for. In no `repr`, and not in `plain`.
@@ -70,6 +74,8 @@ class SweepRecipe:
     dataset: Mapping[str, Any]
     plan: Mapping[str, Any]
     cache: str | None = None
+    llms: Sequence[Mapping[str, Any]] = ()
+    journal: str | None = None
     folder: str = ""
     is_successor: bool = False
     keys: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
@@ -83,8 +89,11 @@ class SweepRecipe:
         shelf: Shelf,
         *,
         cache: Path | None = None,
+        journal: Path | None = None,
     ) -> Self:
         """All of it written down.
+
+        An LLM that cannot be made in another process is left out: what it writes about stays here.
 
         Args:
             dataset: documents and questions, in the order they are asked.
@@ -92,24 +101,30 @@ class SweepRecipe:
             models: of the run.
             shelf: with the embedding models of `models` and of the parsers.
             cache: folder with vectors that were paid for, which workers may reach.
+            journal: in which is kept what an LLM writes about chunks; None where none is to.
 
         Raises:
             ConfigurationError: a document or an option cannot be made in another process.
         """
+        if journal and models.llm:
+            with suppress(ConfigurationError):
+                shelf.llm(models.llm)
         return cls(
             models=shelf.plain(),
             names=names_of(models),
             dataset=_written_dataset(dataset),
             plan={**_fields(plan), "options": written_options(plan.options)},
             cache=str(cache.absolute()) if cache else None,
+            llms=shelf.plain_llms(),
+            journal=str(journal.absolute()) if journal else None,
             folder=str(Path.cwd()),
             keys=shelf.keys(),
         )
 
     @property
     def journals(self) -> tuple[str, ...]:
-        """None: what LLMs write is in the cache."""
-        return ()
+        """The file in which is kept what an LLM writes, where one does."""
+        return (self.journal,) if self.journal and self.llms else ()
 
     def shared_by(self, workers: int, *, embedding: int | None = None) -> Self:
         """The recipe of each of so many: what an account may ask in a minute is divided.
@@ -118,7 +133,11 @@ class SweepRecipe:
             workers: how many there are.
             embedding: how many embed, where others do that for them; None for all workers.
         """
-        return replace(self, models=shared_by(self.models, embedding or workers))
+        return replace(
+            self,
+            models=shared_by(self.models, embedding or workers),
+            llms=shared_by(self.llms, workers),
+        )
 
     def plain(self) -> dict[str, Any]:
         """All but the keys, as what JSON can hold."""
@@ -148,10 +167,11 @@ class SweepRecipe:
         plan = {**self.plan, "options": made_options(self.plan["options"])}
         for name in ("budgets", "ks", "sizes"):
             plan[name] = tuple(plan[name])
+        llms = made_llms(self.llms, self.keys, is_successor=self.is_successor)
         return MadeAgain(
             _made_dataset(self.dataset),
             EvaluationPlan(**plan),
-            models_of(embeddings, self.names),
+            replace(models_of(embeddings, self.names), llm=llms[0] if llms else None),
             embeddings,
         )
 

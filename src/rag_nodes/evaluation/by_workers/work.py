@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.evaluation.by_workers.messages import (
@@ -23,15 +24,16 @@ from rag_nodes.evaluation.race import Race
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.store import open_store
 from rag_nodes.workers import CannotWork, Trade
-from rag_nodes.workers.shelf import made_parser
+from rag_nodes.workers.shelf import made_parser, opened_journals
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
     from rag_nodes.evaluation.by_workers.messages import SizeTask, SweepMessage, SweepTask
     from rag_nodes.evaluation.examining import AskedSoFar
+    from rag_nodes.transforms import WrittenTexts
 
 
 class SweepWorker:
@@ -40,12 +42,18 @@ class SweepWorker:
     Args:
         recipe: says what to make.
         models: stand in for those of the recipe; none where it makes them.
+        journals: stand in for files in which is kept what an LLM writes, by their paths.
 
     Raises:
         RagNodesError: it cannot be made here.
     """
 
-    def __init__(self, recipe: SweepRecipe, models: Sequence[BaseEmbedding] = ()) -> None:
+    def __init__(
+        self,
+        recipe: SweepRecipe,
+        models: Sequence[BaseEmbedding] = (),
+        journals: Mapping[str, WrittenTexts] = MappingProxyType({}),
+    ) -> None:
         if recipe.folder:
             os.chdir(recipe.folder)
         made = recipe.make(models)
@@ -53,7 +61,13 @@ class SweepWorker:
         with ExitStack() as opened:
             cache = Path(recipe.cache) if recipe.cache else None
             kept = opened.enter_context(EvaluationCache(cache))
-            self._examiner = Examiner(made.dataset, made.plan, kept.embedding(made.models))
+            written = opened_journals(recipe.journals, journals, opened)
+            self._examiner = Examiner(
+                made.dataset,
+                made.plan,
+                kept.embedding(made.models),
+                written=next(iter(written.values()), None),
+            )
             self._store = opened.enter_context(open_store())
             self._opened = opened.pop_all()
 

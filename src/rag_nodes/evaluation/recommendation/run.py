@@ -11,7 +11,7 @@ import numpy as np
 from rag_nodes.errors import DatasetError, RagNodesError
 from rag_nodes.evaluation.assembly import described, settings_of
 from rag_nodes.evaluation.bootstrap import Bootstrap
-from rag_nodes.evaluation.by_workers import cache_folder, hired, settled_engine
+from rag_nodes.evaluation.by_workers import hired, kept_in, settled_engine
 from rag_nodes.evaluation.cache import EvaluationCache
 from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan
@@ -122,19 +122,20 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     count = len(given) * (1 + len(plan.sizes) + len(overlaps)) + len(modes)
     hands = settled_engine(engine, dataset, count, measured, chosen)
     with ExitStack() as opened:
-        folder = opened.enter_context(cache_folder(cache, chosen, hands))
-        kept = opened.enter_context(EvaluationCache(folder))
+        paid = opened.enter_context(kept_in(cache, chosen, hands, {plan.options.vector, *vectors}))
+        kept = opened.enter_context(EvaluationCache(paid.folder))
+        written = opened.enter_context(paid.written())
         own = store or opened.enter_context(open_store())
         known = kept.embedding(chosen)
         crew = opened.enter_context(
             hired(
-                hands, dataset, measured, chosen, given.values(), cache=folder,
+                hands, dataset, measured, chosen, given.values(), kept=paid,
                 lead=lambda: race.lead,
             )
         )  # fmt: skip
         measurement = Measurement(
             dataset, measured, known, cache=kept, progress=progress, parse=parse,
-            enough=race.is_hopeless, crew=crew,
+            enough=race.is_hopeless, crew=crew, written=written,
         )  # fmt: skip
         sweep = _Sweep(measurement, race, own)
         sweep.measure(at_sizes(given, plan.sizes, plan.options))

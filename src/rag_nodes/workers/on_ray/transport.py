@@ -13,6 +13,7 @@ from rag_nodes.workers.on_ray.embedders import (
     Embedders,
     EmbeddingActor,
 )
+from rag_nodes.workers.on_ray.journals import RETRIES, ActorJournal, JournalActor
 from rag_nodes.workers.on_ray.session import home_for_actors, ray_session
 from rag_nodes.workers.transport import (
     Arrived,
@@ -63,10 +64,14 @@ class WorkerActor:
             unlike an environment that Ray is asked for.
         number: of the worker.
         embedders: actors that embed for it; none where it does so itself.
+        keeper: actor that keeps the journals of the recipe; None where it has none.
     """
 
-    def __init__(self, recipe: WorkerRecipe, number: int, embedders: Sequence[Any]) -> None:
+    def __init__(
+        self, recipe: WorkerRecipe, number: int, embedders: Sequence[Any], keeper: Any = None
+    ) -> None:
         self._recipe, self._trade = recipe, trade_at(recipe.trade)
+        self._journals = {path: ActorJournal(keeper, path) for path in recipe.journals}
         self._words = LoggedWords(recipe.keys)
         self._embedders = Embedders(embedders, number)
         self._made: Worker | None = None
@@ -94,7 +99,8 @@ class WorkerActor:
     def _worker(self) -> Worker:
         if self._made is None:
             with self._words.listening():
-                self._made = self._trade.worker(self._recipe, self._embedders.models())
+                models = self._embedders.models()
+                self._made = self._trade.worker(self._recipe, models, self._journals)
         return self._made
 
 
@@ -123,6 +129,7 @@ class RayTransport(Transport[TaskT, SaidT]):
         self._streams: dict[int, Any] = {}
         self._tasks: dict[int, int] = {}
         self._embedders: list[Any] = []
+        self._keeper: Any = None
         self._actors: dict[int, Any] = {}
         self._starting: dict[int, float] = {}
         self._died: set[int] = set()
@@ -131,6 +138,7 @@ class RayTransport(Transport[TaskT, SaidT]):
             self._check_cards()
             stack.callback(self._kill)
             self._embedders = self._started_embedders()
+            self._keeper = self._started_keeper()
             self._session = stack.pop_all()
 
     def submit(self, worker: int, task: TaskT) -> None:
@@ -207,15 +215,31 @@ class RayTransport(Transport[TaskT, SaidT]):
         recipe = self._recipe.successor() if number in self._died else self._recipe
         cards = 0.0 if self._embedders else self._shape.num_gpus
         kind = self._kind(WorkerActor, num_gpus=cards, max_restarts=0)
-        return kind.remote(recipe, number, self._embedders)
+        return kind.remote(recipe, number, self._embedders, self._keeper)
 
     def _started_embedders(self) -> list[Any]:
         kind = self._kind(EmbeddingActor, num_gpus=self._shape.num_gpus, max_restarts=-1)
         return [kind.remote(self._recipe) for _ in range(self._shape.embedders)]
 
+    def _started_keeper(self) -> Any:
+        """Who keeps what LLMs write, on this machine, whose files they are."""
+        if not self._recipe.journals:
+            return None
+        here = self._ray.get_runtime_context().get_node_id()
+        strategies = self._ray.util.scheduling_strategies
+        kind = self._kind(
+            JournalActor,
+            num_cpus=0,
+            max_restarts=RETRIES,
+            max_task_retries=RETRIES,
+            scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(here, soft=False),
+        )
+        return kind.remote(self._recipe.journals)
+
     def _kind(self, actor: type, **options: Any) -> Any:
         own = {} if self._address else home_for_actors()
-        return self._ray.remote(num_cpus=1, max_task_retries=0, **options, **own)(actor)
+        usual = {"num_cpus": 1, "max_task_retries": 0}
+        return self._ray.remote(**{**usual, **options, **own})(actor)
 
     def _check_cards(self) -> None:
         """See that this machine has the graphics cards; a cluster may get some when asked."""
@@ -242,7 +266,8 @@ class RayTransport(Transport[TaskT, SaidT]):
         )
 
     def _kill(self) -> None:
-        for actor in (*self._actors.values(), *self._embedders):
+        keeper = [self._keeper] if self._keeper else []
+        for actor in (*self._actors.values(), *self._embedders, *keeper):
             self._ray.kill(actor)
 
 
