@@ -162,6 +162,20 @@ def test_the_status_gives_pages_and_chunks_per_parser() -> None:
     assert "/tmp" not in html  # noqa: S108 - shown only
 
 
+def test_of_many_documents_those_that_went_well_are_folded_and_the_others_stand_open() -> None:
+    well = [FileOutcome(f"{n}.md", "read", None, 9, None, 0.1) for n in range(30)]
+    bad = FileOutcome("bad.pdf", "failed", None, 0, "it is encrypted", 0.1)
+    html = status.done(IngestReport((*well, bad), (), 2.0, "lexical"))
+    opened, _, folded = html.partition("<details>")
+    assert "30 documents · 270 characters" in opened
+    assert all(f">{n}.md<" in opened for n in range(status.MOST_FILES))
+    assert "it is encrypted" in opened
+    assert "and 22 more documents" in folded
+    assert folded.count('class="rn-file"') == 22
+    few = status.done(IngestReport((*well[: status.MOST_FILES], bad), (), 2.0, "lexical"))
+    assert "<details>" not in few
+
+
 def test_the_status_says_of_each_file_what_a_parser_could_not_store() -> None:
     columns = {
         "fixed": FileColumn("stored", 5, 5),

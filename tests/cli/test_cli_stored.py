@@ -149,6 +149,33 @@ def test_remove_says_before_what_would_go(command: Callable[..., Ended], store: 
     assert chunks(command, store) == before
 
 
+def test_what_would_go_is_what_goes_parents_too(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path
+) -> None:
+    place = ("--store", tmp_path / "families")
+    assert command("ingest", manual, "-p", "parent-child", *place).code == 0
+    would = command("remove", manual, "--dry-run", *place, "--json").json["collections"]
+    assert would == command("remove", manual, *place, "--json").json["collections"]
+    [gone] = would
+    assert gone["nodes"] > 1
+
+
+def test_list_says_whose_number_of_chunks_is_whose(
+    command: Callable[..., Ended], store: Path, manual: Path, tmp_path: Path
+) -> None:
+    third = tmp_path / "third.md"
+    third.write_text("# Cup\n\nA cup.\n", encoding="utf-8")
+    command("ingest", third, "-p", "heading", "--store", store)
+    said = command("list", "--store", store).stdout
+    assert "Chunks: FixedSizeNodeParser · HeadingHierarchyNodeParser" in said
+    [row] = [line for line in said.splitlines() if "third.md" in line]
+    assert "- · 1" in row
+    assert "Chunks:" not in command("list", "--store", store, "-p", "heading").stdout
+    command("ingest", manual, "-p", "heading:chunk_size=300", "--store", store)
+    told = " ".join(command("list", "--store", store).stdout.split())
+    assert "Chunks: FixedSizeNodeParser · default.HeadingHierarchyNodeParser." in told
+
+
 def test_remove_of_what_is_not_there_names_what_is_near(
     command: Callable[..., Ended], store: Path
 ) -> None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
+MOST_FILES = 8
+"""Documents that stand in the list; further ones can be unfolded, so that a crawl of many pages
+does not push what can be set out of sight."""
+
 _DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
 
 
@@ -75,13 +79,15 @@ def done(report: IngestReport) -> Html:
         return _panel(
             tag("p", "Nothing could be read", cls="rn-state"), _files(report.files, pages=False)
         )
+    read = sum(one.status != "failed" for one in report.files)
+    documents = f"{count(read, 'document')} · " if read > 1 else ""
     pages = f"{count(report.pages, 'page')} · " if report.pages else ""
     characters = sum(outcome.characters for outcome in report.files)
     return _panel(
         tag("p", tag("span", cls="rn-dot", aria_hidden="true"), "Ready", cls="rn-state"),
         tag(
             "p",
-            f"{pages}{count(characters, 'character')} · {seconds(report.seconds)}",
+            f"{documents}{pages}{count(characters, 'character')} · {seconds(report.seconds)}",
             cls="rn-quiet",
         ),
         _files(report.files, pages=len(report.files) > 1),
@@ -134,21 +140,47 @@ def _step(name: str, step: Progress | None) -> Html:
 
 
 def _files(files: Sequence[FileOutcome], *, pages: bool) -> Html:
+    """A row per document; of more than `MOST_FILES` those that went well are folded."""
+    well = [one for one in files if not _news(one)]
+    hidden = {id(one) for one in well[MOST_FILES:]}
+    shown = [one for one in files if id(one) not in hidden]
+    folded = [one for one in files if id(one) in hidden]
+    return join(
+        [
+            _rows(shown, pages=pages),
+            tag(
+                "details",
+                tag("summary", f"and {count(len(folded), 'more document')}"),
+                _rows(folded, pages=pages),
+            )
+            if folded
+            else None,
+        ]
+    )
+
+
+def _rows(files: Sequence[FileOutcome], *, pages: bool) -> Html:
     return tag("ul", *(_file(outcome, pages=pages) for outcome in files), cls="rn-files")
 
 
 def _file(outcome: FileOutcome, *, pages: bool) -> Html:
-    failed_ = outcome.status == "failed"
     facts = count(outcome.pages, "page") if pages and outcome.pages else None
-    problem = notice("error" if failed_ else "warning", outcome.error) if outcome.error else None
-    lacks = ((name, column.lack) for name, column in outcome.columns.items())
     return tag(
         "li",
         tag("span", name_of(outcome.name or file_name(outcome.path)), cls="rn-file"),
         tag("span", facts, cls="rn-quiet") if facts else None,
-        problem,
-        *(notice("warning", f"{title_of(name)}: {lack}") for name, lack in lacks if lack),
+        *_news(outcome),
     )
+
+
+def _news(outcome: FileOutcome) -> list[Html]:
+    """What did not go well."""
+    severity = "error" if outcome.status == "failed" else "warning"
+    lacks = ((name, column.lack) for name, column in outcome.columns.items())
+    return [
+        *([notice(severity, outcome.error)] if outcome.error else []),
+        *(notice("warning", f"{title_of(name)}: {lack}") for name, lack in lacks if lack),
+    ]
 
 
 def _table(columns: Sequence[ParserOutcome]) -> Html:

@@ -78,7 +78,7 @@ def list_(
         rows = [_plain(one, "stored_at", "failed_at") for one in shown]
         cli.emit({"corpus": settings.corpus, "documents": rows})
     else:
-        cli.show(*documents_view(settings.corpus, shown, of=len(listed)))
+        cli.show(*documents_view(settings.corpus, shown, collections, of=len(listed)))
     for one in collections:
         if one.info.trouble:
             cli.complain(f"{one.info.name} is shown as the ledger knows it: {one.info.trouble}")
@@ -108,7 +108,7 @@ def remove(
     listed = held.documents(settings.corpus, collections)
     chosen = documents_named(settings.corpus, files, listed)
     if dry_run:
-        _show(cli, _planned(chosen), f"Would remove {_names(chosen)}")
+        _show(cli, _planned(held, collections, chosen), f"Would remove {_names(chosen)}")
         return
     gone = removed(held, settings.corpus, chosen, collections)
     rows = [one._asdict() for one in gone if one.nodes]
@@ -159,15 +159,18 @@ def _names(documents: "list[ListedDocument]") -> str:
     return ", ".join(one.name for one in documents)
 
 
-def _planned(documents: "list[ListedDocument]") -> list[dict[str, Any]]:
-    """Chunks that would go, by collection."""
-    rows: dict[str, dict[str, Any]] = {}
-    for one in documents:
-        for name, chunks in one.chunks.items():
-            row = rows.setdefault(name, {"collection": name, "documents": 0, "nodes": 0})
-            row["documents"] += 1
-            row["nodes"] += chunks
-    return list(rows.values())
+def _planned(
+    held: "Inventory", collections: "list[HeldCollection]", documents: "list[ListedDocument]"
+) -> list[dict[str, Any]]:
+    """What would go, by collection."""
+    ids = {one.id for one in documents}
+    rows = []
+    for one in collections:
+        known = held.deposits(one).items()
+        sizes = [row.chunks + row.parents for document, row in known if document in ids]
+        sizes = [size for size in sizes if size]
+        rows.append({"collection": one.info.name, "documents": len(sizes), "nodes": sum(sizes)})
+    return [row for row in rows if row["nodes"]]
 
 
 def _would_go(held: "Inventory", collections: "list[HeldCollection]") -> list[dict[str, Any]]:

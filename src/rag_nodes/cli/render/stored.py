@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rag_nodes.ledger import FileRow
-    from rag_nodes.upkeep import CollectionStatus, ListedDocument, Trouble
+    from rag_nodes.upkeep import CollectionStatus, HeldCollection, ListedDocument, Trouble
 
 _STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
 _KILO = 1000
@@ -71,11 +71,13 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
 
 
 def documents_view(
-    corpus: str, shown: Sequence[ListedDocument], *, of: int
+    corpus: str, shown: Sequence[ListedDocument], collections: Sequence[HeldCollection], *, of: int
 ) -> Iterator[RenderableType]:
     """A row per document, and what is wrong with those that something is wrong with."""
     if shown:
-        yield _table(shown)
+        yield _table(shown, [one.info.name for one in collections])
+    if shown and len(collections) > 1:
+        yield plain(f"Chunks: {' · '.join(_told_apart(collections))}", "dim")
     for one in shown:
         if one.error:
             said = one_line(one.error.removeprefix(f"{one.path}: "))
@@ -87,16 +89,23 @@ def documents_view(
     yield plain(f"corpus {corpus}: {total}{': ' + said if said else ''}", "dim")
 
 
-def _table(shown: Sequence[ListedDocument]) -> RenderableType:
+def _told_apart(collections: Sequence[HeldCollection]) -> list[str]:
+    """The parser of each collection, or where that is not one's alone, its name."""
+    several = Counter(one.parser for one in collections)
+    return [one.info.name if several[one.parser] > 1 else one.parser for one in collections]
+
+
+def _table(shown: Sequence[ListedDocument], collections: Sequence[str]) -> RenderableType:
     numbers = ("Pages", "Chunks")
     made = table("Document", "From", *numbers, "Stored", "State", right=numbers)
     for one in shown:
-        chunks = " · ".join(f"{number:,}" for number in one.chunks.values())
+        there = [one.chunks.get(name, 0) for name in collections]
+        chunks = " · ".join(f"{number:,}" if number else "-" for number in there)
         made.add_row(
             plain(shortened(_title(one), _NAME_WIDTH)),
             plain(one_line(_origin(one))),
             "-" if one.pages is None else f"{one.pages:,}",
-            chunks or "-",
+            chunks if any(there) else "-",
             moment(one.stored_at),
             plain(one.state, _STYLES[one.state]),
         )
