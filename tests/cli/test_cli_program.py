@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -266,6 +267,48 @@ def test_an_interruption_outside_of_a_command_has_no_traceback(
         main(["status"])
     assert ended.value.code == ExitCode.INTERRUPTED
     assert capfd.readouterr().err == "Interrupted.\n"
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_a_run_that_is_asked_to_end_does_so_as_by_ctrl_c(
+    manual: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    name: str,
+    code: int,
+) -> None:
+    number = signal.Signals[name]
+    closed: list[str] = []
+
+    def models(_: Workspace) -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            closed.append("what was open")
+
+    monkeypatch.setattr(Workspace, "models", models)
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", str(manual), "--ask", "why?", "-p", "fixed", "-q"])
+    assert ended.value.code == code
+    assert closed == ["what was open"]
+    assert capfd.readouterr().err.startswith("Interrupted.")
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+def test_a_run_that_must_not_hear_of_a_closed_terminal_does_not(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        monkeypatch.setattr(
+            "rag_nodes.cli.program.run", lambda _: signal.raise_signal(signal.SIGHUP)
+        )
+        with pytest.raises(SystemExit) as ended:
+            main(["status"])
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert ended.value.code is None
+    assert capfd.readouterr().err == ""
 
 
 def test_a_run_leaves_the_loggers_as_they_were(command: Callable[..., Ended], manual: Path) -> None:

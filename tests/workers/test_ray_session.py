@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import threading
@@ -110,3 +111,25 @@ def test_without_ray_the_message_holds_the_install_line(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'rag-nodes\[ray\]'"):
         ray_session(2).__enter__()
+
+
+@pytest.mark.parametrize("meanwhile", [False, True])
+def test_a_process_that_does_something_on_sigterm_goes_on_doing_so(
+    monkeypatch: pytest.MonkeyPatch, *, meanwhile: bool
+) -> None:
+    def own(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def init(**_: object) -> None:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(15))
+        if meanwhile:
+            signal.raise_signal(signal.SIGTERM)
+
+    module = SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
+    monkeypatch.setitem(sys.modules, "ray", module)
+    before = signal.signal(signal.SIGTERM, own)
+    try:
+        with pytest.raises(KeyboardInterrupt), ray_session(2):
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)

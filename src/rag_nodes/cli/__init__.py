@@ -8,7 +8,9 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
+import threading
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+_INTERRUPTED = 130
+"""`ExitCode.INTERRUPTED`, which is imported with the commands."""
 _COLLECTED_AFTER = 50_000
 """Objects that are new, after which Python looks for cycles of them that nobody needs."""
 
@@ -28,17 +32,46 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: what follows the program's name; None for those of this process.
     """
     _collect_seldom()
-    try:
-        from rag_nodes.cli.program import run
+    with _ended_as_by_ctrl_c() as signals:
+        try:
+            from rag_nodes.cli.program import run
 
-        with _output_of_our_own():
-            code: int | str = run(arguments)
-    except OSError as error:  # a full disk, or a reader that has left
-        code = f"Error: stdout: {error.strerror}"
-    except KeyboardInterrupt:  # while the commands are imported, or a second one at the end
-        sys.stderr.write("Interrupted.\n")
-        code = 130
-    sys.exit(code)
+            with _output_of_our_own():
+                code: int | str = run(arguments)
+        except OSError as error:  # a full disk, or a reader that has left
+            code = f"Error: stdout: {error.strerror}"
+        except KeyboardInterrupt:  # while the commands are imported, or a second one at the end
+            sys.stderr.write("Interrupted.\n")
+            code = _INTERRUPTED
+    sys.exit(128 + signals[0] if signals and code == _INTERRUPTED else code)
+
+
+@contextmanager
+def _ended_as_by_ctrl_c() -> Iterator[list[int]]:
+    """Let no signal that asks for the end leave a process or a temporary folder behind.
+
+    SIGHUP comes where a terminal is closed; where it is ignored, as by `nohup`, it stays so.
+
+    Yields:
+        Those that came.
+    """
+    came: list[int] = []
+
+    def end(number: int, _frame: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    named = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
+    heard = [one for one in named if one and signal.getsignal(one) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        heard = []  # nor is Ctrl-C heard there
+    for one in heard:
+        signal.signal(one, end)
+    try:
+        yield came
+    finally:
+        for one in heard:
+            signal.signal(one, signal.SIG_DFL)
 
 
 def _collect_seldom() -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import signal
 import socket
 import tempfile
+import threading
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,11 +90,12 @@ def ray_session(actors: int, address: str | None = None) -> Iterator[Any]:
         folder = stack.enter_context(_private_folder())
         stack.callback(ray.shutdown)
         try:
-            if address is None:
-                _start(ray, actors, Path(folder))
-            else:
-                with _environment(told):
-                    ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+            with _kept_sigterm():
+                if address is None:
+                    _start(ray, actors, Path(folder))
+                else:
+                    with _environment(told):
+                        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except Exception as error:
             # Of no narrower kind where a busy machine has not started it within 30 seconds.
             why = ": ".join(_words(one) for one in (error, error.__cause__) if one)
@@ -121,6 +124,25 @@ def _words(error: BaseException) -> str:
     head, _, rest = str(error).partition("Traceback (most recent call last):")
     last = rest.strip().splitlines()[-1:]
     return " ".join([head.strip(), *last]).strip(". ")
+
+
+@contextmanager
+def _kept_sigterm() -> Iterator[None]:
+    """Have what this process does on SIGTERM stay, where it does anything: Ray puts its own there.
+
+    That of Ray at least ends in order, which Python by itself does not.
+    """
+    before = signal.getsignal(signal.SIGTERM)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    try:
+        yield
+    except SystemExit:  # by Ray's
+        before(signal.SIGTERM, None)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def home_for_actors() -> dict[str, Any]:
