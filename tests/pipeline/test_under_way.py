@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -190,3 +191,20 @@ def test_whoever_waits_for_a_server_that_hangs_can_be_ended(
         taken(store, model)
     assert len(stored_texts(store)) >= 5
     release.set()
+
+
+class GivesUp(CountingEmbedding):
+    """A model whose client has an event loop of its own, in which the request is cancelled."""
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        raise asyncio.CancelledError(texts)
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_a_request_that_its_own_client_cancels_is_an_error_and_is_not_waited_for(
+    store: Store, at_once: int
+) -> None:
+    models = served(GivesUp(num_workers=at_once))
+    report = ingest_documents([Document(text=TEXT)], {"x": WORDS}, store, models=models)
+    assert "its client gave the request up" in str(report.columns[0].error)
+    assert report.files[0].status == "incomplete"

@@ -10,6 +10,7 @@ from rag_nodes.errors import EmptyFileError, MissingExtraError
 from rag_nodes.metadata import PAGE_STARTS, READ_WARNINGS, SOURCE, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.books import Books
 from rag_nodes.pipeline.report import FileOutcome
+from rag_nodes.readers import read_all
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document
@@ -92,8 +93,6 @@ def arrivals_of(
     files: Iterable[ListedFile], limits: Limits, books: Books | None = None
 ) -> Iterator[Arrival]:
     """The documents of files, as `read_all` reads them, and those that are left."""
-    from rag_nodes.readers import read_all
-
     for seen in (books or Books()).seen(files):
         path = seen.file.path
         for left in seen.left:

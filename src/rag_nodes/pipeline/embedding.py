@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,12 @@ from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import Field
 
-from rag_nodes.errors import ModelRequestError, RagNodesError, UnknownModelError
+from rag_nodes.errors import (
+    ModelRequestError,
+    ModelResponseError,
+    RagNodesError,
+    UnknownModelError,
+)
 from rag_nodes.metadata import FURTHER_VECTORS
 from rag_nodes.models import map_model_error
 from rag_nodes.parsers.parent_child import is_leaf
@@ -197,6 +203,8 @@ def _run(nodes: list[BaseNode], pipeline: IngestionPipeline, model: str) -> None
         pipeline.run(nodes=nodes)
     except RagNodesError:
         raise
+    except asyncio.CancelledError as error:  # by a client with a loop of its own; no `Exception`
+        raise ModelResponseError(f"{model}: its client gave the request up; try again") from error
     except Exception as error:
         # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
         raise map_model_error(error, model=model, api_base=None) from error

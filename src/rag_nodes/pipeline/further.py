@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.ledger import FILE_NAME
 from rag_nodes.transforms import (
     ChunkWriter,
     FurtherVectors,
@@ -88,8 +89,6 @@ def further_steps(
 
 def journal_beside(ledger: Path) -> Path:
     """Where what an LLM wrote for an ingest is kept: beside the ledger of its store."""
-    from rag_nodes.ledger import FILE_NAME
-
     return ledger.with_name(
         WRITTEN_FILE if ledger.name == FILE_NAME else f"{ledger.stem}.{WRITTEN_FILE}"
     )

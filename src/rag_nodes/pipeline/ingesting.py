@@ -28,6 +28,7 @@ from rag_nodes.pipeline.listing import FileListing
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, pruned
 from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.pipeline.run import IngestRun, collections_of
+from rag_nodes.readers import Limits
 from rag_nodes.transforms import UserTransformations, identity_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.report import IngestReport, Progress
-    from rag_nodes.readers import FileShard, Limits
+    from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
 
 
@@ -127,8 +128,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             document where there were some: nothing is done.
         LedgerError: the ledger cannot be opened or written.
     """
-    from rag_nodes.readers import Limits
-
     chosen = settled(models, embed_model)
     options: dict[str, Any] = {
         "corpus": corpus,

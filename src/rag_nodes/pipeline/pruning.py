@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import FileMissingError
 from rag_nodes.pipeline.report import Pruned
+from rag_nodes.readers import listed
 from rag_nodes.store import is_of
 
 if TYPE_CHECKING:
@@ -171,8 +172,6 @@ def _is_lost(path: str) -> bool:
 
 def _is_bare(folder: Path) -> bool:
     """Whether there is no file in a folder that would be read."""
-    from rag_nodes.readers import listed
-
     return next(listed([folder])).path == folder
 
 
