@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -39,3 +40,14 @@ def test_a_splitter_that_writes_to_stdout_below_python_leaves_the_json_alone(
     assert json.loads(ended.stdout)["chunks"][0]["text"] == "Green tea takes eighty degrees."
     for words in ("in Python", "of a child process", "from C"):
         assert f"a word {words}" in ended.stderr
+
+
+def test_standard_streams_that_are_closed_are_no_reason_to_fail(no_configuration: Path) -> None:
+    command = shlex.join([sys.executable, "-m", "rag_nodes.cli", "parsers"])
+    ended = subprocess.run(
+        ["/bin/sh", "-c", f"exec {command} >&- 2>&- <&-"],
+        cwd=no_configuration,
+        check=False,
+        timeout=300,
+    )
+    assert ended.returncode == 0

@@ -32,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: what follows the program's name; None for those of this process.
     """
     _collect_seldom()
+    _fill_in()
     with _ended_as_by_ctrl_c() as signals:
         try:
             from rag_nodes.cli.program import run
@@ -44,6 +45,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.stderr.write("Interrupted.\n")
             code = _INTERRUPTED
     sys.exit(128 + signals[0] if signals and code == _INTERRUPTED else code)
+
+
+def _fill_in() -> None:
+    """Have a standard stream that was closed (`>&-`) lead nowhere.
+
+    Else the first file that is opened takes its number, and what is printed may end up in a store.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004 - that of stderr
+        os.set_inheritable(number, True)  # noqa: FBT003 - it takes no keyword
+    os.close(number)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115 - until the end
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 @contextmanager
