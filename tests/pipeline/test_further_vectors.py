@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -309,6 +310,28 @@ def test_what_reads_the_same_is_written_about_once_however_many_ask_at_a_time(
         SectionSummary(llm=paid.llm, journal=journal)(nodes)
     assert {node.metadata["summary"] for node in nodes} == {"About tea."}
     assert asked_of(paid) == 1
+
+
+class SlowLLM(CountingLLM):
+    """Lets others have a turn before it answers."""
+
+    async def acomplete(self, prompt: str, **_: Any) -> Any:
+        answer = self.complete(prompt)
+        for _turn in range(50):
+            await asyncio.sleep(0)
+        return answer
+
+
+async def test_parsers_that_cut_a_document_alike_at_the_same_time_pay_for_it_once(
+    tmp_path: Path,
+) -> None:
+    llm = SlowLLM(says="About tea.")
+    with SummaryJournal(tmp_path / "w.jsonl") as journal:
+        step = SectionSummary(llm=llm, journal=journal)
+        families = [[TextNode(text="Nine litres.")] for _ in range(3)]
+        await asyncio.gather(*map(step.acall, families))
+    assert [node.metadata["summary"] for [node] in families] == ["About tea."] * 3
+    assert len(llm.asked) == 1
 
 
 def known_of(store: Store, report: IngestReport, name: str) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import abstractmethod
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
@@ -90,6 +90,7 @@ class ChunkWriter(TransformComponent):
     _window: RequestWindow | None = PrivateAttr(default=None)
     _failures: int = PrivateAttr(default=0)
     _spent: Spent = PrivateAttr(default=NOTHING_SPENT)
+    _turns: dict[Any, tuple[asyncio.Lock, int]] = PrivateAttr(default_factory=dict)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open one window for all calls."""
@@ -148,8 +149,7 @@ class ChunkWriter(TransformComponent):
         # Whoever failed to the end of the last call is asked again, but once.
         asker = Asker(self.llm, self._window, min(self._failures, GIVE_UP_AFTER - 1))
         prompts = iter(self._prompts(found))
-        turns: dict[SummaryKey, asyncio.Lock] = defaultdict(asyncio.Lock)
-        await asyncio.gather(*(self._work(asker, prompts, turns) for _ in range(self.concurrency)))
+        await asyncio.gather(*(self._work(asker, prompts) for _ in range(self.concurrency)))
         self._failures = asker.failures
         return list(nodes)
 
@@ -160,17 +160,12 @@ class ChunkWriter(TransformComponent):
     def _without_model(self, nodes: Sequence[TextNode]) -> None:
         """What is noted where there is no model: nothing, unless a subclass says so."""
 
-    async def _work(
-        self,
-        asker: Asker,
-        prompts: Iterator[tuple[TextNode, str]],
-        turns: Mapping[SummaryKey, asyncio.Lock],
-    ) -> None:
+    async def _work(self, asker: Asker, prompts: Iterator[tuple[TextNode, str]]) -> None:
         """Write about nodes until there are none; every worker takes the next one."""
         for node, prompt in prompts:
             key = SummaryKey.of(self.model_name, prompt)
             try:
-                async with turns[key]:  # who asks the same a moment later finds what was written
+                async with self._turn(key):
                     text = await self._text(asker, key, prompt)
             except UnansweredError as failure:
                 _log.info("nothing written about %s: %s", node.node_id, failure)
@@ -178,6 +173,20 @@ class ChunkWriter(TransformComponent):
             else:
                 kind = {self.noted.kind: GENERATED} if self.noted.kind else {}
                 self._note(node, {self.noted.text: text, **kind})
+
+    @asynccontextmanager
+    async def _turn(self, key: SummaryKey) -> AsyncIterator[None]:
+        """Let who asks the same a moment later, for another parser too, find what was written."""
+        place = asyncio.get_running_loop(), key
+        lock, others = self._turns.get(place, (asyncio.Lock(), 0))
+        self._turns[place] = lock, others + 1
+        try:
+            async with lock:
+                yield
+        finally:
+            _, waiting = self._turns.pop(place)
+            if waiting > 1:
+                self._turns[place] = lock, waiting - 1
 
     async def _text(self, asker: Asker, key: SummaryKey, prompt: str) -> str:
         if self.journal is None:
