@@ -257,3 +257,29 @@ def test_an_ingest_that_is_killed_while_it_mends_leaves_the_reason(
     assert (row.stored_at, row.error) == (None, "the key is refused"), "ask the store"
     assert states(corpus.ingest()) == ["unchanged"] * 3
     assert [one.error for one in rows(corpus, "1.md")] == [None]
+
+
+def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
+    corpus: FolderIngests, embedding: CountingEmbedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_nodes.pipeline.delivery.BATCH", 5)
+    corpus.parsers["other"] = get_parser("fixed", chunk_size=5000, chunk_overlap=0)
+    corpus.ingest()
+    for number in range(40):
+        corpus.write(f"new {number:02}.md", NEW)
+
+    embedding.fail(refuse(CredentialsError("the key is refused")))
+    report = corpus.ingest()
+
+    assert len(corpus.opened) < 30, "a few are read ahead"
+    assert states(report) == ["unchanged"] * 3 + ["incomplete"] * 40
+    last = report.files[-1]
+    assert {name: one.error for name, one in last.columns.items()} == {
+        "fixed": "the key is refused",
+        "other": "the key is refused",
+    }
+    with corpus.ledger as ledger:
+        assert len(ledger.files("default")) == 3 + len(corpus.opened), "what was not opened is due"
+    embedding.fail(lambda _: None)
+    monkeypatch.setattr("rag_nodes.pipeline.delivery.BATCH", 200)
+    assert states(corpus.ingest()) == ["unchanged"] * 3 + ["read"] * 40

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.errors import EmptyFileError, MissingExtraError
 from rag_nodes.metadata import PAGE_STARTS, READ_WARNINGS, SOURCE, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.books import Books
-from rag_nodes.pipeline.report import FileOutcome
+from rag_nodes.pipeline.report import FileColumn, FileOutcome
 from rag_nodes.readers import read_all
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Arrival(NamedTuple):
     Attributes:
         path: of its file as found, or its source.
         document: what was read; None where it was not, or was left.
-        error: why it did not arrive.
+        error: why it did not arrive; None, too, where its file was not opened.
         seconds: that reading it took.
         file: its file, for the books; None where none are kept.
         left: the document, where its file was not opened as nothing of it changed.
@@ -75,6 +75,15 @@ class Arrival(NamedTuple):
             source=row.source,
         )
 
+    def unopened(self, stopped: Mapping[str, str]) -> FileOutcome:
+        """The row of a file that was not opened, as every parser had given up.
+
+        Args:
+            stopped: why, by parser.
+        """
+        columns = {name: FileColumn("incomplete", 0, 0, error=why) for name, why in stopped.items()}
+        return FileOutcome(self.path, "incomplete", None, 0, None, 0.0, columns=columns)
+
     def failure(self) -> FileOutcome:
         """The row of a file that became no document."""
         cause = self.error.__cause__ if self.error else None
@@ -90,14 +99,30 @@ class Arrival(NamedTuple):
 
 
 def arrivals_of(
-    files: Iterable[ListedFile], limits: Limits, books: Books | None = None
+    files: Iterable[ListedFile],
+    limits: Limits,
+    books: Books | None = None,
+    *,
+    is_over: Callable[[], bool] = bool,
 ) -> Iterator[Arrival]:
-    """The documents of files, as `read_all` reads them, and those that are left."""
+    """The documents of files, as `read_all` reads them, and those that are left.
+
+    Args:
+        files: to be read.
+        limits: what one may cost.
+        books: know which of them are due; None where all are.
+        is_over: whether nobody can use a document any more; files are not opened then.
+    """
     for seen in (books or Books()).seen(files):
         path = seen.file.path
         for left in seen.left:
             yield Arrival(str(path), None, left=left)
-        for read in () if seen.left else read_all([path], limits=limits):
+        if seen.left:
+            continue
+        if is_over():
+            yield Arrival(str(path), None)
+            continue
+        for read in read_all([path], limits=limits):
             yield Arrival(
                 str(read.path), read.document, read.error, read.seconds, seen.row, None, seen.twins
             )

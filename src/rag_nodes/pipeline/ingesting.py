@@ -202,9 +202,11 @@ def ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
 
     # Before the first file is looked at, as the books say for which parsers it is due.
     run = None if callable(parsers) else run_of(parsers)
-    with ahead(arrivals_of(files, limits, books), characters_of) as coming:
+    due = arrivals_of(files, limits, books, is_over=lambda: run is not None and run.is_over)
+    with ahead(due, characters_of) as coming:
         made, arrivals = parsers_for(parsers, coming)
-        return (run or run_of(made)).take(arrivals, total, rows=FileRows(most_rows))
+        run = run or run_of(made)
+        return run.take(arrivals, total, rows=FileRows(most_rows))
 
 
 def books_of(

@@ -110,12 +110,7 @@ class IngestRun:
         self._columns = [
             ColumnRun(
                 name,
-                column_pipeline(
-                    parser,
-                    models.embedding,
-                    steps,
-                    parse,
-                ),
+                column_pipeline(parser, models.embedding, steps, parse),
                 self._books.record(
                     store, _collection_row(collections[name], parser, corpus, models)
                 ),
@@ -140,6 +135,11 @@ class IngestRun:
     def stopped(self) -> dict[str, str]:
         """Why parsers gave up, by name; those that did not are left out."""
         return {one.name: one.stopped for one in self._columns if one.stopped is not None}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every parser gave up, so that whatever arrives would fail as the last did."""
+        return len(self.stopped) == len(self._columns)
 
     def leave(self, arrival: Arrival, left: Left) -> tuple[FileOutcome, list[Deposit]]:
         """Count a document that is left as it is stored, and give its row and what is stored."""
@@ -243,6 +243,9 @@ class IngestRun:
             self._report(Progress("read", Path(one.path).name, position, total, seconds_left=rest))
             if one.left:
                 yield self.leave(one, one.left)
+                continue
+            if one.document is None and one.error is None:
+                yield one.unopened(self.stopped), []
                 continue
             document = _hashed(one.document, self._identities) if one.document else None
             if one.file:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import EngineError, LedgerError, ReaderCrashedError
-from rag_nodes.pipeline import FileColumn, FileOutcome
+from rag_nodes.pipeline import FileOutcome
 from rag_nodes.pipeline.arrivals import Arrival
 from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.workers.batches import FileGroups
@@ -292,10 +292,5 @@ class Driver:
         for name, why in self._stopped.items():
             self._errors[name].append(why)
         for one in files:
-            columns = {
-                name: FileColumn("incomplete", 0, 0, error=why)
-                for name, why in self._stopped.items()
-            }
-            path = str(one.file.path)
-            row = FileOutcome(path, "incomplete", None, 0, None, 0.0, columns=columns)
+            row = Arrival(str(one.file.path), None).unopened(self._stopped)
             self._rows.add(one.position, row)
