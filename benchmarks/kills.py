@@ -38,8 +38,6 @@ from typing import NamedTuple
 
 import relatives
 
-from rag_nodes.store.edge import collection, sealing
-
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread would not survive the fork
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "corpus"
@@ -334,6 +332,8 @@ def main() -> None:
     if asked.engine == "ray":
         options += ["--engine", "ray"]
     if asked.part:
+        from rag_nodes.store.edge import collection, sealing
+
         sealing.PART = asked.part
         collection.CHECKPOINT = max(1, asked.part // 5)
     with tempfile.TemporaryDirectory() as temporary:
