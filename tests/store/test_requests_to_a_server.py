@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from rag_nodes.errors import CollectionMissingError, DimensionError
 from rag_nodes.store import Filter, Query, open_store
 from rag_nodes.store.engine import DENSE, SPARSE, Layout
-from rag_nodes.store.server import rankings
+from rag_nodes.store.points import points_of
+from rag_nodes.store.server import rankings, terms
 from rag_nodes.store.server.rankings import Rankings
+from rag_nodes.store.server.terms import struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,3 +138,24 @@ def test_what_small_copies_of_embeddings_find_is_scored_by_the_whole_ones() -> N
         assert params is not None
         assert params.quantization is not None
         assert params.quantization.rescore is True
+
+
+def test_points_are_sent_in_requests_that_a_server_takes(
+    served: QdrantStore,
+    collection: str,
+    requests: list[str],
+    make_node: Callable[..., TextNode],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(terms, "MOST_BYTES", 20_000)
+    long = "a very long page " * 300
+    pages = [make_node(f"page {number} {long}", X) for number in range(9)]
+    sizes = [len(json.dumps(struct(point).payload)) for point in points_of(pages)]
+    assert 20_000 < sum(sizes) < 60_000
+    requests.clear()
+    served.add(collection, pages)
+    assert 3 <= requests.count("PUT ") <= 5
+    assert served.count(collection) == 11
+    requests.clear()
+    served.add(collection, [make_node(f"page {long * 10}", Y)])  # alone, whatever it is
+    assert requests.count("PUT ") == 1

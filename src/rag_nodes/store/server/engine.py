@@ -21,7 +21,7 @@ from rag_nodes.store.server.terms import (
     dense_of,
     kept,
     layout_of,
-    struct,
+    requests_of,
     vector_in,
     whole,
 )
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-BATCH = 256
-"""Points written in one request."""
 _PAGE = 1000
 """Points per request when reading many."""
 
@@ -151,8 +149,7 @@ class Served(Engine):
     def write(self, collection: str, points: Sequence[Point]) -> None:
         """Store points, some hundred in a request."""
         self._prepare(collection)
-        for first in range(0, len(points), BATCH):
-            batch = [struct(point) for point in points[first : first + BATCH]]
+        for batch in requests_of(points):
             self.client.upsert(collection, points=batch, wait=True)
 
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:

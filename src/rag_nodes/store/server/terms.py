@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from qdrant_client.http import models as rest
@@ -11,10 +12,17 @@ from rag_nodes.store.conditions import FilterTerms
 from rag_nodes.store.engine import DENSE, SPARSE, UNNAMED, Layout, Point
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rag_nodes.store.options import ServerOptions
 
+
+BATCH = 256
+"""Points written in one request,"""
+MOST_BYTES = 16_000_000
+"""and their bytes, about: a server refuses 32 MB, unless it is told otherwise."""
+_NUMBER = 22
+"""Bytes of a number of an embedding as JSON."""
 
 conditions = FilterTerms(
     filter=rest.Filter,
@@ -142,6 +150,29 @@ def _options_of(config: Any) -> dict[str, Any]:
         "hnsw_ef_construct": config.hnsw_config.ef_construct,
         "quantization": next((k for k in _QUANTIZATIONS if hasattr(quantization, k)), None),
     }
+
+
+def requests_of(points: Sequence[Point]) -> Iterator[list[rest.PointStruct]]:
+    """Points as they are sent, as many in a request as one should hold."""
+    batch: list[rest.PointStruct] = []
+    size = 0
+    for point in points:
+        more = _bytes_of(point)
+        if batch and (len(batch) == BATCH or size + more > MOST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(struct(point))
+        size += more
+    if batch:
+        yield batch
+
+
+def _bytes_of(point: Point) -> int:
+    """How long a point is as JSON, about: vectors and what was read with the chunk decide."""
+    numbers = (
+        len(point.vector or ()) + 2 * len(point.words[0]) + sum(map(len, point.named.values()))
+    )
+    return _NUMBER * numbers + len(json.dumps(point.payload, default=str))
 
 
 def struct(point: Point) -> rest.PointStruct:
