@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 Stage = Literal["read", "size", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them; "size" only where parsers are given the
 size at which their chunks have a certain mean, see `Comparison`."""
+DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
+"""What a parser does at its stages, for people."""
 
 FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
 """How a file ended; "partial" means read, but with parts the reader could not take over, and

@@ -14,6 +14,7 @@ from rag_nodes.apps.view.parts import (
     title_of,
 )
 from rag_nodes.models.prices import dollars
+from rag_nodes.pipeline.report import DOING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 MOST_FILES = 8
 """Documents that stand in the list; further ones can be unfolded, so that a crawl of many pages
 does not push what can be set out of sight."""
-
-_DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
 
 
 def idle() -> Html:
@@ -124,8 +123,8 @@ def _step(name: str, step: Progress | None) -> Html:
     doing, share = "waiting", None
     if step is not None:
         doing = "sizing"
-        if step.stage in _DOING:
-            doing = f"{_DOING[step.stage]} {step.done:,}"
+        if step.stage in DOING:
+            doing = f"{DOING[step.stage]} {step.done:,}"
         if step.stage == "store" and step.done == step.total:
             doing = count(step.done, "chunk")
         share = step.done / step.total if step.stage == "store" and step.total else 0.0

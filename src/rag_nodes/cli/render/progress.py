@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rag_nodes.cli.render.text import counted, ending, shortened
 from rag_nodes.models.prices import dollars
+from rag_nodes.pipeline.report import DOING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +33,6 @@ EVALUATION_BAR = "questions"
 DOCS_BARS = ("pages", "summaries")
 """The bars of the documentation workflow: its stages (S1-35)."""
 
-_DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
 _REHEARSING = {"parse": "cutting", "embed": "counting to embed", "store": "counting to store"}
 _MEASURING = {"size": "sizing", "index": "indexing", "ask": "asking", "judge": "judging by"}
 _NAME_WIDTH = 36
@@ -139,7 +139,7 @@ def ingest_words(step: Progress, *, dry_run: bool = False) -> StepWords:
         return StepWords(DOCUMENTS, detail, line, last)
     if step.stage == "size":
         return StepWords(step.name, "sizing", f"{shortened(step.name, 60)}: sizing")
-    doing = (_REHEARSING if dry_run else _DOING)[step.stage]
+    doing = (_REHEARSING if dry_run else DOING)[step.stage]
     detail = f"{doing} {amount} chunks{_spent(step)}"
     line = f"{shortened(step.name, 60)}: {doing}, {amount} chunks{_spent(step)}"
     return StepWords(step.name, detail, line, last and step.stage == "store")
