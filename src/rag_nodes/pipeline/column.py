@@ -98,9 +98,9 @@ class ColumnRun:
         deposit = self._taken.get(name, row.document_id, row.source_hash)
         if deposit is None:
             deposit = Deposit(name, row.document_id, row.source_hash)
-            self._taken.add(deposit)
             with self._failures_noted(deposit):
                 self._leave(deposit, row)
+            self._taken.add(deposit)
         return deposit
 
     def add(self, document: Document, twins: Sequence[str] = ()) -> Deposit:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +12,7 @@ from rag_nodes.readers import listed
 from rag_nodes.store import is_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rag_nodes.ledger import DocumentRow, Ledger
     from rag_nodes.store import Store
@@ -58,7 +57,7 @@ def check_folders(paths: Iterable[str | Path], ledger: Ledger, corpus: str) -> N
                 path.stat()
         except OSError as error:
             raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
-        here = partial(_is_below, places=_places([path]))
+        here = _below([path])
         if path.is_dir() and _is_bare(path) and any(map(here, ledger.paths(corpus))):
             reason = "there is no document in this folder, and there were some"
             raise FileMissingError(path, reason, _REMEDY)
@@ -149,7 +148,7 @@ def _gone(
     ledger: Ledger, corpus: str, paths: Iterable[str | Path]
 ) -> tuple[dict[str, DocumentRow], list[str]]:
     """Documents by id that no file has any more, and the files that are not there any more."""
-    here = partial(_is_below, places=_places(paths))
+    here = _below(paths)
     lost = [path for path in filter(here, ledger.paths(corpus)) if _is_lost(path)]
     rows = [row for one in ledger.known(corpus, lost).values() for row in one.documents]
     rows += [row for row in ledger.vanished(corpus) if here(row.path)]
@@ -175,12 +174,14 @@ def _is_bare(folder: Path) -> bool:
     return next(listed([folder])).path == folder
 
 
-def _places(paths: Iterable[str | Path]) -> list[str]:
-    return [os.path.normcase(Path(path).resolve()) for path in paths]
+def _below(paths: Iterable[str | Path]) -> Callable[[str], bool]:
+    """What says of a file whether it is one of some files, or in one of some folders."""
+    places = {os.path.normcase(Path(path).resolve()) for path in paths}
+    folders = tuple(os.path.join(place, "") for place in places)  # noqa: PTH118
 
+    def is_below(path: str) -> bool:
+        # Compared as text: there may be a million of them.
+        given = os.path.normcase(path)
+        return given.startswith(folders) or given in places
 
-def _is_below(path: str, *, places: Sequence[str]) -> bool:
-    """Whether a file is one of some files, or in one of some folders."""
-    # Compared as text: there may be a million of them.
-    given = os.path.normcase(path)
-    return any(given == one or given.startswith(os.path.join(one, "")) for one in places)  # noqa: PTH118
+    return is_below

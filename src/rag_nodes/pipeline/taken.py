@@ -45,15 +45,18 @@ class TakenDocuments:
 
     def add(self, deposit: Deposit) -> None:
         """Remember a document that is new."""
-        self._open[deposit.document_id, deposit.source_hash] = deposit
+        self._keep((deposit.document_id, deposit.source_hash), deposit)
         if len(self._open) >= self._full:
             waiting, self._open = self._open, {}
             for key, one in waiting.items():
-                if one.is_whole:
-                    self._whole.put(key, one.chunks << 1 | one.is_touched)
-                else:
-                    self._open[key] = one
+                self._keep(key, one)
             self._full = len(self._open) + _BLOCK
+
+    def _keep(self, key: tuple[str, str], deposit: Deposit) -> None:
+        if deposit.is_whole:
+            self._whole.put(key, deposit.chunks << 1 | deposit.is_touched)
+        else:
+            self._open[key] = deposit
 
     def unfinished(self) -> Iterable[Deposit]:
         """Those that may not be stored whole."""

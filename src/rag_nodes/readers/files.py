@@ -294,15 +294,18 @@ def _walk(folder: Path, place: str, root: Path) -> Iterator[ListedFile]:
     entries: list[os.DirEntry[str]] = []
     with suppress(OSError), os.scandir(folder) as found:
         entries = sorted((one for one in found if one.name[0] != "."), key=attrgetter("name"))
+    folders: list[os.DirEntry[str]] = []
     for entry in entries:
-        if _suffix(entry.name) in SUFFIXES and not _leads_to_folder(entry):
+        if _leads_to_folder(entry):
+            folders.append(entry)
+        elif _suffix(entry.name) in SUFFIXES:
             path = folder / entry.name
             if not entry.is_symlink():
                 yield _listed_file(path, f"{place}{os.sep}{entry.name}", entry.stat)
             elif (target := _canonical(path)).is_relative_to(root):
                 yield _listed_file(path, str(target), entry.stat)
-    for entry in entries:
-        if not entry.is_symlink() and _leads_to_folder(entry):
+    for entry in folders:
+        if not entry.is_symlink():
             yield from _walk(folder / entry.name, f"{place}{os.sep}{entry.name}", root)
 
 
