@@ -54,6 +54,12 @@ def test_a_store_reads_what_it_wrote(
     assert collection in {info.name for info in filled.collections()}
 
 
+def test_a_port_where_nobody_speaks_grpc_is_named_with_the_option(server_url: str) -> None:
+    nobody = ServerOptions(grpc=True, grpc_port=9, retries=0)
+    with pytest.raises(StoreUnreachableError, match=r"not answer by gRPC .* grpc_port, or do"):
+        open_store(server_url, options=nobody).collections()
+
+
 async def test_llama_index_and_aliases_work(filled: QdrantStore, collection: str) -> None:
     filled.point_alias("docs-by-grpc", collection)
     assert filled.aliases()["docs-by-grpc"] == collection
@@ -172,5 +178,5 @@ def test_what_fails_is_told_as_by_http(
             double.faults = [("", "503")]
             with pytest.raises(StoreUnreachableError, match="HTTP 503"):
                 store.collections()
-    with pytest.raises(StoreUnreachableError, match="could not do it"):
+    with pytest.raises(StoreUnreachableError, match="does not answer by gRPC"):
         open_store(double.url, "right", options)

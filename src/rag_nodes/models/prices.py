@@ -30,7 +30,8 @@ def price_of(model: str, prices: Prices) -> tuple[float, float] | None:
     """Dollars per million tokens read and written; None where the price is unknown.
 
     Args:
-        model: its name in reports; models of a compatible server bear its address, and no price.
+        model: its name in reports; embedding models of a compatible server bear its address, and
+            have no price but one of `prices`. LLMs have that of their name, wherever they are.
         prices: entries that win over `PRICES`.
 
     Example:

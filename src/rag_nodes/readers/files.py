@@ -30,7 +30,6 @@ from rag_nodes.readers.kinds import (
     ReadOptions,
     needs_child,
     read_here,
-    supported,
     typed_errors,
 )
 
@@ -232,7 +231,9 @@ def _outcomes(path: Path, read_one: Callable[[Path], Outcomes]) -> Outcomes:
     try:
         if _is_folder(path):  # only a folder in which nothing was found gets here
             raise UnsupportedFileError(
-                path, "no file of a supported kind in this folder", f"supported: {supported()}"
+                path,
+                "no document in this folder",
+                f"supported: {', '.join(sorted(SUFFIXES))}; name a crawl (.json, .jsonl) by itself",
             )
         yield from read_one(path)
     except ReadError as error:

@@ -92,6 +92,11 @@ def _translation(error: Exception, location: str, collection: str) -> StoreError
         return None
     if status == NOT_FOUND and collection:
         return missing(location, collection)
+    if _is_unheard(error):
+        return StoreUnreachableError(
+            f"{location}: the Qdrant server does not answer by gRPC ({_said(error)}); check that "
+            "it is running and the store option grpc_port, or do without the option grpc"
+        )
     return _of_status(status, _said(error), location)
 
 
@@ -150,6 +155,17 @@ def status_of(error: Exception) -> int | None:
     if isinstance(error, RpcError):
         return _OF_GRPC.get(error.code().name, _BAD)
     return None
+
+
+def _is_unheard(error: Exception) -> bool:
+    """Whether gRPC found nobody at the port: a server that is there says something else."""
+    from grpc import RpcError, StatusCode
+
+    return (
+        isinstance(error, RpcError)
+        and error.code() is StatusCode.UNAVAILABLE
+        and "failed to connect" in _said(error).lower()
+    )
 
 
 def _said(error: Exception) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import Preset
     from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome, Progress
 
-MOST_FILES = 8
+MOST_FILES = 5
 """Documents that stand in the list; further ones can be unfolded, so that a crawl of many pages
 does not push what can be set out of sight."""
 

@@ -39,7 +39,8 @@ _DEFAULTS = {"store": ":memory:"}
 def compare(
     cli: Invocation,
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
+        list[Path],
+        typer.Argument(metavar="PATH", help="Files, and folders to walk; crawls are named."),
     ],
     ask: Annotated[str, typer.Option("--ask", "-a", help="The question for every parser.")],
     parser: ComparedParsers = None,

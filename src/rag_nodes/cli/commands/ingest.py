@@ -71,7 +71,8 @@ DryRun = Annotated[
 def ingest(  # noqa: PLR0913 - the options of the command
     cli: Invocation,
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH", help="Files, and folders to walk.")
+        list[Path],
+        typer.Argument(metavar="PATH", help="Files, and folders to walk; crawls are named."),
     ],
     parser: IngestedParsers = None,
     changes: Changes = None,
