@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import pytest
 
 from rag_nodes.errors import CredentialsError
 from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,6 +242,22 @@ def test_a_folder_that_another_process_holds_ends_with_its_own_code(
     assert "another process uses this storage folder" in ended.stderr
     assert examined.code == 4
     assert [one["kind"] for one in examined.json["findings"]] == ["locked"]
+
+
+def test_on_a_full_disk_remove_changes_nothing_and_names_what_makes_room(
+    command: Callable[..., Ended], store: Path, manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = chunks(command, store)
+    full = shutil.disk_usage(store)._replace(free=1 << 20)
+    with monkeypatch.context() as patch:
+        patch.setattr(shards.shutil, "disk_usage", lambda _: full)
+        ended = command("remove", manual, "--store", store)
+        assert ended.code == 1
+        assert "rag-nodes clear --parser NAME --yes opens nothing" in " ".join(ended.stderr.split())
+        listed = command("list", "--store", store, "--json").json["documents"]
+        assert [one["state"] for one in listed] == ["stored"] * 2
+        assert command("clear", "--parser", "fixed", "--yes", "--store", store).code == 0
+    assert chunks(command, store) == [one for one in before if not one[0].startswith("Fixed")]
 
 
 def test_what_failed_is_shown_with_its_reason_until_it_is_stored(

@@ -141,7 +141,8 @@ def check_space(place: Path, coming: int = 0) -> None:
     if free < LEAST_FREE + coming:
         raise StoreFullError(
             f"{place}: {free >> 20} MB are free, and at least {(LEAST_FREE + coming) >> 20} MB "
-            "are needed to write safely; free some space, or choose a folder on another disk"
+            "are needed to open and write safely; free some space (rag-nodes clear --parser NAME "
+            "--yes opens nothing), or choose a folder on another disk"
         )
 
 
