@@ -1,0 +1,181 @@
+"""What a ledger knows of collections and what they hold of documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.ledger.connection import LedgerDatabase
+from rag_nodes.ledger.rows import CollectionRow, CollectionSums, DepositRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_SUMS = """
+SELECT c.*, coalesce(sum(d.chunks + d.parents > 0), 0), coalesce(sum(d.chunks), 0),
+    coalesce(sum(d.parents), 0), coalesce(sum(d.tokens), 0), coalesce(sum(d.stored_at IS NULL), 0)
+FROM collections AS c LEFT JOIN deposits AS d ON d.collection = c.name
+WHERE ? IN (c.corpus, '') GROUP BY c.name ORDER BY c.last_used DESC, c.name
+"""
+_USE = """
+INSERT INTO collections VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET
+    options = excluded.options, last_used = excluded.last_used,
+    dimension = coalesce(excluded.dimension, dimension)
+"""
+_SETTLE = "INSERT OR REPLACE INTO deposits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_CONFIRM = """
+INSERT INTO deposits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (collection, document_id) DO UPDATE SET
+    source_hash = excluded.source_hash, chunks = excluded.chunks, parents = excluded.parents,
+    tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
+    stored_at = excluded.stored_at
+"""
+_UNSETTLE = """
+INSERT INTO deposits VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL, NULL)
+ON CONFLICT (collection, document_id) DO UPDATE SET stored_at = NULL
+"""
+_FAIL = """
+INSERT INTO deposits VALUES (?, ?, '', 0, 0, 0, 0, 0, ?, ?, ?)
+ON CONFLICT (collection, document_id) DO UPDATE SET
+    error = excluded.error, failed_at = coalesce(failed_at, excluded.failed_at)
+"""
+_EMPTY = """
+UPDATE deposits SET source_hash = '', chunks = 0, parents = 0, tokens = 0, largest = 0,
+    unplaced = 0, stored_at = ? WHERE
+"""
+_FAILURES = """
+SELECT d.* FROM deposits AS d JOIN collections AS c ON c.name = d.collection
+WHERE d.collection = ? AND d.error IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM documents AS k WHERE k.id = d.document_id AND k.corpus = c.corpus
+    AND k.source_hash = d.source_hash AND k.source_hash > ''
+)
+"""
+
+
+class LedgerDeposits(LedgerDatabase):
+    """The collections of a store, and what is stored in each, or why it is not."""
+
+    def collections(self, corpus: str = "") -> list[CollectionSums]:
+        """Every collection with what is in it, the one used last first; of all corpora for ""."""
+        width = len(CollectionRow._fields)
+        rows = self._read(_SUMS, corpus)
+        return [CollectionSums(CollectionRow(*row[:width]), *row[width:]) for row in rows]
+
+    def deposits(
+        self, collection: str, document_ids: Sequence[str] | None = None
+    ) -> dict[str, DepositRow]:
+        """What a collection holds of documents, by the document's id.
+
+        Args:
+            collection: its name.
+            document_ids: only these; None for all.
+        """
+        query = "SELECT * FROM deposits WHERE collection = ?"
+        if document_ids is None:
+            rows = self._read(query, collection)
+        else:
+            rows = self._read_in(f"{query} AND document_id IN", [collection], document_ids)
+        return {row[1]: DepositRow(*row) for row in rows}
+
+    def failures(self, collection: str) -> list[DepositRow]:
+        """What a collection holds of documents that it could not be given as they were read."""
+        return [DepositRow(*row) for row in self._read(_FAILURES, collection)]
+
+    def unsettled(self, collection: str) -> list[str]:
+        """The ids of documents of which only the store knows what a collection holds."""
+        query = "SELECT document_id FROM deposits WHERE collection = ? AND stored_at IS NULL"
+        return [one for (one,) in self._read(query, collection)]
+
+    def is_true(self, collection: str, count: int) -> bool:
+        """Whether the ledger knows all that a collection holds.
+
+        Args:
+            collection: its name.
+            count: of its chunks, as the store says it.
+        """
+        query = (
+            "SELECT coalesce(sum(chunks), 0), coalesce(sum(stored_at IS NULL), 0) "
+            "FROM deposits WHERE collection = ?"
+        )
+        [(chunks, unsettled)] = self._read(query, collection)
+        return not unsettled and chunks == count
+
+    def use(self, row: CollectionRow) -> bool:
+        """Note that a collection is in use now, and say whether it was not known before."""
+        now = self.clock()
+        stamped = row._replace(first_used=now, last_used=now)
+        with self._writing() as connection:
+            found = connection.execute("SELECT 1 FROM collections WHERE name = ?", (row.name,))
+            is_new = found.fetchone() is None
+            connection.execute(_USE, stamped)
+        return is_new
+
+    def unsettle(self, collection: str, document_ids: Iterable[str]) -> None:
+        """Say that the store is about to be changed for these documents."""
+        with self._writing() as connection:
+            connection.executemany(_UNSETTLE, [(collection, one) for one in document_ids])
+
+    def settle(self, deposits: Iterable[DepositRow]) -> None:
+        """Write down what the store confirmed; rows without a time are stamped with now."""
+        now = self.clock()
+        rows = (row._replace(stored_at=now) if row.stored_at is None else row for row in deposits)
+        with self._writing() as connection:
+            connection.executemany(_SETTLE, rows)
+
+    def fail(
+        self, collection: str, errors: Mapping[str, str], *, is_complete: bool = False
+    ) -> None:
+        """Write down why documents are not stored whole; what is stored of them stays as it is.
+
+        Args:
+            collection: its name.
+            errors: by document, on one line and without keys.
+            is_complete: the ledger knows all that is stored, so nothing of documents it does not
+                know; else the store is asked about these.
+        """
+        now = self.clock()
+        stored_at = now if is_complete else None
+        rows = [(collection, one, said, stored_at, now) for one, said in errors.items()]
+        with self._writing() as connection:
+            connection.executemany(_FAIL, rows)
+
+    def confirm(self, deposits: Iterable[DepositRow]) -> None:
+        """Write down what the store says it holds; why documents failed stays known."""
+        now = self.clock()
+        rows = [row._replace(stored_at=now) for row in deposits]
+        with self._writing() as connection:
+            connection.executemany(_CONFIRM, rows)
+
+    def empty(self, collection: str, document_ids: Iterable[str] | None = None) -> None:
+        """Write down that a collection holds nothing of documents; why they failed stays known.
+
+        Args:
+            collection: its name.
+            document_ids: of which; None for all.
+        """
+        where = "collection = ?"
+        rows: list[tuple[str, ...]] = [(collection,)]
+        if document_ids is not None:
+            where = f"{where} AND document_id = ?"
+            rows = [(collection, one) for one in document_ids]
+        now = self.clock()
+        with self._writing() as connection:
+            self._delete("deposits", f"{where} AND error IS NULL", rows)
+            connection.executemany(f"{_EMPTY} {where}", [(now, *row) for row in rows])
+
+    def replace(self, collection: str, deposits: Iterable[DepositRow]) -> None:
+        """Write down what the store says a collection holds; it holds nothing else."""
+        with self._writing():
+            self.empty(collection)
+            self.confirm(deposits)
+
+    def forget_deposits(self, collection: str, document_ids: Iterable[str]) -> None:
+        """Delete the rows of documents of which a collection holds nothing any more."""
+        rows = [(collection, one) for one in document_ids]
+        self._delete("deposits", "collection = ? AND document_id = ?", rows)
+
+    def forget_collection(self, name: str) -> None:
+        """Delete a collection and all that it held."""
+        with self._writing():
+            self._delete("deposits", "collection = ?", [(name,)])
+            self._delete("collections", "name = ?", [(name,)])

@@ -1,0 +1,143 @@
+"""What a ledger knows of files and the documents in them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from rag_nodes.ledger.connection import PORTION, LedgerDatabase, insert
+from rag_nodes.ledger.rows import DocumentRow, FileRow, KnownFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_VANISHED = """
+SELECT d.* FROM documents AS d JOIN files AS f ON f.corpus = d.corpus AND f.path = d.path
+WHERE d.corpus = ? AND (d.source_hash = '' OR f.state = 'empty') ORDER BY d.path, d.rowid
+"""
+_NAMED = """
+SELECT * FROM documents WHERE corpus = ?1 AND
+    (?2 IN (path, source, name, id) OR substr(path, 1, length(?3)) IN (?3, ?4))
+ORDER BY path, rowid
+"""
+
+
+class LedgerFiles(LedgerDatabase):
+    """The files that were opened, and their documents, by corpus."""
+
+    def files(self, corpus: str) -> dict[str, FileRow]:
+        """Every file of a corpus, by its path."""
+        rows = self._read("SELECT * FROM files WHERE corpus = ? ORDER BY path", corpus)
+        return {row[1]: FileRow(*row) for row in rows}
+
+    def unread(self, corpus: str = "") -> list[FileRow]:
+        """The files that could not be read, or a document in them; of all corpora for ""."""
+        query = "SELECT * FROM files WHERE ? IN (corpus, '') AND error IS NOT NULL ORDER BY 1, 2"
+        return [FileRow(*row) for row in self._read(query, corpus)]
+
+    def documents(self, corpus: str) -> dict[str, list[DocumentRow]]:
+        """Every document of a corpus, by the path of its file and in the order of the file."""
+        found: dict[str, list[DocumentRow]] = defaultdict(list)
+        for row in self._read("SELECT * FROM documents WHERE corpus = ? ORDER BY rowid", corpus):
+            found[row[1]].append(DocumentRow(*row))
+        return dict(found)
+
+    def known(self, corpus: str, paths: Sequence[str]) -> dict[str, KnownFile]:
+        """Some files with their documents, by path; those that are not known are left out."""
+        files = self._read_in("SELECT * FROM files WHERE corpus = ? AND path IN", [corpus], paths)
+        found = {row[1]: KnownFile(FileRow(*row), []) for row in files}
+        documents = self._read_in(
+            "SELECT * FROM documents WHERE corpus = ? AND path IN", [corpus], list(found), "rowid"
+        )
+        for row in sorted(map(DocumentRow._make, documents), key=_is_gone):
+            found[row.path].documents.append(row)
+        return found
+
+    def paths(self, corpus: str) -> Iterator[str]:
+        """Every file of a corpus, in the order of their paths; a portion at a time is in memory."""
+        query = "SELECT path FROM files WHERE corpus = ? AND path > ? ORDER BY path LIMIT ?"
+        last = ""
+        while rows := self._read(query, corpus, last, PORTION):
+            yield from (path for (path,) in rows)
+            [last] = rows[-1]
+
+    def vanished(self, corpus: str) -> list[DocumentRow]:
+        """The documents that their files have no more, and those of files that are empty now."""
+        return [DocumentRow(*row) for row in self._read(_VANISHED, corpus)]
+
+    def holders(self, corpus: str, document_ids: Sequence[str]) -> list[DocumentRow]:
+        """Some documents as each file has them that has them still."""
+        query = "SELECT * FROM documents WHERE corpus = ? AND source_hash > '' AND id IN"
+        return [DocumentRow(*row) for row in self._read_in(query, [corpus], document_ids)]
+
+    def twins(self, corpus: str, content_hash: str) -> list[str]:
+        """The ids of the documents of files with the same bytes."""
+        # A cross join has the files looked up first: few have these bytes.
+        query = (
+            "SELECT d.id FROM files AS f CROSS JOIN documents AS d "
+            "ON d.corpus = f.corpus AND d.path = f.path "
+            "WHERE f.corpus = ? AND f.content_hash = ? AND d.source_hash > '' LIMIT 10"
+        )
+        return [one for (one,) in self._read(query, corpus, content_hash)]
+
+    def named(self, corpus: str, words: str) -> list[DocumentRow]:
+        """The documents that are meant by a path, a source, a name, an id or a folder above."""
+        if not words:
+            return []
+        folder = words.rstrip("/\\")
+        rows = self._read(_NAMED, corpus, words, f"{folder}/", f"{folder}\\")
+        return [DocumentRow(*row) for row in rows]
+
+    def expired(self, corpus: str) -> list[DocumentRow]:
+        """The documents that were to be looked at again by now."""
+        query = "SELECT * FROM documents WHERE corpus = ? AND expires_at <= ? ORDER BY path, rowid"
+        return [DocumentRow(*row) for row in self._read(query, corpus, self.clock())]
+
+    def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> None:
+        """Write down a file that was opened, with the documents that it has.
+
+        Those of before stay known, without a hash, until they are forgotten: chunks of them may be
+        stored. Of a file that failed or is empty they stay as they are. One that fails without a
+        time is stamped with now, or with the time since which it has failed.
+        """
+        place = (file.corpus, file.path)
+        with self._writing() as connection:
+            insert(connection, "files", [self._stamped(file)])
+            if file.state in {"read", "partial"}:
+                connection.execute(
+                    "UPDATE documents SET source_hash = '' WHERE corpus = ? AND path = ?", place
+                )
+            insert(connection, "documents", documents)
+
+    def _stamped(self, file: FileRow) -> FileRow:
+        if file.error is None or file.failed_at is not None:
+            return file
+        query = "SELECT failed_at FROM files WHERE corpus = ? AND path = ?"
+        [since] = next(iter(self._read(query, file.corpus, file.path)), (None,))
+        return file._replace(failed_at=self.clock() if since is None else since)
+
+    def refresh(self, files: Sequence[FileRow]) -> None:
+        """Write down files of which size or time alone changed."""
+        with self._writing() as connection:
+            insert(connection, "files", files)
+
+    def forget_documents(self, corpus: str, document_ids: Iterable[str]) -> None:
+        """Delete documents, and the files that are left without one."""
+        with self._writing() as connection:
+            self._delete("documents", "corpus = ? AND id = ?", [(corpus, i) for i in document_ids])
+            connection.execute(
+                "DELETE FROM files WHERE corpus = ?1 AND documents > 0 AND path NOT IN "
+                "(SELECT path FROM documents WHERE corpus = ?1)",
+                (corpus,),
+            )
+
+    def forget_files(self, corpus: str, paths: Iterable[str]) -> None:
+        """Delete files with their documents, but nothing of what collections hold of them."""
+        rows = [(corpus, path) for path in paths]
+        with self._writing():
+            self._delete("documents", "corpus = ? AND path = ?", rows)
+            self._delete("files", "corpus = ? AND path = ?", rows)
+
+
+def _is_gone(document: DocumentRow) -> bool:
+    return not document.source_hash
