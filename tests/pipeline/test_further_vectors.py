@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,7 @@ from openai_server import UNAUTHORIZED, OpenAIServer
 from own_models import ParrotLLM
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError, VectorMissingError
+from rag_nodes.errors import ConfigurationError, ModelConnectionError, VectorMissingError
 from rag_nodes.metadata import FURTHER_VECTORS
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
@@ -310,6 +311,41 @@ def test_what_reads_the_same_is_written_about_once_however_many_ask_at_a_time(
         SectionSummary(llm=paid.llm, journal=journal)(nodes)
     assert {node.metadata["summary"] for node in nodes} == {"About tea."}
     assert asked_of(paid) == 1
+
+
+def test_chunks_about_which_nothing_was_written_are_named_and_written_about_by_the_next_ingest(
+    paid: Models, tmp_path: Path
+) -> None:
+    file = tmp_path / "tea.md"
+    file.write_text(TEXT)
+    options: dict[str, Any] = {"transformations": [FurtherVectors("summary")]}
+    silent = replace(paid, llm=FailingLLM(says="About tea.", fails_at="It is hard"))
+    with open_store(tmp_path / "store") as store:
+        report = ingest([file], PARSERS, store, models=silent, **options)
+        [[column]] = [one.columns.values() for one in report.files]
+        assert (report.files[0].status, column.stored, column.chunks) == ("incomplete", 3, 3)
+        assert "an LLM wrote nothing about 1 of 3 chunks" in str(column.error)
+        assert "the server is away" in str(report.columns[0].error)
+        assert str(column.lack).startswith("stored without")
+        assert len(known_of(store, report, "summary")) == 2
+        assert len(known_of(store, report, "heading")) == 3
+        report = ingest([file], PARSERS, store, models=paid, **options)
+        assert (report.files[0].status, report.columns[0].written) == ("read", 1)
+        assert len(known_of(store, report, "summary")) == 3
+        assert asked_of(paid) == 1
+        report = ingest([file], PARSERS, store, models=paid, **options)
+        assert (report.files[0].status, asked_of(paid)) == ("unchanged", 1)
+
+
+class FailingLLM(CountingLLM):
+    """Fails at a text."""
+
+    fails_at: str
+
+    def complete(self, prompt: str, **options: Any) -> Any:
+        if self.fails_at in prompt:
+            raise ModelConnectionError("the server is away")
+        return super().complete(prompt, **options)
 
 
 class SlowLLM(CountingLLM):

@@ -17,7 +17,7 @@ from pydantic import Field
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.pipeline.embedding import LeafEmbedding
-from rag_nodes.transforms import EmbeddingGuard, UserTransformations
+from rag_nodes.transforms import ChunkWriter, EmbeddingGuard, UserTransformations
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -84,10 +84,17 @@ def build_pipeline(
 
 
 class ColumnPipeline(NamedTuple):
-    """The pipeline of a column in the two parts in which it is run."""
+    """The pipeline of a column in the two parts in which it is run.
+
+    Attributes:
+        cutting: documents in, chunks out.
+        embedding: chunks in, chunks with vectors out.
+        unwritten: metadata of a chunk that say why an LLM did not write about it.
+    """
 
     cutting: IngestionPipeline
     embedding: IngestionPipeline
+    unwritten: frozenset[str] = frozenset()
 
 
 def column_pipeline(
@@ -105,6 +112,7 @@ def column_pipeline(
         IngestionPipeline(
             transformations=[LeafEmbedding(embed_model=embed_model)], disable_cache=True
         ),
+        frozenset(step.noted.error for step in transformations if isinstance(step, ChunkWriter)),
     )
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import CancelledError, RagNodesError
+from rag_nodes.errors import CancelledError, ModelError, RagNodesError
 from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.delivery import Delivery
@@ -233,12 +233,32 @@ class ColumnRun:
         # and a run that was killed leaves no child without its parent.
         nodes = parents_first(cut)
         _identify(nodes, document)
+        self._note_unwritten(nodes, deposit)
         deposit.counts.add(
             (tokens_of(node), is_leaf(node), START_CHAR in node.metadata) for node in nodes
         )
         self._counts.join(deposit.counts)
         self._notes.tell("parse", self._counts.chunks)
         return nodes
+
+    def _note_unwritten(self, nodes: Sequence[BaseNode], deposit: Deposit) -> None:
+        """Have chunks be due again about which an LLM was to write and did not.
+
+        They are stored without it meanwhile, as their usual vector finds them.
+        """
+        found = [node for node in nodes if self._pipeline.unwritten & node.metadata.keys()]
+        if not found:
+            return
+        for node in found:
+            node.metadata[SOURCE_HASH] = f"{deposit.source_hash} unwritten"  # another version
+        (reason, *_) = sorted(self._pipeline.unwritten & found[0].metadata.keys())
+        error = ModelError(
+            f"an LLM wrote nothing about {len(found)} of {len(nodes)} chunks, which are stored "
+            f"without ({found[0].metadata[reason]}); ingest again to have them written about"
+        )
+        deposit.lacks_texts = True
+        deposit.fail(said(error))
+        self._notes.note(deposit.label, error)
 
     def _reuse_vectors(self, nodes: list[BaseNode]) -> None:
         """Give nodes whose metadata alone changed the vectors that are stored for them."""

@@ -32,10 +32,12 @@ class Deposit:
         stale: ids of former chunks that are still there.
         choice: what its parser chose for it and why, if that is one that decides.
         error: why a chunk is not stored, the first reason of several.
+        lacks_texts: chunks are stored without what an LLM was to write about them.
     """
 
     __slots__ = (
         *("label", "document_id", "source_hash", "counts", "stale", "choice", "error"),
+        "lacks_texts",
         *("_chunks", "_former", "_due", "_touched"),
     )
 
@@ -47,6 +49,7 @@ class Deposit:
         self.stale: list[str] = []
         self.choice: str | None = None
         self.error: str | None = None
+        self.lacks_texts = False
         self._chunks: int | None = None
         self._former = 0
         self._due = [0, 0]  # parents, chunks
@@ -109,8 +112,8 @@ class Deposit:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every node is in the store, and nothing else of the document."""
-        return self.is_stored and not self.stale
+        """Whether every node is in the store as it should be, and nothing else of the document."""
+        return self.is_stored and not self.stale and not self.lacks_texts
 
     def row(self, collection: str) -> DepositRow:
         """What a ledger says of it, once it is whole."""

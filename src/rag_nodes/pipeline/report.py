@@ -73,8 +73,10 @@ class FileColumn:
         """In words what the collection lacks of the file; why is in `error`. None where nothing."""
         if self.status != "incomplete":
             return None
-        if self.stored and self.stored == self.chunks and self.former:
-            return f"stored, but {self.former} former chunks could not be deleted"
+        if self.stored and self.stored == self.chunks:
+            if self.former:
+                return f"stored, but {self.former} former chunks could not be deleted"
+            return "stored without all that was to be written about its chunks"
         lack = f"{self.stored} of {self.chunks} chunks stored" if self.stored else "nothing stored"
         return f"{lack}, the {self.former} former ones are kept" if self.former else lack
 
