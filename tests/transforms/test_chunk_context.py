@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from llama_index.core import Document
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
 from openai_server import UNAUTHORIZED, OpenAIServer
+from own_models import ParrotLLM
 from pydantic import SecretStr
 
 from rag_nodes import ChunkContext, NeighbourText, SectionSummary, get_parser, open_store
@@ -169,6 +170,21 @@ def test_a_chunk_without_an_answer_stays_and_says_why(
     assert embedded(node) == "Heading: Manual > Tank\n\nIt holds nine litres."
     assert "sk-canary" not in node.metadata["context_error"]
     assert node.metadata["context_error"]
+
+
+class TalkativeLLM(ParrotLLM):
+    """Of another package, with a key of any form, which its server repeats."""
+
+    api_key: str
+
+    def complete(self, prompt: str, **_: Any) -> Any:
+        raise ValueError(f"401: no account has {self.api_key}, {len(prompt)}")
+
+
+def test_no_key_of_any_llm_is_stored_with_a_chunk() -> None:
+    [node] = ChunkContext(TalkativeLLM(api_key="canary-0123"))(chunks("It holds nine litres."))
+    assert "no account has ****" in node.metadata["context_error"]
+    assert "canary" not in str(node.to_dict())
 
 
 def test_a_context_without_a_model_is_refused_with_the_remedy() -> None:

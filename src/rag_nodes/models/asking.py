@@ -6,9 +6,12 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from pydantic import SecretStr
+
 from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.models.faults import map_model_error
 from rag_nodes.models.pacing import repeats_counted
+from rag_nodes.settings import is_secret, without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -72,10 +75,20 @@ class Asker:
         return answer
 
     def _failed(self, error: Exception) -> UnansweredError:
-        self._last = str(error)
+        self._last = without_secrets(str(error), _secrets_of(self._llm))
         # A refused key stays refused.
         self.failures = GIVE_UP_AFTER if isinstance(error, CredentialsError) else self.failures + 1
         return UnansweredError(self._last)
+
+
+def _secrets_of(llm: LLM) -> dict[str, str]:
+    """The keys that a model was given, which its server may repeat: what failed is stored."""
+    held = {name: getattr(llm, name) for name in type(llm).model_fields if is_secret(name)}
+    return {name: revealed for name, value in held.items() if (revealed := _revealed(value))}
+
+
+def _revealed(value: object) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value or "")
 
 
 def awaited(work: Coroutine[object, object, Result], *, threads: int) -> Result:
