@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from folder_ingests import FolderIngests, states
 
-from rag_nodes.errors import ConfigurationError, FileMissingError
+from rag_nodes.errors import ConfigurationError, FileMissingError, StoreDamagedError
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
 from rag_nodes.store import open_store
@@ -60,6 +60,30 @@ def test_it_goes_from_the_collections_of_other_parsers_as_well(corpus: FolderIng
     corpus.ingest(prune=True)
 
     assert stored(corpus) == {"0.md", "2.md"}
+
+
+def test_nothing_is_pruned_while_a_collection_is_damaged(
+    corpus: FolderIngests, tmp_path: Path
+) -> None:
+    [former] = [column.collection for column in corpus.ingest().columns]
+    corpus.parsers = {"small": get_parser("fixed", chunk_size=40, chunk_overlap=0)}
+    corpus.ingest()
+    (corpus.folder / "1.md").unlink()
+    corpus.store.close()
+    abouts = tmp_path.glob("store/collections/*/collection.json")
+    [about] = [one for one in abouts if former in one.read_text(encoding="utf-8")]
+    whole = about.read_text(encoding="utf-8")
+
+    about.write_text(whole[:20], encoding="utf-8")
+    with open_store(tmp_path / "store") as corpus.store:
+        with pytest.raises(StoreDamagedError, match="damaged"):
+            corpus.ingest(prune=True)
+        assert "1.md" in stored(corpus)
+
+    about.write_text(whole, encoding="utf-8")
+    with open_store(tmp_path / "store") as corpus.store:
+        corpus.ingest(prune=True)
+        assert stored(corpus) == {"0.md", "2.md"}
 
 
 def test_an_emptied_file_is_a_failed_row_and_is_pruned(corpus: FolderIngests) -> None:

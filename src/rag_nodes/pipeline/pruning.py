@@ -105,6 +105,7 @@ def taken_out(
 ) -> list[Removed]:
     """Delete documents from collections, then from the ledger.
 
+    Nothing is deleted while a collection that is named, or that the ledger knows, cannot be read.
     Interrupted, it leaves documents of which a part is there: run again it deletes the rest.
 
     Args:
@@ -118,9 +119,10 @@ def taken_out(
         StoreError: the store or the ledger failed.
     """
     gone: list[Removed] = []
-    for name in collections:
-        nodes = {one: list(store.stored(name, one)) for one in document_ids}
-        there = {one: found for one, found in nodes.items() if found}
+    chosen = list(collections)
+    # One that is damaged is known to the ledger alone; it may be mended, and then has them still.
+    known = [sums.row.name for sums in ledger.collections(corpus)] if ledger else []
+    for name, there in _holdings(store, [*chosen, *known], document_ids).items():
         if ledger and there:
             ledger.unsettle(name, there)
         every = [node for found in there.values() for node in found]
@@ -128,10 +130,22 @@ def taken_out(
             store.delete(name, every)
         if ledger:
             ledger.forget_deposits(name, document_ids)
-        gone.append(Removed(name, len(there), len(every)))
+        if every or name in chosen:
+            gone.append(Removed(name, len(there), len(every)))
     if ledger:
         ledger.forget_documents(corpus, document_ids)
     return gone
+
+
+def _holdings(
+    store: Store, collections: Iterable[str], document_ids: Sequence[str]
+) -> dict[str, dict[str, list[str]]]:
+    """The stored nodes of those documents that are there, by collection and document."""
+    found = {
+        name: {one: list(store.stored(name, one)) for one in document_ids}
+        for name in dict.fromkeys(collections)
+    }
+    return {name: {one: nodes for one, nodes in of.items() if nodes} for name, of in found.items()}
 
 
 def _collections_of(store: Store, ledger: Ledger, corpus: str) -> list[str]:
