@@ -178,6 +178,24 @@ def test_list_says_whose_number_of_chunks_is_whose(
     assert "Chunks: FixedSizeNodeParser · default.HeadingHierarchyNodeParser." in told
 
 
+def test_a_former_collection_goes_by_the_command_that_the_ingest_tells(
+    command: Callable[..., Ended], manual: Path, store: Path
+) -> None:
+    place = ("--store", store)
+    command("ingest", manual, "--corpus", "contracts", "-p", "heading", *place)
+    told = command(
+        "ingest", manual, "--corpus", "contracts", "-p", "heading:chunk_size=300", *place
+    )
+    words = " ".join(told.stdout.split()).partition("rag-nodes clear ")[2].split()[:3]
+    would = command("clear", *words[:2], *place)
+    assert would.code == 2
+    assert "Would clear corpus 'contracts'" in would.stdout
+    assert command("clear", *words, *place).code == 0
+    kept = command("status", *place, "--json").json["collections"]
+    assert [one["corpus"] for one in kept].count("contracts") == 1
+    assert len(kept) == 3
+
+
 def test_remove_of_what_is_not_there_names_what_is_near(
     command: Callable[..., Ended], store: Path
 ) -> None:

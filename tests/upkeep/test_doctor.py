@@ -92,6 +92,16 @@ def test_children_without_parents_and_parents_without_children_are_torn(
     assert store.stored(HEADING, "p.md") == {}
 
 
+def test_chunks_without_a_vector_are_found_and_the_remedy_clears_their_collection_alone(
+    examine: Callable[..., list[Trouble]], store: QdrantStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = store.count
+    monkeypatch.setattr(store, "count", lambda name, *more: count(name, *more) - (name == HEADING))
+    [torn] = [one for one in examine() if one.kind == "torn"]
+    assert "1 of 5 chunks have no embedding" in torn.what
+    assert f"`rag-nodes clear --parser {HEADING} --yes`" in torn.remedy
+
+
 def test_a_whole_family_is_sound(examine: Callable[..., list[Trouble]], store: QdrantStore) -> None:
     store.add(HEADING, list(family()))
     assert {one.kind for one in examine()} == {"ledger"}

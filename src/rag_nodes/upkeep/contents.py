@@ -145,7 +145,7 @@ class _Examined:
                 "torn",
                 self._name,
                 f"{lacking} of {chunks} chunks have no embedding, and no search finds them",
-                "run `rag-nodes clear --yes` for this parser, and ingest again",
+                _ANEW.format(self._name),
             )
 
     def _unfilterable(self) -> Iterator[Trouble]:

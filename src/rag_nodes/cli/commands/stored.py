@@ -124,18 +124,22 @@ def clear(
 ) -> None:
     """Delete all that is stored of a corpus, or what one parser cut of it.
 
-    Without --yes it says what would go, deletes nothing and ends with 2.
+    A collection that --parser names as `status` does is that of any corpus. Without --yes it says
+    what would go, deletes nothing and ends with 2.
     """
     from rag_nodes.upkeep import cleared
 
     settings = cli.settings()
     held = inventory(cli, settings, must_know=True)
-    collections = of_parser(held.collections(settings.corpus), parser)
+    # Messages of an ingest and of `doctor` name a collection, and need not name its corpus.
+    own = [one for one in held.collections() if one.info.name == parser]
+    collections = own or of_parser(held.collections(settings.corpus), parser)
+    corpus = own[0].corpus if own else settings.corpus
     if yes:
         gone = cleared(held, collections)
-        _show(cli, [one._asdict() for one in gone], f"Cleared corpus {settings.corpus!r}")
+        _show(cli, [one._asdict() for one in gone], f"Cleared corpus {corpus!r}")
         return
-    _show(cli, _would_go(held, collections), f"Would clear corpus {settings.corpus!r}")
+    _show(cli, _would_go(held, collections), f"Would clear corpus {corpus!r}")
     cli.complain("Nothing was deleted; say --yes to do it.")
     raise typer.Exit(ExitCode.USAGE)
 
