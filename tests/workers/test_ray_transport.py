@@ -53,6 +53,7 @@ class FakeRay:
         self.starts = list(starts)
         self.recipes: list[Recipe] = []
         self.killed = 0
+        self.resources = {"CPU": 2.0}
 
     def remote(self, **_: object) -> Any:
         return lambda _actor: SimpleNamespace(remote=self._start)
@@ -75,7 +76,7 @@ class FakeRay:
         self.killed += 1
 
     def cluster_resources(self) -> dict[str, float]:
-        return {"CPU": 2.0}
+        return self.resources
 
 
 class Stream:
@@ -153,6 +154,21 @@ def test_an_actor_for_which_there_is_no_room_is_not_waited_for_for_ever(
     assert transport.wait(0.1) is None
     clock.sleep(STARTING + 1)
     with pytest.raises(EngineError, match=r"of 1 processes some did not .* 2 cores .* ask for few"):
+        transport.wait(0.1)
+
+
+def test_an_actor_that_has_nowhere_to_start_any_more_is_not_waited_for(
+    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay([ActorDiedError()])
+    transport = on(ray, recipe, monkeypatch)
+    transport.submit(0, Batch(0, ("a.md",)))
+    transport.wait(0.1)
+    transport.replace(0)
+    transport.submit(0, Batch(1, ("a.md",)))
+    assert transport.wait(0.1) is None
+    ray.resources = {}
+    with pytest.raises(EngineError, match="Ray's own process on this machine has ended"):
         transport.wait(0.1)
 
 

@@ -157,11 +157,12 @@ class RayTransport(Transport[TaskT, SaidT]):
         """See `Transport`.
 
         Raises:
-            EngineError: there is too little room for the actors.
+            EngineError: there is too little room for the actors, or no machine any more.
         """
         self._check_starts()
         ready = self._ready(list(self._streams.values()), seconds)
         if not ready:
+            self._check_machines()
             return None
         worker = next(one for one, stream in self._streams.items() if stream is ready[0])
         stream = self._streams.pop(worker)
@@ -264,6 +265,15 @@ class RayTransport(Transport[TaskT, SaidT]):
             f"{where} has {found.get('CPU', 0):.0f} cores and {found.get('GPU', 0):.0f} graphics "
             "cards for Ray: ask for fewer"
         )
+
+    def _check_machines(self) -> None:
+        """See that an actor which starts has where to: without its raylet a machine is lost."""
+        if self._starting and not self._ray.cluster_resources():
+            where = f"the cluster at {self._address}" if self._address else "this machine"
+            raise EngineError(
+                f"Ray's own process on {where} has ended, and with it all workers; look at free "
+                "memory, and run this again: what was stored stays"
+            )
 
     def _kill(self) -> None:
         keeper = [self._keeper] if self._keeper else []
