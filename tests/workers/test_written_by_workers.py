@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import pytest
-from hostile_parsers import PoisonedNodeParser, wait_for, wait_until_gone
+from hostile_parsers import PoisonedNodeParser
 from openai_server import OpenAIServer
 from stored_points import points_of, without_seconds
 
@@ -21,7 +17,7 @@ from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 from rag_nodes.store import QdrantStore, open_store
-from rag_nodes.transforms import ChunkContext, FurtherVectors
+from rag_nodes.transforms import ChunkContext, FurtherVectors, SectionSummary, SummaryJournal
 from rag_nodes.workers import AutoEngine, Batch, BatchWorker, ProcessEngine, Recipe, batches
 from rag_nodes.workers.messages import Paid
 from rag_nodes.workers.packing import PackedPoints
@@ -140,52 +136,27 @@ def test_a_request_that_fails_leaves_its_chunk_as_it_would_in_one_process(
     assert [one.requests for one in expected.writers] == [8]
 
 
-DRIVER = """
-import sys
-from hostile_parsers import PoisonedNodeParser
-from rag_nodes import FurtherVectors, ingest, open_store
-from rag_nodes.models import Models
-from rag_nodes.models.openai import OpenAIServerLLM
-from rag_nodes.workers import ProcessEngine
-
-note, folder, store, base, key = sys.argv[1:]
-llm = OpenAIServerLLM(model="tea-1", api_base=base, api_key=key, retry_seconds=0)
-with open_store(store) as opened:
-    ingest(
-        [folder],
-        {"x": PoisonedNodeParser(note=note, chunk_size=60, chunk_overlap=0)},
-        opened,
-        models=Models.of(embed_model="lexical", llm=llm),
-        transformations=[FurtherVectors("summary", "context")],
-        engine=ProcessEngine(1),
-    )
-"""
-
-
-def test_nothing_is_paid_twice_where_the_driver_is_killed(
-    server: OpenAIServer, paid: Models, alone: QdrantStore, tmp_path: Path
+def test_what_a_worker_paid_for_is_on_the_disk_before_it_says_so(
+    server: OpenAIServer, paid: Models, store: QdrantStore, tmp_path: Path
 ) -> None:
-    note, folder = tmp_path / "note", written(tmp_path / "files", manuals(3, _99_="# H\n\nhang"))
-    arguments = [str(note), str(folder), str(tmp_path / "store"), server.base, KEY]
-    driver = subprocess.Popen(
-        [sys.executable, "-c", DRIVER, *arguments],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-    )
-    worker = wait_for(note)
-    os.kill(driver.pid, signal.SIGKILL)
-    driver.wait()
-    wait_until_gone(worker)
-    assert prompts(server)
-    parsers = {"x": PoisonedNodeParser(note=str(note), chunk_size=60, chunk_overlap=0)}
-    options: dict[str, Any] = {"models": paid, "transformations": [VECTORS]}
-    with open_store(tmp_path / "store") as store:
-        report = ingest([folder], parsers, store, **options)
-        assert len(prompts(server)) == len(set(prompts(server)))
-        expected = ingest([folder], parsers, alone, **options)
-        for column in expected.columns:
-            one, other = (points_of(held, column.collection) for held in (store, alone))
-            assert one == other
-    assert {file.status for file in report.files} == {"read"}
+    folder = written(tmp_path / "files", manuals(3))
+    parsers = {"x": get_parser("heading", min_chunk_size=0)}
+    journal = tmp_path / "store" / "written.jsonl"
+    with SummaryJournal(journal) as opened:
+        steps = [SectionSummary(llm=paid.llm, journal=opened, concurrency=1)]
+        recipe = Recipe.of(parsers, paid, transformations=steps)
+    worker = BatchWorker(recipe)
+    messages = worker.work(Batch(0, tuple(map(str, sorted(folder.iterdir())))))
+    for _ in range(3):
+        paid_for = next(one for one in messages if isinstance(one, Paid))
+    assert sum(one.requests for one in paid_for.writers) == 3
+    assert len(journal.read_text().splitlines()) >= 3
+    messages.close()
+    worker.close()
+    steps = [FurtherVectors("summary")]
+    report = ingest([folder], parsers, store, models=paid, transformations=steps)
+    assert len(prompts(server)) == len(set(prompts(server))) == 6
+    assert report.writers[0].requests <= 3
 
 
 def test_an_llm_that_no_other_process_can_make_is_refused_and_auto_does_without(
