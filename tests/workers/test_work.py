@@ -21,6 +21,7 @@ from rag_nodes.workers.messages import (
     Began,
     Deleted,
     Message,
+    NotStored,
     pack,
     pack_batch,
     unpack,
@@ -125,8 +126,12 @@ def test_what_the_store_refused_is_refused_for_every_file(
     [*_, first] = worker.work(Batch(0, (str(corpus[0]),)))
     assert isinstance(first, BatchFinished)
     collection = first.report.columns[0].collection
-    [*_, last] = worker.work(Batch(1, (str(corpus[0]),), refused={collection: "the disk is full"}))
+    refused = {collection: "the disk is full"}
+    *sent, last = worker.work(Batch(1, (str(corpus[0]),), refused=refused))
     assert isinstance(last, BatchFinished)
+    document = str(last.report.files[0].document_id)
+    [why] = [unpack(pack(one)) for one in sent if isinstance(one, NotStored)]
+    assert why == NotStored(collection, {document: "the disk is full"})
     assert last.stopped == {"x": "the disk is full"}
     assert last.report.files[0].status == "incomplete"
 
