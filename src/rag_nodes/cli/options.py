@@ -6,8 +6,6 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from rag_nodes.parsers.presets import COMPARED, DEFAULT_PARSER, SWEPT, parser_names
-
 MODEL_SETTINGS = (
     "embedding",
     "embedding_model",
@@ -31,10 +29,12 @@ ANSWER_SETTINGS = (
 )
 """Settings of commands that answer questions."""
 
+ASSIGNMENT = "OPTION=VALUE"
+"""What the help calls one."""
+SEARCH_PANEL = "Search"
+"""Where the help shows options of a search."""
 _MODELS = "Models"
-_ASSIGNMENT = "OPTION=VALUE"
 _OUTPUT = "Output"
-_SEARCH = "Search"
 
 SETTINGS: dict[str, Any] = {
     "store": Annotated[
@@ -45,7 +45,7 @@ SETTINGS: dict[str, Any] = {
         list[str] | None,
         typer.Option(
             "--store-option",
-            metavar=_ASSIGNMENT,
+            metavar=ASSIGNMENT,
             help="Option of the Qdrant server, repeatable: grpc=true, quantization=scalar, "
             "replicas=2. The key is taken from RAG_NODES_STORE_API_KEY.",
         ),
@@ -104,7 +104,7 @@ SETTINGS: dict[str, Any] = {
         list[str] | None,
         typer.Option(
             "--embedding-option",
-            metavar=_ASSIGNMENT,
+            metavar=ASSIGNMENT,
             help="Option of that embedding's class, repeatable: model_name=nomic-embed-text. Keys "
             "are taken from the environment.",
             rich_help_panel=_MODELS,
@@ -126,7 +126,7 @@ SETTINGS: dict[str, Any] = {
         list[str] | None,
         typer.Option(
             "--llm-option",
-            metavar=_ASSIGNMENT,
+            metavar=ASSIGNMENT,
             help="Option of that LLM's class, repeatable: model=llama3.2.",
             rich_help_panel=_MODELS,
         ),
@@ -168,130 +168,6 @@ OUTPUT_FLAGS: dict[str, Any] = {
     ],
 }
 
-_PARSER = "NAME[:OPTION=VALUE,...]"
-_NAMES = ", ".join(parser_names())
-_FOREIGN = (
-    "Or a splitter of another package by import path, as "
-    "'llama_index.core.node_parser:SentenceSplitter(chunk_size=512)'; or a preset file (.toml, "
-    ".json), as `recommend --save` writes it."
-)
-
-ComparedParsers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parser",
-        "-p",
-        metavar=_PARSER,
-        help=f"Parser to use, repeatable: {_NAMES}; {', '.join(COMPARED[:-1])} and {COMPARED[-1]} "
-        f"by default. {_FOREIGN}",
-        show_default=False,
-    ),
-]
-SweptParsers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parser",
-        "-p",
-        metavar=_PARSER,
-        help=f"Parser to try, repeatable: {_NAMES}; {', '.join(SWEPT[:-1])} and {SWEPT[-1]} by "
-        f"default. {_FOREIGN}",
-        show_default=False,
-    ),
-]
-IngestedParsers = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parser",
-        "-p",
-        metavar=_PARSER,
-        help=f"Parser to use, repeatable: {_NAMES}; {DEFAULT_PARSER} by default. {_FOREIGN}",
-        show_default=False,
-    ),
-]
-OneParser = Annotated[
-    str,
-    typer.Option(
-        "--parser",
-        "-p",
-        metavar=_PARSER,
-        help=f"Parser to use: {_NAMES}. {_FOREIGN}",
-    ),
-]
-AskedParser = Annotated[
-    str | None,
-    typer.Option(
-        "--parser",
-        "-p",
-        metavar=_PARSER,
-        help=f"Parser of the ingest: {_NAMES}; by default {DEFAULT_PARSER}, or the one preset that "
-        f"the corpus was cut by. {_FOREIGN}",
-        show_default=False,
-    ),
-]
-StoredParser = Annotated[
-    str,
-    typer.Option(
-        "--parser",
-        "-p",
-        metavar="NAME[:OPTION=VALUE,...]",
-        help="Only what this parser cut: its class as `status` shows it, a preset with the options "
-        "of the ingest, or the name of a collection.",
-        show_default=False,
-    ),
-]
-AskedAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--alias",
-        metavar="NAME",
-        help="Ask what an alias means, instead of naming parser and corpus; see `store alias`.",
-        show_default=False,
-    ),
-]
-SwitchedAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--alias",
-        metavar="NAME",
-        help="When all is stored, have this alias mean it; see `store alias`. For one parser.",
-        show_default=False,
-    ),
-]
-Changes = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        "-s",
-        metavar=_ASSIGNMENT,
-        help="Change an option of every chosen parser that has it, repeatable.",
-    ),
-]
-FurtherVectorNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--vector",
-        metavar="NAME",
-        help="Embed the chunks in a further way as well, repeatable: their text alone (plain), or "
-        "behind what is written about each, a summary or where in its document it belongs "
-        "(context, which needs an LLM). With the headings above them (heading) they always are. "
-        "Later ingests keep up to date what is stored, named or not; none stops that.",
-        show_default=False,
-    ),
-]
-ComparedVectors = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--vector",
-        metavar="NAME",
-        help="By which embedding of the chunks is searched: with the headings above them (heading, "
-        "the default), their text alone (plain), or behind what is written about each (summary, "
-        "context). Repeatable: every column is then asked by each.",
-        rich_help_panel=_SEARCH,
-        show_default=False,
-    ),
-]
-ShownChunks = Annotated[int, typer.Option("--chunks", min=0, help="Chunks to show per parser.")]
-
 SEARCH: dict[str, Any] = {
     "granularity": Annotated[
         Literal["sentences", "chunks"] | None,
@@ -299,7 +175,7 @@ SEARCH: dict[str, Any] = {
             help="Read the sentences that answer, out of what is found and what stands beside it "
             "(sentences), or whole chunks as they are found (chunks). Comparisons of parsers read "
             "chunks, as does --top-k; else sentences are read.",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
             show_default=False,
         ),
     ],
@@ -308,7 +184,7 @@ SEARCH: dict[str, Any] = {
         typer.Option(
             help="Search by meaning and words (hybrid, the default), by meaning only (dense) or by "
             "words only (sparse).",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
             show_default=False,
         ),
     ],
@@ -317,7 +193,7 @@ SEARCH: dict[str, Any] = {
         typer.Option(
             help="Compare this embedding of the chunks: with the headings above them (heading, the "
             "default), or one that `ingest --vector` made.",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
             show_default=False,
         ),
     ],
@@ -326,7 +202,7 @@ SEARCH: dict[str, Any] = {
         typer.Option(
             help="Read around what is found: the window or parent that the parser made (auto, the "
             "default), nothing, the chunks before and after, or the parent even in pieces.",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
             show_default=False,
         ),
     ],
@@ -338,7 +214,7 @@ SEARCH: dict[str, Any] = {
             metavar="KEY=VALUE",
             help="Search only there, repeatable: file=manual.pdf, page=3 or page=3-9, "
             "heading=WORDS that the headings above hold, source=URL of a page of a crawl.",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
             show_default=False,
         ),
     ],
@@ -347,7 +223,7 @@ SEARCH: dict[str, Any] = {
         typer.Option(
             "--retrieval-only",
             help="Show what is found and answer nothing.",
-            rich_help_panel=_SEARCH,
+            rich_help_panel=SEARCH_PANEL,
         ),
     ],
 }

@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag_nodes.cli.choices import AskedAlias, AskedParser, Changes, ShownChunks
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import (
-    ANSWER_SETTINGS,
-    MODEL_SETTINGS,
-    SEARCH,
-    STORE_SETTINGS,
-    AskedAlias,
-    AskedParser,
-    Changes,
-    ShownChunks,
-)
+from rag_nodes.cli.options import ANSWER_SETTINGS, MODEL_SETTINGS, SEARCH, STORE_SETTINGS
 from rag_nodes.cli.render.answer import answer_view, evidence_view, header_of
 from rag_nodes.cli.render.text import counted
 from rag_nodes.cli.selection import Selection, query_options, select

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag_nodes.cli.choices import Changes, OneParser
 from rag_nodes.cli.invocation import Invocation, takes, to_json
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, OneParser
+from rag_nodes.cli.options import MODEL_SETTINGS
 from rag_nodes.cli.render.chunks import (
     chunk_data,
     chunk_table,

@@ -5,18 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag_nodes.cli.choices import Changes, ComparedParsers, ComparedVectors, ShownChunks
 from rag_nodes.cli.failures import ExitCode, conclude
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import (
-    ANSWER_SETTINGS,
-    MODEL_SETTINGS,
-    SEARCH,
-    STORE_SETTINGS,
-    Changes,
-    ComparedParsers,
-    ComparedVectors,
-    ShownChunks,
-)
+from rag_nodes.cli.options import ANSWER_SETTINGS, MODEL_SETTINGS, SEARCH, STORE_SETTINGS
 from rag_nodes.cli.render.comparison import comparison_view, header_view, times_view
 from rag_nodes.cli.render.ingest import embedding_spent, files_view
 from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rag_nodes.cli.choices import Changes, OneParser
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, OneParser
+from rag_nodes.cli.options import MODEL_SETTINGS
 from rag_nodes.cli.render.docs import docs_view
 from rag_nodes.cli.render.progress import DOCS_BARS, docs_words, shown_progress
 from rag_nodes.cli.render.text import configuration

@@ -6,18 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from rag_nodes.cli.choices import Changes, ComparedParsers, ComparedVectors
 from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.engines import EngineName, MeasuringWorkers, RayAddress, engine_of
 from rag_nodes.cli.failures import ExitCode, resumable
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import (
-    MODEL_SETTINGS,
-    STORE_SETTINGS,
-    Changes,
-    ComparedParsers,
-    ComparedVectors,
-)
+from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
 from rag_nodes.cli.render.evaluation import evaluation_view
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.text import one_line

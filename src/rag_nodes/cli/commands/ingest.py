@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag_nodes.cli.choices import Changes, FurtherVectorNames, IngestedParsers, SwitchedAlias
 from rag_nodes.cli.engines import (
     Embedders,
     EngineName,
@@ -16,14 +17,7 @@ from rag_nodes.cli.engines import (
 )
 from rag_nodes.cli.failures import conclude
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import (
-    MODEL_SETTINGS,
-    STORE_SETTINGS,
-    Changes,
-    FurtherVectorNames,
-    IngestedParsers,
-    SwitchedAlias,
-)
+from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
 from rag_nodes.cli.render.ingest import dry_run_view, ingest_view
 from rag_nodes.cli.render.progress import DOCUMENTS, ingest_words, shown_progress
 from rag_nodes.cli.selection import select

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from rag_nodes.cli.choices import Changes, SweptParsers
 from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.engines import EngineName, MeasuringWorkers, RayAddress, engine_of
 from rag_nodes.cli.failures import ExitCode, resumable
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import MODEL_SETTINGS, Changes, SweptParsers
+from rag_nodes.cli.options import MODEL_SETTINGS
 from rag_nodes.cli.render.progress import EVALUATION_BAR, evaluation_words, shown_progress
 from rag_nodes.cli.render.recommendation import recommendation_view
 from rag_nodes.cli.render.text import one_line

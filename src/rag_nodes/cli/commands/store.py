@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
 
+from rag_nodes.cli.choices import StoredParser
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import STORE_SETTINGS, StoredParser
+from rag_nodes.cli.options import STORE_SETTINGS
 from rag_nodes.cli.render.progress import copy_words, shown_progress
 from rag_nodes.cli.render.store import aliases_view, copies_view
 from rag_nodes.cli.render.text import counted, plain

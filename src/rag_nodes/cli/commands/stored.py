@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rag_nodes.cli.choices import StoredParser
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
-from rag_nodes.cli.options import STORE_SETTINGS, StoredParser
+from rag_nodes.cli.options import STORE_SETTINGS
 from rag_nodes.cli.render.stored import documents_view, removed_view, status_view
 from rag_nodes.cli.render.text import counted
 from rag_nodes.cli.stores import inventory, of_parser
