@@ -17,12 +17,10 @@ from pydantic import SecretStr
 from rag_nodes.parsers import as_parser
 from rag_nodes.readers import Limits
 from rag_nodes.store import ServerOptions, open_store
-from rag_nodes.workers.shelf import (
-    Shelf,
+from rag_nodes.workers.shelf import Shelf, made_parser, made_transformation
+from rag_nodes.workers.written_models import (
     made_llms,
     made_models,
-    made_parser,
-    made_transformation,
     models_of,
     names_of,
     shared_by,

@@ -20,9 +20,8 @@ from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.query import QueryOptions
 from rag_nodes.store import Filter
 from rag_nodes.text.spans import Span
-from rag_nodes.workers.shelf import (
-    REMEDY,
-    Shelf,
+from rag_nodes.workers.shelf import REMEDY, Shelf
+from rag_nodes.workers.written_models import (
     made_llms,
     made_models,
     models_of,
