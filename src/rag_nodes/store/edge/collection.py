@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import qdrant_edge as edge
 
-from rag_nodes.metadata import BREADCRUMB
 from rag_nodes.store.bm25 import query_vectors
 from rag_nodes.store.edge import sealing, shards
 from rag_nodes.store.edge.conditions import TENANT, conditions, corpus, tenants
+from rag_nodes.store.edge.indexes import NAMES, asked_for, carried
 from rag_nodes.store.engine import Point
-from rag_nodes.store.filters import INDEXES, Filter
+from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
 from rag_nodes.store.fusion import SAMPLE, Rest, Scores, depth_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rag_nodes.store.queries import Query
 
 INDEXED = 2_000
-"""Points from which every key that filters name is indexed: below, looking at all of them takes
+"""Points from which keys that filters name are indexed: below, looking at all of them takes
 milliseconds, and an index takes that per write, and several calls to the disk when it is made."""
 _PAGE = 1_000
 """Points read in one call."""
@@ -64,6 +64,7 @@ class Collection:
         self.tenant, self._mask = tenant, mask
         self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
+        self._is_large = False
         self._drawn: _Drawn | None = None
 
     def write(self, points: Sequence[Point]) -> None:
@@ -82,15 +83,18 @@ class Collection:
             tenant=self.tenant,
         )
         self._wrote(len(points))
-        if not self._indexed.issuperset(INDEXES):
-            self.finds_by_key()
+        if self.finds_by_key():
+            self._index(carried(INDEXES.keys() - self._indexed, (one.payload for one in points)))
 
     def finds_by_key(self) -> bool:
         """Whether filters have indexes, which are made where they are worth it."""
-        is_large = self.total() >= INDEXED
-        if is_large:
-            self._index(INDEXES)
-        return is_large
+        if not self._is_large and self.total() >= INDEXED:
+            self._is_large = True
+            # One that was large before has an index of each key that a point has.
+            if self.tenant is not None or DOCUMENT_ID not in self.shard.info().payload_schema:
+                every = (one.payload for one in self._scrolled(self._scope(), NAMES, vectors=False))
+                self._index({DOCUMENT_ID, *carried(INDEXES, every)})
+        return self._is_large
 
     def add_vector(self, name: str, size: int) -> None:
         """Let points have a further embedding; fine if another collection of the shard did."""
@@ -138,9 +142,9 @@ class Collection:
         )
 
     def _make_filterable(self, chosen: Filter) -> None:
-        """Index words of headings before they are asked for: else parts of words would match."""
-        if chosen.heading is not None:
-            self._index([BREADCRUMB])
+        """Index what is asked for: words of headings always, else parts of words would match."""
+        if chosen.heading is not None or self._is_large:
+            self._index(set(asked_for(chosen)))
 
     def _index(self, keys: Iterable[str]) -> None:
         if not self._indexed.issuperset(keys):
