@@ -26,9 +26,13 @@ settings.register_profile(
 settings.register_profile("quick", parent=settings.get_profile("default"), max_examples=5)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # As it is in the background of a shell: what a test starts would not hear its Ctrl-C.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+for _signal, _handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (getattr(signal, "SIGHUP", signal.SIGINT), signal.SIG_DFL),
+):
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        # As in the background of a shell, and by `nohup`: nothing that a test starts would hear it.
+        signal.signal(_signal, _handler)
 
 pytest_plugins = ["fixtures_app", "fixtures_openai", "quick"]
 

@@ -14,7 +14,7 @@ from rag_nodes.ledger import DepositRow, Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.pipeline.record import LONGEST
-from rag_nodes.upkeep import Inventory, ListedDocument
+from rag_nodes.upkeep import Inventory, ListedDocument, Trouble, examined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +50,13 @@ def listed(corpus: FolderIngests) -> dict[str, ListedDocument]:
         inventory = Inventory(corpus.store, ledger)  # type: ignore[arg-type]
         found = inventory.documents("default", inventory.collections("default"))
     return {one.name: one for one in found}
+
+
+def mended(corpus: FolderIngests) -> list[Trouble]:
+    """What the doctor finds, and mends where it can."""
+    with corpus.ledger as ledger:
+        place = ledger.path
+    return list(examined(corpus.store.location, lambda: corpus.store, lambda _: place, repair=True))  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize(
@@ -155,6 +162,9 @@ def test_what_is_stored_in_part_is_asked_of_the_store_and_keeps_its_reason(
         inventory = Inventory(corpus.store, ledger)  # type: ignore[arg-type]
         [status] = map(inventory.status, inventory.collections())
     assert (status.incomplete, status.failed, status.error) == (1, 1, "too long")
+    stored = corpus.store.documents(column.collection)
+    assert [one.kind for one in mended(corpus)] == ["ledger", "failed"]
+    assert corpus.store.documents(column.collection) == stored, "what was paid for stays"
     corpus.ingest()
     [row] = rows(corpus, "1.md")
     assert (row.error, row.source_hash) == ("too long", "")

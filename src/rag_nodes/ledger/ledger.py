@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Self
 
-from rag_nodes.ledger.database import ledger_path, translated
+from rag_nodes.ledger.database import FILE_NAME, ledger_path, translated
 from rag_nodes.ledger.deposits import LedgerDeposits
 from rag_nodes.ledger.files import LedgerFiles
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 
 class Ledger(LedgerFiles, LedgerDeposits):
@@ -48,17 +51,23 @@ class Ledger(LedgerFiles, LedgerDeposits):
         return cls(path) if path else None
 
     @classmethod
-    def scratch(cls, path: Path) -> Ledger:
-        """A copy in memory, so that nothing is written down; blank where there is no such file.
+    @contextmanager
+    def scratch(cls, path: Path) -> Iterator[Self]:
+        """A copy in a temporary file, so that nothing is written down in that of the store.
+
+        In memory it would be a kilobyte for each document. Blank where there is no such file.
 
         Raises:
             LedgerError: as the constructor.
         """
-        copy = cls(":memory:")
-        if path.exists():
-            with cls(path) as ledger, translated(path):
-                ledger._connection.backup(copy._connection)
-        return copy
+        with (
+            TemporaryDirectory(prefix="rag_nodes-") as folder,
+            cls(Path(folder) / FILE_NAME) as copy,
+        ):
+            if path.exists():
+                with cls(path) as ledger, translated(path):
+                    ledger._connection.backup(copy._connection)
+            yield copy
 
     def corpora(self) -> list[str]:
         """Every corpus that has files or collections."""

@@ -8,7 +8,7 @@ makes a killed run complete itself when it is run again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -289,17 +289,21 @@ def opened_ledger(
     ledger: Ledger | str | Path | None, store: Store, *, dry_run: bool = False
 ) -> Iterator[Ledger | None]:
     """The ledger of a store; what is opened here is closed, and what is the caller's is not."""
-    if dry_run:
-        given = ledger.path if isinstance(ledger, Ledger) else ledger
-        path = ledger_path(store.location, given)
-        opened = Ledger.scratch(path) if path else None
-    elif isinstance(ledger, Ledger):
+    if isinstance(ledger, Ledger) and not dry_run:
         yield ledger
         return
-    else:
-        opened = Ledger.of(store.location, ledger)
-    with opened or nullcontext():
+    with _ledger_to_open(ledger, store, dry_run=dry_run) as opened:
         yield opened
+
+
+def _ledger_to_open(
+    ledger: Ledger | str | Path | None, store: Store, *, dry_run: bool
+) -> AbstractContextManager[Ledger | None]:
+    given = ledger.path if isinstance(ledger, Ledger) else ledger
+    if not dry_run:
+        return Ledger.of(store.location, given) or nullcontext()
+    path = ledger_path(store.location, given)
+    return Ledger.scratch(path) if path else nullcontext()
 
 
 def _collections(parsers: Parsers, corpus: str, models: Models) -> list[str]:

@@ -105,11 +105,14 @@ class _Examined:
 
     def _torn(self) -> Iterator[Trouble]:
         foreign = []
+        # The next ingest completes these with what is there, which may have been paid for.
+        failed = self._ledger.failures(self._name) if self._ledger else []
+        known = {one.document_id for one in failed}
         for document, found in self._store.each_document(self._name):
             nodes = found
             if all(not node.source_hash for node in nodes.values()):
                 foreign.append(document)
-            elif what := what_is_torn(nodes):
+            elif document not in known and (what := what_is_torn(nodes)):
                 yield Trouble(
                     "torn",
                     f"{self._name}: document {document}",
