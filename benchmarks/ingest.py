@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 SIZE, OVERLAP = 512, 64
 _TOGETHER = 200
 """Chunks that are written together, as an ingest does."""
-_WATCH = 0.02
+_WATCH = 0.1
 """Seconds between two looks at the memory of a child."""
 _BEGUN = "begun"
 """What a child says when it is warm and starts what is measured."""
