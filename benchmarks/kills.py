@@ -1,7 +1,7 @@
 """Is anything lost or doubled when an ingest is killed, again and again, and then run to its end?
 
     python benchmarks/kills.py [FOLDER…] [--kills 100] [--seed 1] [--parsers heading parent-child]
-        [--engine single|workers|ray] [--workers 2] [--part 10000] [--keep WHERE]
+        [--engine single|workers|ray] [--workers 2] [--part 10000 [--seals]] [--keep WHERE]
 
 Documents are copies of those in the folders, which is `examples/corpus` by default. `rag-nodes
 ingest` takes them into a folder; at random moments one of its processes is killed (SIGKILL): with
@@ -13,10 +13,10 @@ the changes. After each end every point is compared with those of a run that nob
 payloads and vectors. Then it starts from nothing again, until there were enough kills. After each
 kill of the process that was started, all that it had started must end.
 
-With few points of a `--part` the store seals many, and some runs are killed while it does.
+With few points of a `--part` the store seals many, and some runs are killed while it does; with
+`--seals` all that have got so far.
 
-Each run is a fork of this process, which has imported everything and done nothing: so the moments
-are moments of an ingest and not of starting Python. On Ray it is a process of its own, and moments
+Each run is a fork of this process (`forks.py`). On Ray it is a process of its own, and moments
 count from when a worker starts. Needs Linux.
 """
 
@@ -27,18 +27,16 @@ import json
 import os
 import random
 import shutil
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import forks
 import relatives
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread would not survive the fork
+from forks import Difference, Points, ends_within
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "corpus"
 CHANGED = (".csv", ".html", ".md", ".txt")
@@ -50,29 +48,12 @@ WORKERS = {"single": None, "workers": "rag_nodes.workers.child", "ray": "ray::Wo
 CHANCES = {"single": 0, "workers": 1, "ray": 4}
 """By engine, of a worker to be killed, where that of the process that was started is 1."""
 
-Points = dict[tuple[str, str], str]
-"""By collection and id, payload and vectors as JSON."""
+SEALING = 0.3
+"""Seconds within which a run is killed that seals."""
+
 Suffered = Counter[str]
 """How many "drivers" were killed, which is what was started as `rag-nodes`, and how many "workers";
 and how often a run was "incomplete", as it gave up a file by which two workers had died."""
-
-
-class Difference(NamedTuple):
-    """What a store has otherwise than it should."""
-
-    lost: int
-    extra: int
-    changed: int
-
-    @classmethod
-    def of(cls, found: Points, wanted: Points) -> Difference:
-        """Between two stores."""
-        both = found.keys() & wanted.keys()
-        return cls(
-            lost=len(wanted.keys() - found.keys()),
-            extra=len(found.keys() - wanted.keys()),
-            changed=sum(found[key] != wanted[key] for key in both),
-        )
 
 
 class Clean(NamedTuple):
@@ -98,6 +79,8 @@ class Trial:
         options: of `rag-nodes ingest`.
         rng: chooses the moments.
         engine: what does the ingest, one of `WORKERS`.
+        part: points after which a folder seals them; None for as many as ever.
+        seals: kill while it does.
         say: takes a line now and then.
     """
 
@@ -108,15 +91,19 @@ class Trial:
         options: Sequence[str],
         rng: random.Random,
         engine: str = "single",
+        *,
+        part: int | None = None,
+        seals: bool = False,
         say: Callable[[str], None] = print,
     ) -> None:
         self._folder, self._rng, self._engine, self._say = folder, rng, engine, say
+        self._part, self._seals = part, seals
         self._options = list(options)
         self._documents = folder / "documents"
         self._log, self._report = folder / "log.txt", folder / "report.json"
         for source in sources:
             shutil.copytree(source, self._documents / source.name)
-        _import_all()
+        forks.import_all()
 
     def run(self, kills: int) -> tuple[Suffered, list[Difference]]:
         """Until there were so many kills: how many of what, and what each end left."""
@@ -170,7 +157,7 @@ class Trial:
     def _disturbed(self, most: int, latest: float, suffered: Suffered) -> frozenset[str] | None:
         """Run `rag-nodes ingest` and kill; of which files not all is stored, None if it died."""
         run = self._start("store")
-        while _kills(suffered) < most and not _ends_within(run, self._rng.uniform(0, latest)):
+        while _kills(suffered) < most and not self._ends_first(run, latest):
             found = self._workers_of(run)
             victim = self._rng.choice([run, *found * CHANCES[self._engine]])
             if victim != run:
@@ -186,17 +173,24 @@ class Trial:
             return None
         return self._end(run)
 
+    def _ends_first(self, run: relatives.Process, latest: float) -> bool:
+        """Wait for the next moment to kill; whether the run ends before it."""
+        moment = self._rng.uniform(0, latest)
+        if not self._seals:
+            return ends_within(run, moment)
+        return (
+            ends_within(run, moment / 2)
+            or forks.ends_before_seal(run, self._folder / "store")
+            or ends_within(run, self._rng.uniform(0, SEALING))
+        )
+
     def _start(self, store: str) -> relatives.Process:
         """Start `rag-nodes ingest`; returns when it may be killed."""
         place, own = str(self._folder / store), self._engine == "ray"
         arguments = ["ingest", str(self._documents), "--store", place, "--json", *self._options]
-        sys.stdout.flush()  # or the child would say it again, in its report
-        child = os.fork()
-        if not child:
-            _become(arguments, self._report, self._log, anew=own)
-        run = relatives.Process.of(child)
+        run = forks.started(arguments, self._report, self._log, part=self._part, anew=own)
         while own and not self._workers_of(run):
-            if not _ends_within(run, 0.5):
+            if not ends_within(run, 0.5):
                 continue
             if "Ray could not be used" not in self._log.read_text():
                 break
@@ -210,7 +204,7 @@ class Trial:
 
     def _end(self, run: relatives.Process) -> frozenset[str]:
         """Wait for the end; of which files not all is stored."""
-        code = os.waitstatus_to_exitcode(os.waitpid(run.pid, 0)[1])
+        code = forks.exit_code(run)
         if code not in (0, 3):  # some files may be bad
             raise SystemExit(f"ended with {code}:\n{self._log.read_text()[-2000:]}")
         report = self._report.read_text()
@@ -220,20 +214,8 @@ class Trial:
         return frozenset(one["path"] for one in files if one["status"] in ("failed", "incomplete"))
 
     def _points(self, store: str) -> Points:
-        """Everything that is stored; read by a process of its own, which starts threads."""
-        target = self._folder / "points.json"
-        child = os.fork()
-        if not child:
-            code = 1
-            try:
-                found = [[*key, value] for key, value in points_of(self._folder / store)]
-                target.write_text(json.dumps(found))
-                code = 0
-            finally:
-                os._exit(code)
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
-            raise SystemExit(f"{store} cannot be read")
-        return {(one, two): value for one, two, value in json.loads(target.read_text())}
+        """Everything that is stored."""
+        return forks.points_of(self._folder / store, self._folder / "points.json")
 
     def _write(self, version: str) -> None:
         """Change all text files, or back."""
@@ -248,72 +230,6 @@ def _kills(suffered: Suffered) -> int:
     return suffered["workers"] + suffered["drivers"]
 
 
-def points_of(folder: Path) -> Iterator[tuple[tuple[str, str], str]]:
-    """Collection and id of every point of a store, and the rest of it as JSON."""
-    from rag_nodes.store import open_store
-
-    with open_store(str(folder)) as store:
-        engine = store.engine
-        for name in engine.names():
-            with engine.step(name):
-                layout, start = engine.layout(name), None
-                while layout is not None:
-                    page, start = engine.page(name, layout, start, 256)
-                    for point in page:
-                        vector = None if point.vector is None else list(map(float, point.vector))
-                        rest = [dict(point.payload), vector, sorted(zip(*point.words, strict=True))]
-                        yield (name, point.node_id), json.dumps(rest, sort_keys=True, default=float)
-                    if start is None:
-                        break
-
-
-def _import_all() -> None:
-    """What an ingest imports, and nothing that starts a thread."""
-    for name in (
-        "llama_index.core.ingestion",
-        "qdrant_edge",
-        "rag_nodes.cli.commands.ingest",
-        "rag_nodes.pipeline",
-        "rag_nodes.query",
-        "rag_nodes.readers",
-        "rag_nodes.store.edge",
-        "rag_nodes.workspace",
-    ):
-        import_module(name)
-    tasks = Path("/proc/self/task")
-    if tasks.is_dir() and (count := len(list(tasks.iterdir()))) > 1:
-        print(f"{count} threads are running, which a fork does not have", file=sys.stderr)
-
-
-def _become(arguments: list[str], output: Path, errors: Path, *, anew: bool) -> None:
-    """Be `rag-nodes` with these arguments, to the end; as a new program where that is asked for."""
-    code = 1
-    try:
-        with output.open("w") as stdout, errors.open("w") as stderr:
-            os.dup2(stdout.fileno(), 1)
-            os.dup2(stderr.fileno(), 2)
-        if anew:
-            program = [sys.executable, "-m", "rag_nodes.cli", *arguments]
-            os.execv(sys.executable, program)  # noqa: S606 - ourselves
-        from rag_nodes.cli.program import run
-
-        code = run(arguments)
-        sys.stdout.flush()
-    finally:
-        os._exit(code)
-
-
-def _ends_within(run: relatives.Process, seconds: float) -> bool:
-    """Wait so long for a child of this process, which it stays until it was waited for."""
-    end = time.monotonic() + seconds
-    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-    while os.waitid(os.P_PID, run.pid, options) is None:
-        if time.monotonic() >= end:
-            return False
-        time.sleep(0.002)
-    return True
-
-
 def main() -> None:
     """Run the trial that the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -324,6 +240,7 @@ def main() -> None:
     parser.add_argument("--engine", choices=WORKERS, default="single")
     parser.add_argument("--workers", type=int, default=2, help="of each ingest but a single one")
     parser.add_argument("--part", type=int, help="points after which a folder seals them")
+    parser.add_argument("--seals", action="store_true", help="kill when a part is being sealed")
     parser.add_argument("--keep", type=Path, help="an empty folder for all that is made")
     asked = parser.parse_args()
     options = [word for name in asked.parsers for word in ("--parser", name)]
@@ -331,16 +248,14 @@ def main() -> None:
         options += ["--workers", str(asked.workers)]
     if asked.engine == "ray":
         options += ["--engine", "ray"]
-    if asked.part:
-        from rag_nodes.store.edge import collection, sealing
-
-        sealing.PART = asked.part
-        collection.CHECKPOINT = max(1, asked.part // 5)
     with tempfile.TemporaryDirectory() as temporary:
         sources = [folder.resolve() for folder in asked.folders]
         place = (asked.keep or Path(temporary)).resolve()
         rng = random.Random(asked.seed)  # noqa: S311 - moments are no secret
-        suffered, found = Trial(place, sources, options, rng, asked.engine).run(asked.kills)
+        trial = Trial(
+            place, sources, options, rng, asked.engine, part=asked.part, seals=asked.seals
+        )
+        suffered, found = trial.run(asked.kills)
     total = Difference(*map(sum, zip(*found, strict=True)))
     print(f"{_kills(suffered)} kills, {len(found)} ends: {total}; {dict(suffered)}")
     raise SystemExit(any(total))

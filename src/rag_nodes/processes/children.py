@@ -133,7 +133,9 @@ def start(module: str, *, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[
     """A process that runs the `main` of a module; it has pipes, and the import path of this one."""
     program = (
         f"import sys; sys.path[:] = {sys.path!r}; "
-        f"from importlib import import_module; import_module({module!r}).main()"
+        "from rag_nodes.processes.serving import ended_soon; "
+        "from importlib import import_module; "
+        f"ended_soon(import_module({module!r}).main)"
     )
     return subprocess.Popen(  # noqa: S603 - this interpreter, a module of ours
         [sys.executable, "-P", "-c", program],

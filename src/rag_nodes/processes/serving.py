@@ -123,9 +123,16 @@ def ends_with_parent(requests: IO[bytes]) -> Iterator[None]:
         fcntl.fcntl(requests, fcntl.F_SETFL, flags)
 
 
-def ends_soon() -> None:
-    """Let the kernel end this process in `GRACE` seconds, whatever still runs in it (POSIX)."""
-    _limit_seconds(GRACE)
+def ended_soon(main: Callable[[], None]) -> None:
+    """Run what a child is for; `GRACE` seconds after it the kernel ends this process (POSIX).
+
+    Threads may be left that Python would wait for: those of a library, and those of a task whose
+    parent was killed, as the pipe of answers may close before the one that is watched.
+    """
+    try:
+        main()
+    finally:
+        _limit_seconds(GRACE)
 
 
 def _limit_seconds(seconds: float) -> None:

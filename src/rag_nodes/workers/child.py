@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 from pydantic import SecretStr
 
 from rag_nodes.errors import RagNodesError
-from rag_nodes.processes.serving import ends_soon, ends_with_parent, own_pipes
+from rag_nodes.processes.serving import ends_with_parent, own_pipes
 from rag_nodes.processes.wire import receive, receive_bytes, send_bytes
 from rag_nodes.workers.transport import CannotWork, trade_at
 from rag_nodes.workers.words import LoggedWords, packed, spoken, turn_page
@@ -35,7 +35,6 @@ def main() -> None:
             try:
                 task = trade.unpack_task(receive_bytes(requests))
             except EOFError:
-                ends_soon()  # whatever threads a library has started
                 return
             turn_page()  # one that ends its worker twice is alone in its task the second time
             # The last message goes out afterwards: upon it the parent may write, which the kernel
