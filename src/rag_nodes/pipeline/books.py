@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from contextlib import suppress
 from dataclasses import asdict
@@ -246,11 +247,22 @@ class LedgerBooks(Books):
         left = []
         for one in documents:
             rows = [deposits.get(one.id) for deposits in stored]
-            whole = tuple(row for row in rows if row and row.source_hash == one.source_hash)
+            whole = tuple(row for row in rows if row and self._is_of(one, row))
             if len(whole) < len(rows) or (one.expires_at is not None and one.expires_at <= now):
                 return ()
             left.append(Left(one, whole))
         return tuple(left)
+
+    def _is_of(self, document: DocumentRow, stored: DepositRow) -> bool:
+        """Whether what is stored is as a file has the document, be it another that was read later.
+
+        Two crawls with versions of one page would else be stored in turn by every ingest.
+        """
+        if stored.source_hash == document.source_hash:
+            return True
+        others = self._ledger.holders(self._corpus, [document.id])
+        same = (one.path for one in others if one.source_hash == stored.source_hash)
+        return any(map(os.path.exists, same))
 
     def _file_row(self, file: ListedFile) -> FileRow:
         settled = time.time_ns() - file.mtime_ns > _UNSETTLED_NS

@@ -7,6 +7,7 @@ may go is decided here.
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -118,9 +119,12 @@ class ColumnRun:
         if known:
             return known
         deposit = Deposit(_label(document), document.id_, source_hash)
+        is_another = self._taken.has(document.id_)
         self._taken.add(deposit)
         with self._failures_noted(deposit):
-            self._add(document, deposit, twins)
+            if is_another and not self._notes.stopped:
+                self._delivery.finish()
+            self._add(document, deposit, twins, is_another=is_another)
         return deposit
 
     def finish(self) -> ParserOutcome:
@@ -157,7 +161,9 @@ class ColumnRun:
         with suppress(RagNodesError):
             self._tell_failures()
 
-    def _add(self, document: Document, deposit: Deposit, twins: Sequence[str]) -> None:
+    def _add(
+        self, document: Document, deposit: Deposit, twins: Sequence[str], *, is_another: bool
+    ) -> None:
         current_interrupt().check(f"{self.name}: {deposit.label}")
         source_hash = deposit.source_hash
         if self._notes.stopped:
@@ -168,7 +174,10 @@ class ColumnRun:
         if row and row.source_hash == source_hash:
             self._leave(deposit, row)
             return
-        stored = self.record.stored(document.id_)
+        # Two files may have the same page, each as it was when they were crawled; what was asked
+        # before the first of them was stored is no longer true.
+        asked = partial(self._store.stored, self._collection)
+        stored = (asked if is_another else self.record.stored)(document.id_)
         self._has_answered = True
         if is_complete(stored, source_hash):
             deposit.counts.add(

@@ -17,22 +17,25 @@ _BLOCK = 1_000
 class TakenDocuments:
     """What became of each document: of one that is stored whole, as much as its row says.
 
-    Memory thus holds the documents that are under way, and some 30 bytes of each other.
+    Memory thus holds the documents that are under way, and some 60 bytes of each other.
     """
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], Deposit] = {}
         self._whole = HashedKeys()
+        self._versions = HashedKeys()
         self._full = _BLOCK
 
     def get(self, label: str, document_id: str, source_hash: str) -> Deposit | None:
-        """The deposit of a document; None where it is new.
+        """The deposit of a document; None where it is new, or another version came since.
 
         Args:
             label: the document, for messages.
             document_id: of the document.
             source_hash: of its version.
         """
+        if self._versions.get(document_id) != _number_of(source_hash):
+            return None
         key = document_id, source_hash
         if key in self._open:
             return self._open[key]
@@ -43,8 +46,13 @@ class TakenDocuments:
         deposit.expect(packed >> 1, begun=bool(packed & 1))
         return deposit
 
+    def has(self, document_id: str) -> bool:
+        """Whether any version of a document was taken."""
+        return self._versions.get(document_id) is not None
+
     def add(self, deposit: Deposit) -> None:
         """Remember a document that is new."""
+        self._versions.put(deposit.document_id, _number_of(deposit.source_hash))
         self._keep((deposit.document_id, deposit.source_hash), deposit)
         if len(self._open) >= self._full:
             waiting, self._open = self._open, {}
@@ -61,3 +69,8 @@ class TakenDocuments:
     def unfinished(self) -> Iterable[Deposit]:
         """Those that may not be stored whole."""
         return self._open.values()
+
+
+def _number_of(source_hash: str) -> int:
+    """What tells versions of a document apart, in 32 bits."""
+    return hash(source_hash) & 0xFFFFFFFF

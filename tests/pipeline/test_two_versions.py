@@ -1,0 +1,110 @@
+"""Two files may have the same document, each in its own version: the one read last is stored."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from folder_ingests import FolderIngests, states
+from llama_index.core.schema import Document
+
+from rag_nodes.pipeline import ingest, ingest_documents
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import CountingEmbedding
+
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.store import Store
+
+RED, BLUE = "The machine is red. " * 30, "The machine is blue indeed. " * 25
+
+
+def crawl(corpus: FolderIngests, name: str, text: str) -> Path:
+    page = {"markdown": text, "metadata": {"sourceURL": "https://a.example/x", "title": "X"}}
+    return corpus.write(name, json.dumps([page]))
+
+
+def ingested(corpus: FolderIngests, *paths: Path, **options: bool) -> IngestReport:
+    corpus.opened.clear()
+    return ingest(paths, corpus.parsers, corpus.store, models=corpus.models, **options)
+
+
+def texts(store: Store) -> dict[str, set[str]]:
+    """Of all that is stored, by collection."""
+    return {
+        one.name: {
+            node.text
+            for nodes in store.documents(one.name).values()
+            for node in store.fetch(one.name, list(nodes)).values()
+        }
+        for one in store.collections()
+    }
+
+
+@pytest.fixture
+def blue(corpus: FolderIngests) -> dict[str, set[str]]:
+    """What is stored of one crawl alone."""
+    with open_store(":memory:") as store:
+        ingest([crawl(corpus, "b.json", BLUE)], corpus.parsers, store, models=corpus.models)
+        return texts(store)
+
+
+def test_of_two_crawls_with_the_same_page_that_of_the_later_one_is_stored(
+    corpus: FolderIngests, blue: dict[str, set[str]]
+) -> None:
+    ingested(corpus, crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE))
+    assert texts(corpus.store) == blue
+
+
+def test_both_are_unchanged_when_they_are_ingested_again(
+    corpus: FolderIngests, blue: dict[str, set[str]], embedding: CountingEmbedding
+) -> None:
+    both = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
+    ingested(corpus, *both)
+    embedding.texts.clear()
+
+    assert states(ingested(corpus, *both)) == ["unchanged", "unchanged"]
+    assert (corpus.opened, embedding.texts) == ([], [])
+    assert texts(corpus.store) == blue
+
+
+def test_a_crawl_that_is_new_replaces_what_an_older_one_stored(
+    corpus: FolderIngests, blue: dict[str, set[str]]
+) -> None:
+    red, later = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
+    ingested(corpus, red)
+    ingested(corpus, later, red)
+    assert texts(corpus.store) == blue
+
+
+def test_where_the_later_crawl_is_gone_the_page_is_as_the_other_has_it(
+    corpus: FolderIngests,
+) -> None:
+    red, later = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
+    ingested(corpus, red)
+    expected = texts(corpus.store)
+    ingested(corpus, red, later)
+    later.unlink()
+
+    ingested(corpus, red)
+
+    assert texts(corpus.store) == expected
+
+
+@pytest.mark.parametrize("versions", [[RED, BLUE], [BLUE, RED, BLUE], [RED, BLUE, RED, BLUE]])
+def test_of_documents_with_the_same_id_the_last_one_is_stored(
+    models: Models, parsers: dict[str, SpanNodeParser], versions: list[str]
+) -> None:
+    with open_store(":memory:") as store, open_store(":memory:") as alone:
+        ingest_documents([Document(text=BLUE, id_="x")], parsers, alone, models=models)
+        documents = [Document(text=one, id_="x") for one in versions]
+        for _ in range(2):
+            report = ingest_documents(documents, parsers, store, models=models)
+            assert not any(column.error for column in report.columns)
+            assert texts(store) == texts(alone)
