@@ -38,7 +38,7 @@
     │   └── DimensionError            vectors of an unexpected length
     └── StoreError
         ├── LedgerError               the record of what is stored cannot be opened or written
-        │   └── LedgerDamagedError    it is torn, or the file is something else
+        │   └── LedgerDamagedError    it is torn
         ├── StoreLockedError          another process holds the folder
         ├── StoreDamagedError
         ├── StoreUnreachableError
@@ -288,7 +288,7 @@ class LedgerError(StoreError):
 
 
 class LedgerDamagedError(LedgerError):
-    """The record of what is stored is torn, or the file is something else."""
+    """The record of what is stored is torn."""
 
 
 class StoreLockedError(StoreError):

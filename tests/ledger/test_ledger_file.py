@@ -111,13 +111,22 @@ def test_a_ledger_that_was_cut_off_names_the_remedy(tmp_path: Path) -> None:
         deposits_in(place)
 
 
-def test_another_kind_of_file_is_no_ledger_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_ledger_of_which_nothing_is_left_names_the_remedy(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
-    place.write_text("my notes, " * 1000)
+    place.write_text("torn, " * 1000)
 
     with pytest.raises(LedgerDamagedError, match="move it away"):
         Ledger(place)
 
+
+def test_another_kind_of_file_is_no_ledger_and_stays_as_it_is(tmp_path: Path) -> None:
+    place = tmp_path / "notes.txt"
+    place.write_text("my notes, " * 1000)
+
+    with pytest.raises(LedgerError, match=r"notes\.txt: this is a file of another kind") as raised:
+        Ledger(place)
+
+    assert type(raised.value) is LedgerError  # or the doctor would put it aside
     assert place.read_text().startswith("my notes")
 
 
@@ -126,8 +135,10 @@ def test_the_database_of_another_program_is_no_ledger(tmp_path: Path) -> None:
     with closing(sqlite3.connect(place)) as other, other:
         other.execute("CREATE TABLE songs (title TEXT)")
 
-    with pytest.raises(LedgerDamagedError, match="another program"):
+    with pytest.raises(LedgerError, match="another program") as raised:
         Ledger(place)
+
+    assert type(raised.value) is LedgerError  # or the doctor would put it aside
 
 
 def test_the_ledger_of_a_newer_release_is_refused(tmp_path: Path) -> None:

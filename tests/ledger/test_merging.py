@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.errors import LedgerDamagedError, LedgerError
+from rag_nodes.errors import LedgerError
 from rag_nodes.ledger import CollectionRow, DepositRow, DocumentRow, FileRow, Ledger, merge
 
 if TYPE_CHECKING:
@@ -99,6 +99,6 @@ def test_a_part_that_is_missing_or_none_is_named_and_nothing_is_made(tmp_path: P
     with pytest.raises(LedgerError, match=r"gone\.sqlite: there is no ledger"):
         merge(target, [tmp_path / "gone.sqlite"])
     (tmp_path / "text").write_text("no database, but long enough to be looked at " * 9, "utf-8")
-    with pytest.raises(LedgerDamagedError, match="text: the ledger is damaged"):
+    with pytest.raises(LedgerError, match="text: this is a file of another kind"):
         merge(target, [written(tmp_path / "1", "a"), tmp_path / "text"])
     assert not target.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -293,3 +294,22 @@ def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
     embedding.fail(lambda _: None)
     monkeypatch.setattr("rag_nodes.pipeline.delivery.BATCH", 200)
     assert states(corpus.ingest()) == ["unchanged"] * 3 + ["read"] * 40
+
+
+class CancelsBlack(TransformComponent):
+    """Has a loop of its own, which was cancelled."""
+
+    def __call__(self, nodes: Sequence[BaseNode], **_: Any) -> Sequence[BaseNode]:
+        if any("black" in node.get_content() for node in nodes):
+            raise asyncio.CancelledError
+        return nodes
+
+
+def test_a_step_whose_loop_was_cancelled_is_one_failed_document(corpus: FolderIngests) -> None:
+    corpus.write("coffee.md", NEW)
+    report = corpus.ingest(transformations=[CancelsBlack()])
+    assert {file.name: file.status for file in report.files} == {
+        **dict.fromkeys(["0.md", "1.md", "2.md"], "read"),
+        "coffee.md": "incomplete",
+    }
+    assert "CancelledError" in str(listed(corpus)["coffee.md"].error)

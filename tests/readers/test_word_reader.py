@@ -202,7 +202,7 @@ def test_a_table_within_a_cell_is_flattened_and_a_warning_says_so(tmp_path: Path
     made = document(tmp_path, body)
     assert made.text.splitlines()[-1] == "| see | a, b; c, d |"
     assert made.metadata[keys.READ_WARNINGS] == [
-        "1 tables inside table cells were flattened into their cell"
+        "1 table inside a table cell was flattened into it"
     ]
 
 
@@ -248,7 +248,7 @@ def test_inserted_text_stays_and_deleted_and_hidden_text_goes(tmp_path: Path) ->
     )
     made = document(tmp_path, body)
     assert made.text == "new shown"
-    assert made.metadata[keys.READ_WARNINGS] == ["1 hidden pieces of text were left out"]
+    assert made.metadata[keys.READ_WARNINGS] == ["1 hidden piece of text was left out"]
 
 
 def test_notes_are_marked_in_the_text_and_written_at_its_end(tmp_path: Path) -> None:
@@ -277,9 +277,7 @@ def test_text_boxes_are_read_once_and_images_are_counted(tmp_path: Path) -> None
     body = f"<w:p>{run('around')}<w:r>{both}</w:r><w:r><w:drawing/></w:r></w:p>"
     made = document(tmp_path, body)
     assert made.text == "around\n\nboxed"
-    assert made.metadata[keys.READ_WARNINGS] == [
-        "1 images, charts or embedded objects were left out"
-    ]
+    assert made.metadata[keys.READ_WARNINGS] == ["1 image, chart or embedded object was left out"]
 
 
 def test_content_controls_are_transparent_and_the_table_of_contents_is_left_out(

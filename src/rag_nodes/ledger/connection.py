@@ -28,8 +28,9 @@ class LedgerDatabase:
         clock: seconds since 1970.
 
     Raises:
-        LedgerDamagedError: it is torn, or the file is something else.
-        LedgerError: it cannot be made or written to, or a newer release wrote it.
+        LedgerDamagedError: it is torn.
+        LedgerError: it cannot be made or written to, the file is something else, or a newer release
+            wrote it.
     """
 
     def __init__(self, path: str | Path, *, clock: Callable[[], float] = time.time) -> None:

@@ -24,6 +24,7 @@ _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
 _BUSY_SECONDS = 30.0
 """For which another process may be writing; every write of ours takes milliseconds."""
+_HEADER = b"SQLite format 3\0"
 _NOT_SQLITE = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 
 _TABLES = f"""
@@ -104,8 +105,9 @@ def opened(path: Path) -> sqlite3.Connection:
     """The database, made where there is none.
 
     Raises:
-        LedgerDamagedError: it is torn, or the file is something else.
-        LedgerError: it cannot be made or written to, or a newer release wrote it.
+        LedgerDamagedError: it is torn.
+        LedgerError: it cannot be made or written to, the file is something else, or a newer release
+            wrote it.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -150,10 +152,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             if _is_new(connection):
                 raise
     if _value(connection, "application_id") != _APPLICATION:
-        raise LedgerDamagedError(
-            f"{path}: this is a database of another program and no ledger; name another file, or "
-            "move it away and run the ingest again, which makes a ledger from the store"
-        )
+        raise _foreign(path, "a database of another program")
     if (version := _value(connection, "user_version")) > VERSION:
         raise LedgerError(
             f"{path}: a newer release of rag_nodes wrote this ledger (version {version}, and this "
@@ -193,6 +192,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "")
+        if name.startswith("SQLITE_NOTADB") and not _may_be_torn(path):
+            raise _foreign(path, "a file of another kind") from error
         if name.startswith(_NOT_SQLITE):
             raise LedgerDamagedError(
                 f"{path}: the ledger is damaged ({error}); move it away, with {path.name}-wal "
@@ -211,4 +212,17 @@ def _unusable(path: Path, reason: str) -> LedgerError:
     return LedgerError(
         f"{path}: the ledger cannot be opened or written ({reason}); check free disk space and "
         "permissions, or name another file with --ledger or RAG_NODES_LEDGER"
+    )
+
+
+def _may_be_torn(path: Path) -> bool:
+    """Whether what is no database (any more) was a ledger, by its name or its beginning."""
+    with path.open("rb") as file:
+        return path.suffix == Path(FILE_NAME).suffix or file.read(len(_HEADER)) == _HEADER
+
+
+def _foreign(path: Path, what: str) -> LedgerError:
+    return LedgerError(
+        f"{path}: this is {what} and no ledger; name another file, or move it away and run the "
+        "ingest again, which makes a ledger from the store"
     )

@@ -29,8 +29,9 @@ class Ledger(LedgerFiles, LedgerDeposits):
         clock: seconds since 1970.
 
     Raises:
-        LedgerDamagedError: it is torn, or the file is something else.
-        LedgerError: it cannot be made or written to, or a newer release wrote it.
+        LedgerDamagedError: it is torn.
+        LedgerError: it cannot be made or written to, the file is something else, or a newer release
+            wrote it.
     """
 
     @classmethod

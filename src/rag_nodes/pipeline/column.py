@@ -6,6 +6,7 @@ may go is decided here.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import MappingProxyType
@@ -315,7 +316,9 @@ class ColumnRun:
                 self._notes.note(label, error)
             deposit.fail(self._notes.stopped or said(error))
             self._delivery.give_up(said(error))
-        except Exception as error:  # noqa: BLE001 - parsers and models are other people's code
+        # Parsers and models are other people's code; one with a loop of its own may raise its
+        # cancellation, which is no `Exception`.
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             deposit.fail(said(error))
             self._notes.note(label, error)
 

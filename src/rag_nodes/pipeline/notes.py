@@ -71,7 +71,7 @@ class ColumnNotes:
         self.seconds: dict[str, float] = defaultdict(float)
         self._model, self._report, self._prices = model, report, prices
 
-    def note(self, what: str, error: Exception) -> None:
+    def note(self, what: str, error: BaseException) -> None:
         """Note an error; one that is hopeless is why the column stops."""
         logger.warning("%s: %s: %s", self.name, what, error, exc_info=error)
         self.errors.append(f"{what}: {said(error)}")
@@ -97,10 +97,11 @@ class ColumnNotes:
             self.seconds[stage] += time.perf_counter() - started
 
 
-def said(error: Exception) -> str:
+def said(error: BaseException) -> str:
     """An error in words; those that are not ours with their class."""
-    kind = "" if isinstance(error, RagNodesError) else f"{type(error).__name__}: "
-    return f"{kind}{error}"
+    if isinstance(error, RagNodesError):
+        return str(error)
+    return ": ".join(filter(None, (type(error).__name__, str(error))))
 
 
 def summary(errors: Sequence[str]) -> str | None:

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 
 DEEPEST = 6
 """Levels of headings in Markdown; Word's 7 to 9 become 6."""
-NESTED: Final = "tables inside table cells were flattened into their cell"
-FOREIGN: Final = "embedded documents of another format were left out"
+NESTED: Final = (
+    "table inside a table cell was flattened into it",
+    "tables inside table cells were flattened into their cell",
+)
+FOREIGN: Final = (
+    "embedded document of another format was left out",
+    "embedded documents of another format were left out",
+)
 
 _ORDERED_MARK = 9
 """Digits that a number of a Markdown list may have."""

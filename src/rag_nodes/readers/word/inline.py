@@ -35,10 +35,20 @@ _MARKS: Final[Mapping[str, str]] = {
     W + "cr": "\n",
     W + "noBreakHyphen": "\u2011",
 }
-IMAGES: Final = "images, charts or embedded objects were left out"
-EQUATIONS: Final = "equations were taken over as plain characters"
-SYMBOLS: Final = "symbols of special fonts became \ufffd"
-HIDDEN: Final = "hidden pieces of text were left out"
+IMAGES: Final = (
+    "image, chart or embedded object was left out",
+    "images, charts or embedded objects were left out",
+)
+"""What was lost, of one and of several."""
+EQUATIONS: Final = (
+    "equation was taken over as plain characters",
+    "equations were taken over as plain characters",
+)
+SYMBOLS: Final = (
+    "symbol of a special font became \ufffd",
+    "symbols of special fonts became \ufffd",
+)
+HIDDEN: Final = ("hidden piece of text was left out", "hidden pieces of text were left out")
 
 
 class Notes:
@@ -73,7 +83,7 @@ class InlineReader:
     """Text of paragraphs; what cannot be taken over is counted in `losses`."""
 
     def __init__(self, relations: Mapping[str, Relation], notes: Notes) -> None:
-        self.losses: Counter[str] = Counter()
+        self.losses: Counter[tuple[str, str]] = Counter()
         self._relations = relations
         self._notes = notes
         self._out: list[str] = []

@@ -105,7 +105,11 @@ class _Document:
         return None if core is None else core.findtext(_DC + name)
 
     def warnings(self) -> tuple[str, ...]:
-        return tuple(f"{count} {what}" for what, count in self._inline.losses.items() if count)
+        return tuple(
+            f"{count} {one if count == 1 else several}"
+            for (one, several), count in self._inline.losses.items()
+            if count
+        )
 
     def _part(self, kind: str) -> Element | None:
         return self._package.part(self._parts.get(kind))
