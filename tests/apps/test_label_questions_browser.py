@@ -96,6 +96,17 @@ def test_ten_questions_are_labelled_by_selecting_and_taken_along(page: Page) -> 
     assert not any("draft" in one for one in found)
 
 
+def test_typing_a_question_leaves_the_document_where_it_is_read(page: Page) -> None:
+    _load(page, CORPUS / "manual.md")
+    _open(page, "Chunks", ".rn-doc")
+    _mark(page, "controller for small greenhouses")
+    page.locator("#rn-label-question textarea").evaluate("box => box.focus({preventScroll: true})")
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.type("How many?")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
+    assert page.evaluate("scrollY") == 0
+
+
 def test_hostile_text_is_marked_exactly_and_runs_nowhere(page: Page, tmp_path: Path) -> None:
     document = tmp_path / "hostile.txt"
     document.write_text(HOSTILE, encoding="utf-8", newline="")
