@@ -15,7 +15,7 @@ from rag_nodes.ledger import DepositRow, Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.pipeline.record import LONGEST
-from rag_nodes.upkeep import Inventory, ListedDocument, Trouble, examined
+from rag_nodes.upkeep import Inventory, ListedDocument, Trouble, cleared, examined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,6 +135,14 @@ def test_a_collection_of_which_nothing_was_ever_stored_says_why(
     found = listed(corpus).values()
     assert {one.error for one in found} == {"the key is refused"}
     assert [(one.chunks, one.stored_at) for one in found] == [({}, None)] * 3
+    with corpus.ledger as ledger:
+        inventory = Inventory(corpus.store, ledger)  # type: ignore[arg-type]
+        [held] = inventory.never_stored("default")
+        status = inventory.status(held)
+        assert (status.documents, status.failed, status.chunks) == (0, 3, 0)
+        assert status.error == "the key is refused"
+        cleared(inventory, [held])
+        assert inventory.never_stored() == inventory.documents("default", []) == []
 
 
 def test_a_version_that_is_put_back_is_no_failure_any_more(

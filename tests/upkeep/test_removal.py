@@ -119,3 +119,25 @@ def test_clearing_drops_collections_and_the_last_one_takes_the_files_along(
     cleared(known, [heading])
     assert known.store.collections() == []
     assert ledger.corpora() == []
+
+
+@pytest.mark.parametrize("ended", ["before", "after"])
+def test_clearing_that_was_ended_is_completed_by_repeating_it(
+    known: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, ended: str
+) -> None:
+    drop = known.store.drop
+
+    def dropped(name: str) -> None:
+        if ended == "after":
+            drop(name)
+        raise KeyboardInterrupt
+
+    for _ in range(2):
+        monkeypatch.setattr(known.store, "drop", dropped)
+        with pytest.raises(KeyboardInterrupt):
+            cleared(known, known.collections("tests"))
+        monkeypatch.undo()
+    cleared(known, known.collections("tests"))
+    assert known.store.collections() == []
+    assert ledger.corpora() == []
+    assert known.documents("tests", []) == []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.ledger import DepositRow
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.record import stored_row
+from rag_nodes.store import described
 from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
 
 if TYPE_CHECKING:
@@ -50,6 +51,17 @@ class Inventory:
         held = (HeldCollection(info, rows.get(info.name)) for info in self.store.collections())
         return [one for one in held if corpus is None or one.is_of(corpus)]
 
+    def never_stored(self, corpus: str | None = None) -> list[HeldCollection]:
+        """Collections that are not there, as all documents failed that were to be in them."""
+        there = {one.info.name for one in self.collections()}
+        rows = [sums.row for sums in self.ledger.collections(corpus or "")] if self.ledger else []
+        infos = ((described(row.name, 0), row) for row in rows if row.name not in there)
+        return [
+            HeldCollection(info, row)
+            for info, row in infos
+            if info and self.ledger and self.ledger.failures(row.name)
+        ]
+
     def deposits(self, held: HeldCollection) -> dict[str, DepositRow]:
         """What a collection holds of each document, by the document's id.
 
@@ -83,7 +95,7 @@ class Inventory:
         engine = self.store.engine
         with engine.step(name):
             layout = engine.layout(name)
-            size = engine.disk_size(name)
+            size = engine.disk_size(name) if layout else None
         return CollectionStatus(
             name=name,
             corpus=held.corpus,
@@ -92,7 +104,7 @@ class Inventory:
             options=row.options if row else None,
             model=row.model if row else held.info.embedding,
             dimension=layout.size if layout else 0,
-            vectors=() if held.info.trouble else self.store.vector_names(name),
+            vectors=self.store.vector_names(name) if layout and not held.info.trouble else (),
             chunks=sum(one.chunks for one in deposits) if held.info.trouble else held.info.points,
             parents=sum(one.parents for one in deposits),
             documents=sum(not one.is_empty for one in deposits),
@@ -121,7 +133,7 @@ class Inventory:
         known = self._known(corpus)
         if {*chosen} >= {*self.collections(corpus)}:
             lacking = (one for one, same in known.items() if any(row.source_hash for row in same))
-            failed = self._never_stored(corpus)
+            failed = self._failures(self.never_stored(corpus))
             rows = {**{one: failed.get(one, {}) for one in lacking}, **rows}
         unread = {one.path: one for one in self.unread(corpus)}
         listed = [
@@ -132,13 +144,11 @@ class Inventory:
         others = (one for one in unread.values() if one.documents or one.path not in paths)
         return [*listed, *map(_failed, others)]
 
-    def _never_stored(self, corpus: str) -> dict[str, dict[str, DepositRow]]:
-        """What the ledger says of failures in collections that are not there, by document."""
-        held = {one.info.name for one in self.collections(corpus)}
+    def _failures(self, collections: Iterable[HeldCollection]) -> dict[str, dict[str, DepositRow]]:
+        """What the ledger says could not be stored in collections, by document."""
         found: dict[str, dict[str, DepositRow]] = {}
         if self.ledger:
-            names = (sums.row.name for sums in self.ledger.collections(corpus))
-            for row in chain(*(self.ledger.failures(one) for one in names if one not in held)):
+            for row in chain(*(self.ledger.failures(one.info.name) for one in collections)):
                 found.setdefault(row.document_id, {})[row.collection] = row
         return found
 

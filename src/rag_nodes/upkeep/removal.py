@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import AmbiguousDocumentError, DocumentMissingError
+from rag_nodes.errors import AmbiguousDocumentError, CollectionMissingError, DocumentMissingError
 from rag_nodes.pipeline.pruning import Removed, taken_out
 
 if TYPE_CHECKING:
@@ -64,22 +65,26 @@ def removed(
 def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list[Removed]:
     """Drop collections, and forget the files of a corpus that has none any more.
 
+    What is forgotten goes first: whoever repeats a call that was killed still finds the collection.
+
     Raises:
         StoreError: the store or the ledger failed.
     """
+    chosen, ledger = list(collections), inventory.ledger
     gone: list[Removed] = []
-    corpora: set[str] = set()
-    for held in collections:
-        name = held.info.name
+    for held in chosen:
         sizes = [row.chunks + row.parents for row in inventory.deposits(held).values()]
-        inventory.store.drop(name)
-        if inventory.ledger:
-            inventory.ledger.forget_collection(name)
-        gone.append(Removed(name, sum(map(bool, sizes)), sum(sizes)))
-        corpora.add(held.corpus)
-    for corpus in corpora:
-        if inventory.ledger and not inventory.collections(corpus):
-            inventory.ledger.forget_files(corpus, inventory.ledger.files(corpus))
+        gone.append(Removed(held.info.name, sum(map(bool, sizes)), sum(sizes)))
+    names = dict.fromkeys(held.info.name for held in chosen)
+    for corpus in {held.corpus for held in chosen}:
+        is_all = all(held.info.name in names for held in inventory.collections(corpus))
+        if ledger and is_all:
+            ledger.forget_files(corpus, ledger.files(corpus))
+    for name in names:
+        if ledger:
+            ledger.forget_collection(name)
+        with suppress(CollectionMissingError):  # the ledger alone knew it
+            inventory.store.drop(name)
     return gone
 
 

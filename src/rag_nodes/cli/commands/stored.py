@@ -37,9 +37,11 @@ def status(cli: Invocation, parser: StoredParser = "") -> None:
     """
     settings = cli.settings()
     held = inventory(cli, settings)
-    collections = of_parser(held.collections(cli.flags["corpus"]), parser)
+    corpus = cli.flags["corpus"]
+    known = [*held.collections(corpus), *held.never_stored(corpus)]
+    collections = of_parser(known, parser)
     found = [held.status(one) for one in collections]
-    unread = held.unread(cli.flags["corpus"])
+    unread = held.unread(corpus)
     if cli.as_json:
         rows = [_plain(one, "first_used", "last_used", "failed_at") for one in found]
         files = list(map(_unread, unread))
@@ -133,8 +135,9 @@ def clear(
     settings = cli.settings()
     held = inventory(cli, settings, must_know=True)
     # Messages of an ingest and of `doctor` name a collection, and need not name its corpus.
-    own = [one for one in held.collections() if one.info.name == parser]
-    collections = own or of_parser(held.collections(settings.corpus), parser)
+    known = [*held.collections(), *held.never_stored()]
+    own = [one for one in known if one.info.name == parser]
+    collections = own or of_parser([one for one in known if one.is_of(settings.corpus)], parser)
     corpus = own[0].corpus if own else settings.corpus
     if yes:
         gone = cleared(held, collections)

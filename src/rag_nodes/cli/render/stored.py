@@ -50,7 +50,8 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
         yield "  Trouble", one_line(one.trouble)
     if one.aliases:
         yield "  Aliases", ", ".join(map(one_line, one.aliases))
-    yield "  Model", f"{one_line(one.model)}, {one.dimension} numbers"
+    numbers = f", {one.dimension:,} numbers" if one.dimension else ""
+    yield "  Model", f"{one_line(one.model)}{numbers}"
     if one.vectors not in {(), (USUAL,)}:
         yield "  Vectors", ", ".join(one.vectors)
     parents = f" and {counted(one.parents, 'parent')}" if one.parents else ""
