@@ -10,7 +10,7 @@ from rag_nodes.errors import EmptyFileError, MissingExtraError
 from rag_nodes.metadata import PAGE_STARTS, READ_WARNINGS, SOURCE, TOTAL_PAGES, display_name
 from rag_nodes.pipeline.books import Books
 from rag_nodes.pipeline.report import FileColumn, FileOutcome
-from rag_nodes.readers import read_all
+from rag_nodes.readers import read_listed
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document
@@ -122,7 +122,7 @@ def arrivals_of(
         if is_over():
             yield Arrival(str(path), None)
             continue
-        for read in read_all([path], limits=limits):
+        for read in read_listed(seen.file, limits=limits):
             yield Arrival(
                 str(read.path), read.document, read.error, read.seconds, seen.row, None, seen.twins
             )

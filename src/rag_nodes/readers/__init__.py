@@ -16,7 +16,15 @@ from rag_nodes.readers.base import (
     build_document,
     document_id,
 )
-from rag_nodes.readers.files import ListedFile, ReadResult, listed, read, read_all, readings
+from rag_nodes.readers.files import (
+    ListedFile,
+    ReadResult,
+    listed,
+    read,
+    read_all,
+    read_listed,
+    readings,
+)
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 from rag_nodes.readers.shards import FileShard
 
@@ -35,5 +43,6 @@ __all__ = [
     "listed",
     "read",
     "read_all",
+    "read_listed",
     "readings",
 ]

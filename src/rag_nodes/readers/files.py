@@ -148,8 +148,8 @@ def readings(
     """
     options = ReadOptions(layout, keep_duplicates)
     with typed_errors(path):
-        _check_file(path, limits)
-        if not needs_child(path) or not isolate:
+        size = _checked_size(path, limits)
+        if not needs_child(path, size) or not isolate:
             yield from read_here(path, limits, options)
             return
         reader = pool.stream if path.suffix.lower() in COLLECTIONS else pool.read
@@ -178,11 +178,32 @@ def read_all(
         One result per file, or per page of a crawl, as soon as it is read; a bad file or page is
         a row with its error. A crawl that breaks off gives its good pages, then the error.
     """
+    for file in listed(paths):
+        yield from read_listed(file, limits=limits, isolate=isolate, layout=layout)
+
+
+def read_listed(
+    file: ListedFile,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    isolate: bool = True,
+    layout: Layout | None = None,
+) -> Iterator[ReadResult]:
+    """As `read_all` for one file that `listed` found."""
     # Every document needs it, and the first one would seem to take seconds.
     import_module("llama_index.core.schema")
-    for file in listed(paths):
-        one = partial(readings, limits=limits, isolate=isolate, layout=layout)
-        yield from _rows(file.path, one)
+    place = Path(file.place)
+    one = partial(readings, limits=limits, isolate=isolate, layout=layout)
+    watch = _Stopwatch()
+    for outcome in _outcomes(file, partial(one, started=watch.start)):
+        document = None
+        if isinstance(outcome, ReadError):
+            _log.info("not read: %s", outcome)
+        else:
+            document = build_document(place, outcome)
+        error = outcome if isinstance(outcome, ReadError) else None
+        yield ReadResult(file.path, document, error, watch.seconds)
+        watch.start()
 
 
 def listed(paths: Iterable[str | Path], shard: FileShard | None = None) -> Iterator[ListedFile]:
@@ -213,23 +234,12 @@ class _Stopwatch:
         return time.perf_counter() - self._started
 
 
-def _rows(path: Path, read_one: Callable[..., Outcomes]) -> Iterator[ReadResult]:
-    watch = _Stopwatch()
-    for outcome in _outcomes(path, partial(read_one, started=watch.start)):
-        document = None
-        if isinstance(outcome, ReadError):
-            _log.info("not read: %s", outcome)
-        else:
-            document = build_document(path.resolve(), outcome)
-        error = outcome if isinstance(outcome, ReadError) else None
-        yield ReadResult(path, document, error, watch.seconds)
-        watch.start()
-
-
-def _outcomes(path: Path, read_one: Callable[[Path], Outcomes]) -> Outcomes:
+def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcomes:
     """The readings of a file, with the error that ends it as the last one."""
+    path = file.path
     try:
-        if _is_folder(path):  # only a folder in which nothing was found gets here
+        # Only a folder in which nothing was found gets here.
+        if file.size is None and _is_folder(path):
             raise UnsupportedFileError(
                 path,
                 "no document in this folder",
@@ -245,17 +255,19 @@ def _outcomes(path: Path, read_one: Callable[[Path], Outcomes]) -> Outcomes:
         yield failure
 
 
-def _check_file(path: Path, limits: Limits) -> None:
-    if path.is_dir():
-        raise FileMissingError(path, "this is a folder, not a file", "name a file in it")
+def _checked_size(path: Path, limits: Limits) -> int:
+    """Bytes of a file that may be read; raises ReadError where it may not."""
     if not path.exists():
         raise FileMissingError(path)
-    if not path.is_file():
+    known = path.stat()
+    if stat.S_ISDIR(known.st_mode):
+        raise FileMissingError(path, "this is a folder, not a file", "name a file in it")
+    if not stat.S_ISREG(known.st_mode):
         raise FileMissingError(path, "this is not a regular file")
-    size = path.stat().st_size
-    if size == 0:
+    if known.st_size == 0:
         raise EmptyFileError(path)
-    limits.check_bytes(path, size)
+    limits.check_bytes(path, known.st_size)
+    return known.st_size
 
 
 def _files_at(path: Path) -> Iterator[ListedFile]:

@@ -78,8 +78,8 @@ def libraries_of(suffix: str) -> tuple[str, ...]:
     return LIBRARIES.get(_SHIPPED.get(suffix, read_plain), ())
 
 
-def needs_child(path: Path) -> bool:
-    """Whether a file is to be read in a child process; `path` exists.
+def needs_child(path: Path, size: int) -> bool:
+    """Whether a file of so many bytes is to be read in a child process.
 
     No process is started only to find that a library is not installed.
     """
@@ -89,7 +89,7 @@ def needs_child(path: Path) -> bool:
         return False
     if libraries := libraries_of(suffix):
         return all(find_spec(library.partition(".")[0]) for library in libraries)
-    return path.stat().st_size > LARGE
+    return size > LARGE
 
 
 def read_here(path: Path, limits: Limits, options: ReadOptions) -> Outcomes:

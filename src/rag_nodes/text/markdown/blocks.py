@@ -10,7 +10,7 @@ end mark may swallow (see `markdown_bounds`), and how long a heading may be.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -87,6 +87,11 @@ def scan_blocks(text: str) -> list[Block]:
 
     Together they hold every visible character. Time is linear in the length of the text.
     """
+    return list(each_block(text))
+
+
+def each_block(text: str) -> Iterator[Block]:
+    """The blocks of `scan_blocks`, each looked for when it is asked for."""
     return _Scanner(text).run()
 
 
@@ -101,7 +106,7 @@ _BAR_ROWS = compiled(r"(?:\n {0,3}\|[^\n]*+)*+")
 
 
 class _Scanner:
-    """The state of the pass: everything before `at` is in `blocks`.
+    """The state of the pass: everything before `at` was found, and what is in `blocks` last.
 
     Each method takes the offset at which a block's first line starts and that of its first visible
     character, and leaves `at` behind the block.
@@ -125,12 +130,14 @@ class _Scanner:
             **dict.fromkeys("+0123456789", self._list),
         }
 
-    def run(self) -> list[Block]:
+    def run(self) -> Iterator[Block]:
         text, openers, gap = self.text, self._openers, _GAP.match
         end = len(text.rstrip())
         if front_matter := front_matter_end(text):
             self._add(Kind.FRONT_MATTER, 0, front_matter)
         while found := gap(text, self.at):
+            yield from self.blocks
+            self.blocks.clear()
             start, first = found.span(1)
             if first >= end:
                 break
@@ -143,7 +150,7 @@ class _Scanner:
             opener = openers.get(text[first])
             if opener is None or not opener(start, first):
                 self._paragraph(start, first)
-        return self.blocks
+        yield from self.blocks
 
     def _plain_run(self, start: int) -> bool:
         """Plain headings and paragraphs from `start` on, empty lines apart; whether there is any.
