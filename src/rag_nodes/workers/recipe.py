@@ -7,24 +7,16 @@ worker then takes from wherever it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
-
-from pydantic import SecretStr
 
 from rag_nodes.parsers import as_parser
 from rag_nodes.readers import Limits
 from rag_nodes.store import ServerOptions, open_store
 from rag_nodes.workers.shelf import Shelf, made_parser, made_transformation
-from rag_nodes.workers.written_models import (
-    made_llms,
-    made_models,
-    models_of,
-    names_of,
-    shared_by,
-)
+from rag_nodes.workers.written_models import ModelRecipe, models_of, names_of, shared_by
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -48,41 +40,29 @@ class MadeParts(NamedTuple):
     prices: Prices
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How to make a worker.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe(ModelRecipe):
+    """How to make a worker that ingests; for models and keys see `ModelRecipe`.
 
     Attributes:
         parsers: by name: class, options, and which of them are models, by field.
-        models: class and options of each embedding model; the first one is that of the chunks.
-        names: what collections and reports call that one, and whether all models are offline.
         transformations: class and options of each, its LLMs by their numbers, and its journal.
         corpus: name of the document set.
         limits: what one file may cost.
         prices: of embedding models.
-        llms: class and options of each LLM that writes for transformations.
-        folder: in which relative paths begin; "" for wherever the worker is.
         store: location of a store in which workers write themselves; None where they send.
         store_options: of that server, see `rag_nodes.store.ServerOptions`.
-        is_successor: it is of a worker in the place of one that died.
-        keys: what nobody is to see, by what it is for. In no `repr`, and not in `plain`.
     """
 
     trade: ClassVar[str] = "rag_nodes.workers.work:INGESTING"
 
     parsers: Mapping[str, Mapping[str, Any]]
-    models: Sequence[Mapping[str, Any]]
-    names: Mapping[str, Any]
     transformations: Sequence[Mapping[str, Any]]
     corpus: str
     limits: Mapping[str, Any]
     prices: Mapping[str, Sequence[float]]
-    llms: Sequence[Mapping[str, Any]] = ()
-    folder: str = ""
     store: str | None = None
     store_options: Mapping[str, Any] = field(default_factory=dict)
-    is_successor: bool = False
-    keys: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -128,34 +108,9 @@ class Recipe:
         return tuple(dict.fromkeys(path for path in given if path))
 
     def shared_by(self, workers: int, *, embedding: int | None = None) -> Self:
-        """The recipe of each of so many: what an account may ask in a minute is divided.
-
-        Args:
-            workers: how many there are.
-            embedding: how many embed, where others do that for them; None for all workers.
-        """
-        return replace(
-            self,
-            models=shared_by(self.models, embedding or workers),
-            llms=shared_by(self.llms, workers),
-            transformations=shared_by(self.transformations, workers),
-        )
-
-    def successor(self) -> Self:
-        """The recipe of a worker in the place of one that died.
-
-        What an account may ask in a minute that one may have asked.
-        """
-        return replace(self, is_successor=True)
-
-    def plain(self) -> dict[str, Any]:
-        """All but the keys, as what JSON can hold."""
-        names = [one.name for one in fields(self) if one.name != "keys"]
-        return {name: getattr(self, name) for name in names}
-
-    def make_models(self) -> list[BaseEmbedding]:
-        """The embedding models, equal to those that were written down; raises as `make`."""
-        return made_models(self.models, self.keys, is_successor=self.is_successor)
+        """As of every recipe, transformations included."""
+        shared = ModelRecipe.shared_by(self, workers, embedding=embedding)
+        return replace(shared, transformations=shared_by(self.transformations, workers))
 
     def make(
         self,
@@ -174,7 +129,7 @@ class Recipe:
         """
         made = made or self.make_models()
         parsers = {name: made_parser(one, made) for name, one in self.parsers.items()}
-        llms = made_llms(self.llms, self.keys, is_successor=self.is_successor)
+        llms = self.make_llms()
         steps = [
             made_transformation(one, llms, journals, is_successor=self.is_successor)
             for one in self.transformations

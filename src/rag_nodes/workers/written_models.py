@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Generic, Self, TypeVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.llms import LLM
+from pydantic import SecretStr
 
 from rag_nodes.models import Models
 from rag_nodes.models.rebuilding import WrittenModel, read_back, written_down
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pydantic import SecretStr
 
 ModelT = TypeVar("ModelT", BaseEmbedding, LLM)
 
@@ -51,60 +49,83 @@ class ModelRow(Generic[ModelT]):
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRecipe:
+    """What every recipe of a worker says: of which models it is made, and where it works.
+
+    Attributes:
+        models: class and options of each embedding model; the first one is that of the chunks.
+        names: what collections and reports call that one, and whether all models are offline.
+        llms: class and options of each LLM that writes about chunks.
+        folder: in which relative paths begin; "" for wherever the worker is.
+        is_successor: it is of a worker in the place of one that died.
+        keys: what nobody is to see, by what it is for. In no `repr`, and not in `plain`.
+    """
+
+    models: Sequence[Mapping[str, Any]]
+    names: Mapping[str, Any]
+    llms: Sequence[Mapping[str, Any]] = ()
+    folder: str = ""
+    is_successor: bool = False
+    keys: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
+
+    def plain(self) -> dict[str, Any]:
+        """All but the keys, as what JSON can hold."""
+        names = [one.name for one in fields(self) if one.name != "keys"]
+        return {name: getattr(self, name) for name in names}
+
+    def successor(self) -> Self:
+        """The recipe of a worker in the place of one that died.
+
+        What an account may ask in a minute that one may have asked.
+        """
+        return replace(self, is_successor=True)
+
+    def shared_by(self, workers: int, *, embedding: int | None = None) -> Self:
+        """The recipe of each of so many: what an account may ask in a minute is divided.
+
+        Args:
+            workers: how many there are.
+            embedding: how many embed, where others do that for them; None for all workers.
+        """
+        return replace(
+            self,
+            models=shared_by(self.models, embedding or workers),
+            llms=shared_by(self.llms, workers),
+        )
+
+    def make_models(self) -> list[BaseEmbedding]:
+        """The embedding models, equal to those that were written down.
+
+        Raises:
+            ConfigurationError: one cannot be made here.
+            MissingPackageError: a package for one is missing here.
+        """
+        kind: Any = BaseEmbedding  # which is abstract
+        return self._made(kind, "model", self.models)
+
+    def make_llms(self) -> list[LLM]:
+        """The LLMs, equal to those that were written down; raises as `make_models`."""
+        kind: Any = LLM  # which is abstract
+        return self._made(kind, "llm", self.llms)
+
+    def _made(
+        self, kind: type[ModelT], name: str, written: Sequence[Mapping[str, Any]]
+    ) -> list[ModelT]:
+        made = []
+        for number, one in enumerate(written):
+            start = f"{name} {number} "
+            own = {of[len(start) :]: key for of, key in self.keys.items() if of.startswith(start)}
+            model = read_back(WrittenModel(one["path"], dict(one["options"]), own), kind)
+            if self.is_successor and (begin_spent := getattr(model, "begin_spent", None)):
+                begin_spent()
+            made.append(model)
+        return made
+
+
 def names_of(models: Models) -> dict[str, Any]:
     """What collections and reports call the embedding model, and whether all models are offline."""
     return {"embedding": models.embedding_name, "offline": models.offline}
-
-
-def made_models(
-    written: Sequence[Mapping[str, Any]],
-    keys: Mapping[str, SecretStr],
-    *,
-    is_successor: bool = False,
-) -> list[BaseEmbedding]:
-    """The embedding models of a shelf, made again.
-
-    Args:
-        written: as of `Shelf.plain`.
-        keys: as of `Shelf.keys`, and others.
-        is_successor: what an account may ask in a minute, one that died may have asked.
-
-    Raises:
-        ConfigurationError: one cannot be made here.
-        MissingPackageError: a package for one is missing here.
-    """
-    kind: Any = BaseEmbedding  # which is abstract
-    return _made(kind, "model", written, keys, is_successor=is_successor)
-
-
-def made_llms(
-    written: Sequence[Mapping[str, Any]],
-    keys: Mapping[str, SecretStr],
-    *,
-    is_successor: bool = False,
-) -> list[LLM]:
-    """The LLMs of a shelf, made again; for the rest see `made_models`."""
-    kind: Any = LLM  # which is abstract
-    return _made(kind, "llm", written, keys, is_successor=is_successor)
-
-
-def _made(
-    kind: type[ModelT],
-    name: str,
-    written: Sequence[Mapping[str, Any]],
-    keys: Mapping[str, SecretStr],
-    *,
-    is_successor: bool,
-) -> list[ModelT]:
-    made = []
-    for number, one in enumerate(written):
-        start = f"{name} {number} "
-        own = {name[len(start) :]: key for name, key in keys.items() if name.startswith(start)}
-        model = read_back(WrittenModel(one["path"], dict(one["options"]), own), kind)
-        if is_successor and (begin_spent := getattr(model, "begin_spent", None)):
-            begin_spent()
-        made.append(model)
-    return made
 
 
 def models_of(made: Sequence[BaseEmbedding], names: Mapping[str, Any]) -> Models:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import Document
-from pydantic import SecretStr
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.evaluation.dataset import Dataset, Question
@@ -21,13 +20,7 @@ from rag_nodes.query import QueryOptions
 from rag_nodes.store import Filter
 from rag_nodes.text.spans import Span
 from rag_nodes.workers.shelf import REMEDY, Shelf
-from rag_nodes.workers.written_models import (
-    made_llms,
-    made_models,
-    models_of,
-    names_of,
-    shared_by,
-)
+from rag_nodes.workers.written_models import ModelRecipe, models_of, names_of
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
@@ -49,35 +42,23 @@ class MadeAgain(NamedTuple):
     embeddings: Sequence[BaseEmbedding]
 
 
-@dataclass(frozen=True, slots=True)
-class SweepRecipe:
-    """How to make a worker that measures.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRecipe(ModelRecipe):
+    """How to make a worker that measures; for models and keys see `ModelRecipe`.
 
     Attributes:
-        models: class and options of each embedding model; the first one is that of the chunks.
-        names: what reports call that one, and whether all models are offline.
         dataset: documents and questions.
         plan: what is measured.
         cache: folder with vectors that were paid for; None where there is none.
-        llms: class and options of the LLM that writes about chunks; none where none does.
-        journal: file in which is kept what it writes; None where there is none.
-        folder: in which relative paths begin; "" for wherever the worker is.
-        is_successor: it is of a worker in the place of one that died.
-        keys: what nobody is to see, by what it is for. In no `repr`, and not in `plain`.
+        journal: file in which is kept what an LLM writes; None where there is none.
     """
 
     trade: ClassVar[str] = "rag_nodes.evaluation.by_workers.work:MEASURING"
 
-    models: Sequence[Mapping[str, Any]]
-    names: Mapping[str, Any]
     dataset: Mapping[str, Any]
     plan: Mapping[str, Any]
     cache: str | None = None
-    llms: Sequence[Mapping[str, Any]] = ()
     journal: str | None = None
-    folder: str = ""
-    is_successor: bool = False
-    keys: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -125,31 +106,6 @@ class SweepRecipe:
         """The file in which is kept what an LLM writes, where one does."""
         return (self.journal,) if self.journal and self.llms else ()
 
-    def shared_by(self, workers: int, *, embedding: int | None = None) -> Self:
-        """The recipe of each of so many: what an account may ask in a minute is divided.
-
-        Args:
-            workers: how many there are.
-            embedding: how many embed, where others do that for them; None for all workers.
-        """
-        return replace(
-            self,
-            models=shared_by(self.models, embedding or workers),
-            llms=shared_by(self.llms, workers),
-        )
-
-    def plain(self) -> dict[str, Any]:
-        """All but the keys, as what JSON can hold."""
-        return {name: value for name, value in _fields(self).items() if name != "keys"}
-
-    def successor(self) -> Self:
-        """The recipe of a worker in the place of one that died."""
-        return replace(self, is_successor=True)
-
-    def make_models(self) -> list[BaseEmbedding]:
-        """The embedding models, equal to those that were written down; raises as `make`."""
-        return made_models(self.models, self.keys, is_successor=self.is_successor)
-
     def make(self, made: Sequence[BaseEmbedding] = ()) -> MadeAgain:
         """Data, plan and models, equal to those that were written down.
 
@@ -166,7 +122,7 @@ class SweepRecipe:
         plan = {**self.plan, "options": made_options(self.plan["options"])}
         for name in ("budgets", "ks", "sizes"):
             plan[name] = tuple(plan[name])
-        llms = made_llms(self.llms, self.keys, is_successor=self.is_successor)
+        llms = self.make_llms()
         return MadeAgain(
             _made_dataset(self.dataset),
             EvaluationPlan(**plan),
