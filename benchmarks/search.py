@@ -2,11 +2,16 @@
 
     python benchmarks/search.py --chunks 50000
     python benchmarks/search.py --sessions 100
+    python benchmarks/search.py --indexes 30000
 
 Both write the same embedded nodes into a folder and answer the same questions. CPU time of the
 whole process, since other work on the machine does not count there.
 
 Sessions are stores in memory, of four collections each, all of them open at once.
+
+With `--indexes` longer chunks are written with indexes of no key of the payload, of those that
+every collection has, and of all that filters may name; then one is made later, as by the first
+filter, and one of a key that no chunk has.
 """
 
 from __future__ import annotations
@@ -20,6 +25,8 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
@@ -37,10 +44,11 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from measuring import markdown_table
 from qdrant_client import QdrantClient
 
-from rag_nodes.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
+from rag_nodes.metadata import ALSO_AT, FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
 from rag_nodes.store import open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
-from rag_nodes.store.edge import EdgeVectorStore
+from rag_nodes.store.edge import EdgeVectorStore, collection, sealing
+from rag_nodes.store.filters import INDEXES
 
 DIMENSION = 384
 WORDS = 130
@@ -52,18 +60,20 @@ COLUMNS = 4
 """Collections of a session."""
 SESSION_CHUNKS = 100
 """Chunks of each."""
+LONGER = {"dimension": 1_024, "words": 300}
+"""Chunks of some 512 tokens."""
 
 
-def nodes(count: int) -> Iterator[TextNode]:
+def nodes(count: int, dimension: int = DIMENSION, words: int = WORDS) -> Iterator[TextNode]:
     """Chunks of words that are as unequally frequent as those of a language."""
     picked, numbers = random.Random(0), np.random.default_rng(0)  # noqa: S311 -- no secret
     vocabulary = [f"word{number}" for number in range(20_000)]
     weights = [1 / (1 + number) for number in range(len(vocabulary))]
     for number in range(count):
-        vector = numbers.standard_normal(DIMENSION).astype(np.float32)
+        vector = numbers.standard_normal(dimension).astype(np.float32)
         yield TextNode(
             id_=str(uuid5(NAMESPACE_DNS, str(number))),
-            text=" ".join(picked.choices(vocabulary, weights, k=WORDS)),
+            text=" ".join(picked.choices(vocabulary, weights, k=words)),
             embedding=(vector / np.linalg.norm(vector)).tolist(),
             metadata={
                 FILE_NAME: f"file{number % _FILES}.pdf",
@@ -203,11 +213,38 @@ def of_sessions(count: int) -> None:
     print(markdown_table(["", "together"], rows))
 
 
+def of_indexes(folder: Path, count: int) -> None:
+    """Print what writing takes with indexes of some keys, and what making one later does."""
+    rows, original, sealed = [], sealing.tidy, 0.0
+
+    def tidy(shard: Any) -> None:
+        nonlocal sealed
+        sealed += cpu(lambda: original(shard))
+
+    sealing.tidy = tidy
+    for name, keys in {"no": {}, "the usual": collection.USUAL, "all": INDEXES}.items():
+        collection.USUAL, written, sealed = keys, 0.0, 0.0
+        with open_store(folder / name) as store:
+            every = nodes(count, **LONGER)
+            while some := list(islice(every, BATCH)):
+                written += cpu(lambda s=store, n=some: s.add("chunks", n))
+            rows.append([name, *(f"{each / 1000:.1f}" for each in (written, sealed))])
+            if not keys:
+                find_by = store.engine.collection("chunks").find_by
+                made = [cpu(partial(find_by, {key: INDEXES[key]})) for key in (FILE_NAME, ALSO_AT)]
+        shutil.rmtree(folder / name)
+    print(f"{count:,} chunks of {LONGER['dimension']:,} dimensions, seconds of CPU\n")
+    print(markdown_table(["indexed keys", "to write", "of these, to seal"], rows))
+    later, of_none = (each / 1000 for each in made)
+    print(f"\nMade later: {later:.2f}; of a key that no chunk has: {of_none:.2f}")
+
+
 def main() -> None:
     """Measure both sides, one after the other, and print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chunks", type=int, default=10_000)
     parser.add_argument("--sessions", type=int, help="measure so many sessions in memory instead")
+    parser.add_argument("--indexes", type=int, help="measure indexes on so many chunks instead")
     parser.add_argument("--folder", help="where the folders are made; the system's choice if none")
     parser.add_argument("--reopen", nargs=2, metavar=("SIDE", "FOLDER"), help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -216,6 +253,10 @@ def main() -> None:
         return
     if chosen.sessions:
         of_sessions(chosen.sessions)
+        return
+    if chosen.indexes:
+        with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
+            of_indexes(Path(folder), chosen.indexes)
         return
     results: dict[str, dict[str, float]] = {}
     for side in SIDES:

@@ -181,10 +181,10 @@ def test_a_shard_keeps_to_few_threads(tmp_path: Path) -> None:
     assert kept["max_search_threads"] == 1
 
 
-def test_a_place_in_a_list_has_an_index_of_its_own(shard: Any) -> None:
+def test_a_place_in_a_list_has_an_index_of_its_own(shard: Any, tmp_path: Path) -> None:
     put(shard, 1, [1.0, 0.0], heading_path=["A", "B"])
     put(shard, 2, [1.0, 0.0], heading_path=["B", "A"])
-    shards.index(shard, ["heading_path[1]"])
+    shards.index(shard, {"heading_path[1]": "keyword"}, tmp_path)
     assert list(shard.info().payload_schema) == ["heading_path[1]"]
     second = edge.FieldCondition(key="heading_path[1]", match=edge.MatchValue(value="B"))
     scope = edge.Filter(must=[second])

@@ -27,7 +27,10 @@ DOCUMENT_ID = "doc_id"
 HEADING_LEVELS = 6
 """Headings a path holds at most: Markdown, HTML and our readers know no more levels."""
 
-INDEXES: dict[str, Literal["keyword", "integer", "text"]] = {
+IndexKind = Literal["keyword", "integer", "text"]
+"""How values of a key are looked up: whole texts, whole numbers, or words of texts."""
+
+INDEXES: dict[str, IndexKind] = {
     DOCUMENT_ID: "keyword",
     SOURCE: "keyword",
     ALSO_AT: "keyword",
@@ -94,6 +97,21 @@ class Filter:
         if self.document_ids is not None:
             document_ids = [one for one in document_ids if one in set(self.document_ids)]
         return replace(self, document_ids=document_ids)
+
+    @property
+    def indexes(self) -> dict[str, IndexKind]:
+        """The payload keys that it names, and the kind of index that each needs."""
+        named = {
+            DOCUMENT_ID: self.document_ids is not None,
+            FILE_NAME: self.file_name is not None,
+            SOURCE: self.source is not None,
+            ALSO_AT: self.source is not None,
+            PAGE_START: self.pages is not None,
+            PAGE_END: self.pages is not None,
+            BREADCRUMB: self.heading is not None,
+            **{f"{HEADING_PATH}[{depth}]": True for depth in range(len(self.heading_path))},
+        }
+        return {key: INDEXES[key] for key in named if named[key]}
 
     def passes(self, node: BaseNode) -> bool:
         """Whether a node meets every condition, judged as Qdrant does; for stores in memory."""

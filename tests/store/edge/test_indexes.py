@@ -1,16 +1,25 @@
-"""Keys that points have are indexed in a large collection, others when they are asked for."""
+"""A large collection has an index of each key that a filter has named, and of few others."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from llama_index.core.vector_stores.types import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+    VectorStoreQuery,
+)
 
 from rag_nodes import metadata as keys
+from rag_nodes.errors import StoreFullError
 from rag_nodes.store import Filter, open_store
+from rag_nodes.store.edge import EdgeVectorStore, shards
 from rag_nodes.store.edge import collection as collections_
-from rag_nodes.store.edge.indexes import NAMES, asked_for
-from rag_nodes.store.filters import DOCUMENT_ID, INDEXES
+from rag_nodes.store.edge.collection import USUAL
+from rag_nodes.store.filters import INDEXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,9 +27,11 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store import Store
+    from rag_nodes.store import QdrantStore
 
 X = [1.0, 0.0, 0.0]
+PAGES = Filter(pages=(1, 2))
+OF_PAGES = {keys.PAGE_START, keys.PAGE_END}
 EVERYTHING = Filter(
     file_name="a.md",
     source="a.md",
@@ -31,42 +42,93 @@ EVERYTHING = Filter(
 )
 
 
-def indexed(store: Store) -> set[str]:
-    return set(store.engine.collection("c").shard.info().payload_schema)
+@pytest.fixture(autouse=True)
+def _four_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collections_, "INDEXED", 4)
+
+
+def indexed(store: QdrantStore) -> set[str]:
+    return set(store.engine.collection("c").shard.info().payload_schema) - {"_collection"}
+
+
+def paged(make_node: Callable[..., TextNode], number: int) -> TextNode:
+    return make_node(f"{number}", X, **{keys.PAGE_START: number, keys.PAGE_END: number})
 
 
 @pytest.mark.parametrize("in_memory", [False, True])
-def test_a_key_is_indexed_with_the_first_point_that_has_it(
-    in_memory: bool,
-    tmp_path: Path,
-    make_node: Callable[..., TextNode],
-    monkeypatch: pytest.MonkeyPatch,
+def test_few_keys_are_indexed_while_it_is_written_and_others_from_their_first_filter_on(
+    in_memory: bool, tmp_path: Path, make_node: Callable[..., TextNode]
 ) -> None:
-    monkeypatch.setattr(collections_, "INDEXED", 4)
     with open_store(":memory:" if in_memory else tmp_path) as store:
-        store.add("c", [make_node(f"{n}", X, **{keys.FILE_NAME: "a.md"}) for n in range(3)])
-        assert indexed(store) <= {"_collection"}
-        store.add("c", [make_node("4", X, **{keys.HEADING_PATH: ["A", "B"]})])
-        some = {DOCUMENT_ID, keys.FILE_NAME, f"{keys.HEADING_PATH}[0]", f"{keys.HEADING_PATH}[1]"}
-        assert indexed(store) - {"_collection"} == some
-        store.add("c", [make_node("5", X, **{keys.PAGE_START: 1})])
-        assert indexed(store) - {"_collection"} == {*some, keys.PAGE_START}
+        store.add("c", [paged(make_node, number) for number in range(3)])
+        assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 2
+        assert not indexed(store)
+        store.add("c", [paged(make_node, 3)])
+        assert indexed(store) == USUAL.keys()
+        assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 2
+        assert indexed(store) == USUAL.keys() | OF_PAGES
 
 
-def test_a_key_that_no_point_has_is_indexed_when_it_is_asked_for(
+def test_an_index_outlives_the_process_and_has_what_is_written_afterwards(
+    tmp_path: Path, make_node: Callable[..., TextNode]
+) -> None:
+    with open_store(tmp_path) as store:
+        store.add("c", [paged(make_node, number) for number in range(5, 10)])
+    with open_store(tmp_path) as store:
+        assert not store.search("c", vector=X, text="", limit=9, filter=PAGES)
+    with open_store(tmp_path) as store:
+        store.add("c", [paged(make_node, 1)])
+        assert indexed(store) == USUAL.keys() | OF_PAGES
+        assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 1
+
+
+def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
+    make_node: Callable[..., TextNode],
+) -> None:
+    asked = MetadataFilters(
+        condition=FilterCondition.OR,
+        filters=[
+            MetadataFilter(key="team", value="blue"),
+            MetadataFilter(key="size", value=7),
+            MetadataFilter(key="day", value="2025-01-01", operator=FilterOperator.GT),
+            MetadataFilter(key=keys.PAGE_START, value=1, operator=FilterOperator.GT),
+            MetadataFilters(
+                filters=[MetadataFilter(key="of", value=["a", "b"], operator=FilterOperator.IN)]
+            ),
+        ],
+    )
+    chunks = EdgeVectorStore(collection="c")
+    nodes = [make_node(f"{n}", X, team="blue" if n % 2 else 7, size=n) for n in range(8)]
+    chunks.add(nodes)
+    found = chunks.query(VectorStoreQuery(X, filters=asked, similarity_top_k=9))
+    assert indexed(chunks.client) == USUAL.keys() | {"team", "of", keys.PAGE_START}
+    assert set(found.ids or ()) == {nodes[n].node_id for n in (1, 3, 5, 7)}
+    seven = MetadataFilters(filters=[MetadataFilter(key="team", value=7)])
+    assert {one.node_id for one in chunks.get_nodes(filters=seven)} == {
+        nodes[n].node_id for n in (0, 2, 4, 6)
+    }
+    chunks.close()
+
+
+def test_a_disk_without_room_for_an_index_answers_by_a_look_at_every_chunk(
     tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collections_, "INDEXED", 4)
+    def full(*_: object) -> None:
+        raise StoreFullError("full")
+
     with open_store(tmp_path) as store:
-        store.add("c", [make_node(f"{n}", X) for n in range(4)])
-    with open_store(tmp_path) as store:
-        store.add("c", [make_node("5", X)])
-        pages = Filter(pages=(1, 2))
-        assert not store.search("c", vector=X, text="5", limit=9, filter=pages)
-        assert indexed(store) == {DOCUMENT_ID, keys.PAGE_START, keys.PAGE_END}
+        store.add("c", [paged(make_node, number) for number in range(6)])
+        with monkeypatch.context() as disk:
+            disk.setattr(shards, "check_space", full)
+            assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 2
+            with pytest.raises(StoreFullError):
+                # Without one, parts of words would be found.
+                store.search("c", vector=X, text="", limit=9, filter=Filter(heading="a"))
+        assert indexed(store) == USUAL.keys()
+        store.search("c", vector=X, text="", limit=9, filter=PAGES)
+        assert indexed(store) == USUAL.keys() | OF_PAGES
 
 
-def test_every_key_that_a_filter_may_name_has_an_index_and_is_looked_for() -> None:
-    assert set(asked_for(EVERYTHING)) == INDEXES.keys()
-    assert not set(asked_for(Filter()))
-    assert {key.partition("[")[0] for key in INDEXES} == set(NAMES)
+def test_every_key_that_a_filter_may_name_has_a_kind_of_index() -> None:
+    assert EVERYTHING.indexes == INDEXES
+    assert not Filter().indexes

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import qdrant_edge as edge
 
+from rag_nodes.errors import StoreFullError
+from rag_nodes.metadata import BREADCRUMB, FILE_NAME
 from rag_nodes.store.bm25 import query_vectors
 from rag_nodes.store.edge import sealing, shards
 from rag_nodes.store.edge.conditions import TENANT, conditions, corpus, tenants
-from rag_nodes.store.edge.indexes import NAMES, asked_for, carried
 from rag_nodes.store.engine import Point
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
 from rag_nodes.store.fusion import SAMPLE, Rest, Scores, depth_of
@@ -19,11 +21,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rag_nodes.store.edge.shards import Vectors
+    from rag_nodes.store.filters import IndexKind
     from rag_nodes.store.queries import Query
 
 INDEXED = 2_000
 """Points from which keys that filters name are indexed: below, looking at all of them takes
 milliseconds, and an index takes that per write, and several calls to the disk when it is made."""
+USUAL = {key: INDEXES[key] for key in (DOCUMENT_ID, FILE_NAME)}
+"""Keys that have an index from then on: an ingest finds what it replaces by the one, and most
+questions that are not to all chunks are to a file. Each further key is indexed by the first filter
+that names it: for each index the engine reads every payload again, now and when it seals."""
 _PAGE = 1_000
 """Points read in one call."""
 CHECKPOINT = 2_000
@@ -83,17 +90,13 @@ class Collection:
             tenant=self.tenant,
         )
         self._wrote(len(points))
-        if self.finds_by_key():
-            self._index(carried(INDEXES.keys() - self._indexed, (one.payload for one in points)))
+        self.finds_by_key()
 
     def finds_by_key(self) -> bool:
         """Whether filters have indexes, which are made where they are worth it."""
-        if not self._is_large and self.total() >= INDEXED:
+        if not self._is_large and self._count(self._scope(), exact=False) >= INDEXED:
             self._is_large = True
-            # One that was large before has an index of each key that a point has.
-            if self.tenant is not None or DOCUMENT_ID not in self.shard.info().payload_schema:
-                every = (one.payload for one in self._scrolled(self._scope(), NAMES, vectors=False))
-                self._index({DOCUMENT_ID, *carried(INDEXES, every)})
+            self._index(USUAL)
         return self._is_large
 
     def add_vector(self, name: str, size: int) -> None:
@@ -143,13 +146,27 @@ class Collection:
 
     def _make_filterable(self, chosen: Filter) -> None:
         """Index what is asked for: words of headings always, else parts of words would match."""
-        if chosen.heading is not None or self._is_large:
-            self._index(set(asked_for(chosen)))
+        if chosen.heading is not None:
+            self._index({BREADCRUMB: INDEXES[BREADCRUMB]})
+        self.find_by(chosen.indexes)
 
-    def _index(self, keys: Iterable[str]) -> None:
-        if not self._indexed.issuperset(keys):
-            shards.index(self.shard, list(keys))
-            self._indexed = self._indexed.union(keys)
+    def find_by(self, keys: Mapping[str, IndexKind]) -> None:
+        """Have filters by some keys answered without a look at every point, from now on.
+
+        The first time that takes 15 milliseconds for a key and 1,000 points. Where the disk has no
+        room for it, a look at every point is what there is.
+
+        Args:
+            keys: and the kind of index of each; one that another kind has keeps it.
+        """
+        if keys and self.finds_by_key():
+            with suppress(StoreFullError):
+                self._index(keys)
+
+    def _index(self, keys: Mapping[str, IndexKind]) -> None:
+        if not keys.keys() <= self._indexed:
+            shards.index(self.shard, keys, self._disk)
+            self._indexed |= keys.keys()
 
     def scan(
         self, chosen: Filter, keys: Sequence[str] | None, *, vectors: bool = False

@@ -14,6 +14,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.store.filters import INDEXES, IndexKind
 
 
 def metadata_conditions(filters: MetadataFilters | None) -> edge.Filter | None:
@@ -33,6 +34,23 @@ def metadata_conditions(filters: MetadataFilters | None) -> edge.Filter | None:
     if filters.condition == FilterCondition.NOT:
         return edge.Filter(must_not=inner)
     return edge.Filter(must=inner)
+
+
+def indexes_for(filters: MetadataFilters | None) -> dict[str, IndexKind]:
+    """The kind of index that each key needs which a tree of filters names, if one answers it.
+
+    Of keys that are none of ours that is known of texts that are compared whole. Numbers may have
+    integers and fractions under one key, and an index of either kind would not find the others.
+    """
+    found: dict[str, IndexKind] = {}
+    for given in filters.filters if filters else ():
+        if isinstance(given, MetadataFilters):
+            found.update(indexes_for(given))
+        elif given.key in INDEXES:
+            found[given.key] = INDEXES[given.key]
+        elif given.operator in _WHOLE and all(isinstance(one, str) for one in _listed(given.value)):
+            found[given.key] = "keyword"
+    return found
 
 
 def _condition(given: MetadataFilter | MetadataFilters) -> Any:
@@ -115,3 +133,9 @@ _OPERATORS: dict[FilterOperator, Callable[[str, Any], Any]] = {
     FilterOperator.TEXT_MATCH_INSENSITIVE: _text,
     FilterOperator.IS_EMPTY: _empty,
 }
+
+_WHOLE = {
+    *(FilterOperator.EQ, FilterOperator.NE, FilterOperator.IN, FilterOperator.NIN),
+    *(FilterOperator.ANY, FilterOperator.ALL, FilterOperator.CONTAINS),
+}
+"""Operators that compare whole values."""

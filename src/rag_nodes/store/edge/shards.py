@@ -22,12 +22,12 @@ from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, Sto
 from rag_nodes.store.edge import sealing
 from rag_nodes.store.edge.conditions import TENANT
 from rag_nodes.store.engine import DENSE, SPARSE
-from rag_nodes.store.filters import INDEXES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rag_nodes.store.engine import Point
+    from rag_nodes.store.filters import IndexKind
 
 BATCH = 64
 """Points written in one call: fastest, and the shortest time in which nothing else can run."""
@@ -38,6 +38,8 @@ _PAYLOAD = 4_000
 """Bytes that a payload takes, about."""
 _GROWTH = 6
 """Bytes on disk for a byte of payload and vectors that is written: index, log and room to grow."""
+_INDEXED = 300
+"""Bytes on disk that an index of a key takes for a point, whether the point has the key or not."""
 _DEEPEST = 100
 """Levels of a payload that can still be read; the engine stores deeper ones and fails on them."""
 _LARGEST = 1e18
@@ -110,13 +112,17 @@ def loaded(folder: Path) -> Any:
     return edge.EdgeShard.load(str(folder), _config(sizes, told.get("sparse_vectors") or ()))
 
 
-def index(shard: Any, keys: Collection[str]) -> None:
-    """Have filters by some keys of the payload answered without a look at every point."""
-    present = shard.info().payload_schema
-    for key in keys:
-        if key not in present:
-            kind = sealing.INDEXED[INDEXES[key]]
-            shard.update(edge.UpdateOperation.create_field_index(key, kind))
+def index(shard: Any, keys: Mapping[str, IndexKind], disk: Path) -> None:
+    """Have filters by some keys of the payload answered without a look at every point.
+
+    Raises:
+        StoreFullError: the disk has too little space.
+    """
+    about = shard.info()
+    for key, kind in keys.items():
+        if key not in about.payload_schema:
+            check_space(disk, about.points_count * _INDEXED)
+            shard.update(edge.UpdateOperation.create_field_index(key, sealing.INDEXED[kind]))
 
 
 def closed(shard: Any) -> None:
@@ -140,7 +146,7 @@ def check_space(place: Path, coming: int = 0) -> None:
     free = shutil.disk_usage(place).free
     if free < LEAST_FREE + coming:
         raise StoreFullError(
-            f"{place}: {free >> 20} MB are free, and at least {(LEAST_FREE + coming) >> 20} MB "
+            f"{place}: {free >> 20} MB are free, and at least {-(-(LEAST_FREE + coming) >> 20)} MB "
             "are needed to open and write safely; free some space (rag-nodes clear --parser NAME "
             "--yes opens nothing), or choose a folder on another disk"
         )

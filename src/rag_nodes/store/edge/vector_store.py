@@ -16,7 +16,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.store.edge.metadata_filters import metadata_conditions
+from rag_nodes.store.edge.metadata_filters import indexes_for, metadata_conditions
 from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.fusion import fuse
 from rag_nodes.store.payload import check_question, node_in
@@ -178,6 +178,7 @@ class EdgeVectorStore(BasePydanticVectorStore):
             stored = self._collection()
             if mode != "sparse":
                 check_question(len(asked.vector or ()), stored.vectors.size, stored.where)
+            stored.find_by(indexes_for(query.filters))
             own = _scope(query)
             if query.mode == VectorStoreQueryMode.MMR:
                 weight = _DIVERSITY if query.mmr_threshold is None else query.mmr_threshold
@@ -255,7 +256,9 @@ class EdgeVectorStore(BasePydanticVectorStore):
         if not self._exists():
             return []
         with self._engine.step(self.collection):
-            return self._collection().among(node_ids, metadata_conditions(filters), keys)
+            stored = self._collection()
+            stored.find_by(indexes_for(filters))
+            return stored.among(node_ids, metadata_conditions(filters), keys)
 
     def _node(self, point: Point) -> BaseNode:
         where = f"{self.location}: collection {self.collection!r}"
