@@ -106,3 +106,11 @@ def test_what_is_left_can_be_given_up_as_a_whole() -> None:
     groups.next()
     assert [one.position for one in groups.rest()] == list(range(MOST_FILES, MOST_FILES * 2))
     assert groups.next() is None
+
+
+def test_a_group_that_nobody_has_begun_comes_next_again() -> None:
+    groups = FileGroups(due(MOST_FILES * 2))
+    group = groups.next_to_wait()
+    assert group is not None
+    groups.put_back(group)
+    assert groups.next() == group

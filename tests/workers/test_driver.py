@@ -23,8 +23,8 @@ from rag_nodes.pipeline.record import CollectionRecord
 from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.readers import ListedFile
 from rag_nodes.store import StoredNode
-from rag_nodes.workers.batches import DueFile
-from rag_nodes.workers.driver import BARREN, Driver
+from rag_nodes.workers.batches import MOST_BYTES, DueFile
+from rag_nodes.workers.driver import BARREN, WAITING, Driver
 from rag_nodes.workers.merging import Done, merged_column
 from rag_nodes.workers.messages import (
     Batch,
@@ -50,28 +50,38 @@ KILLED = Died("SIGKILL")
 
 
 class Actors(Transport[Batch, "Message"]):
-    """Workers that do what a function says, one message after another by turns."""
+    """Workers that do what a function says, one message after another by turns.
+
+    Attributes:
+        deaths: of whom.
+        batches: all that were given, in order.
+        had: how many more the worker had of each.
+        closed: they were ended.
+    """
 
     def __init__(self, workers: int, behaviour: Behaviour) -> None:
         self.workers = workers
         self.deaths: list[int] = []
         self.batches: list[Batch] = []
+        self.had: list[int] = []
         self.closed = False
         self._behaviour = behaviour
         self._busy: deque[tuple[int, int, Iterator[Message | Died]]] = deque()
 
     def submit(self, worker: int, batch: Batch) -> None:
-        assert worker not in [one for one, _, _ in self._busy]
         assert not self.closed
         self.batches.append(batch)
+        self.had.append(sum(one == worker for one, _, _ in self._busy))
         self._busy.append((worker, batch.number, self._behaviour(batch)))
 
     def wait(self, seconds: float) -> Arrived[Message] | None:
         del seconds
-        worker, number, events = self._busy.popleft()
+        worker, number, events = self._busy[0]
         event = next(events)
-        if not isinstance(event, BatchFinished | CannotWork | Died):
-            self._busy.append((worker, number, events))
+        own = [one for one in self._busy if one[0] == worker]
+        over = isinstance(event, BatchFinished | CannotWork | Died)
+        others = [one for one in self._busy if one[0] != worker]
+        self._busy = deque([*others, *own[over:]])  # behind the others, in their order
         return Arrived(worker, number, event)
 
     def replace(self, worker: int) -> None:
@@ -232,6 +242,75 @@ def test_a_worker_that_dies_costs_nothing_but_time() -> None:
     assert column_of(done).chunks == 3
 
 
+def test_a_worker_has_its_next_batch_before_it_is_done_and_nobody_two_while_somebody_has_none() -> (
+    None
+):
+    done, actors, _ = drive(files(*(f"{number}.md" for number in range(320))), good)
+    assert actors.had == [0, 0, *[1] * 8]
+    assert len(done.rows.in_order()) == 320
+
+
+def test_a_batch_that_waited_for_a_worker_that_died_goes_back_whole_and_innocent() -> None:
+    deaths = [Died("SIGKILL"), Died("SIGKILL")]
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield Began(0)
+        if "0.md" in batch.files and deaths:
+            yield deaths.pop()
+        yield from list(good(batch))[1:]
+
+    names = [f"{number}.md" for number in range(96)]
+    done, actors, store = drive(files(*names), behave, workers=1)
+    first, waited, again, *_ = actors.batches
+    assert first.files == tuple(names[:32])
+    assert waited.files == tuple(names[32:64])
+    # What is left of the first, then what waited; the file in hand comes last and alone.
+    assert again.files == tuple(names[1:32])
+    assert actors.batches[3].files == waited.files
+    assert [one.path for one in done.rows.in_order() if one.status == "failed"] == ["0.md"]
+    assert sorted(store.log) == sorted(f"c.x: put {name}" for name in names[1:])
+    assert len(actors.deaths) == 2
+
+
+def test_what_a_worker_that_died_would_have_said_of_what_waited_is_not_heard() -> None:
+    class Dead(Actors):
+        def replace(self, worker: int) -> None:
+            super().replace(worker)
+            self.late = [Arrived(worker, 1, KILLED)]
+
+        def wait(self, seconds: float) -> Arrived[Message] | None:
+            late, self.late = getattr(self, "late", []), []
+            return late[0] if late else super().wait(seconds)
+
+    left = [KILLED]
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield Began(0)
+        if left:
+            yield left.pop()
+        yield from list(good(batch))[1:]
+
+    names = [f"{number}.md" for number in range(64)]
+    actors = Dead(1, behave)
+    writer = Writer([CollectionRecord(Kept(), "c.x")], Books())  # type: ignore[arg-type]
+    done = Driver(actors, writer, {"x": "c.x"}).run(files(*names))
+    assert {one.status for one in done.rows.in_order()} == {"read"}
+    assert len(actors.deaths) == 1
+
+
+@pytest.mark.parametrize("odd", ["large", "many documents", "same bytes"])
+def test_what_should_not_wait_is_given_to_a_worker_that_has_nothing_else(odd: str) -> None:
+    def one(number: int) -> DueFile:
+        name = f"{number}.jsonl" if odd == "many documents" else f"{number}.md"
+        size = MOST_BYTES + 1 if odd == "large" else MOST_BYTES
+        twins = ("id",) if odd == "same bytes" else ()
+        return DueFile(number, ListedFile(Path(name), f"/{name}", size, 0), twins=twins)
+
+    done, actors, _ = drive([one(number) for number in range(6)], good)
+    assert actors.had == [0] * 6
+    assert len(done.rows.in_order()) == 6
+
+
 def test_a_file_that_kills_every_worker_is_one_failed_row() -> None:
     def behave(batch: Batch) -> Iterator[Message | Died]:
         for number, path in enumerate(batch.files):
@@ -369,8 +448,9 @@ def test_a_store_that_refuses_one_column_leaves_the_others() -> None:
     names = [f"{number}.md" for number in range(70)]
     done, _, _ = drive(files(*names), behave, store=store, columns=["x", "y"], workers=1)
     assert "c.x: delete old" not in store.log
-    assert store.log == ["c.y: put fine"]
-    assert column_of(done, "x").error == "32.md: full"
+    # The second batch waited at the worker already, and does not know; the third does.
+    assert store.log == ["c.y: put fine"] * 2
+    assert column_of(done, "x").error == "64.md: full"
     assert column_of(done, "y").error is None
 
 
@@ -475,7 +555,7 @@ def test_an_error_that_all_workers_meet_stands_once_in_the_report() -> None:
 
     done, actors, _ = drive(files(*(f"{number}.md" for number in range(300))), behave)
     assert column_of(done).error == "0.md: the key was refused"
-    assert len(actors.batches) <= 2
+    assert len(actors.batches) <= 2 * (1 + WAITING)  # no more than they had by then
     assert len(done.rows.in_order()) == 300
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fake_time import FakeTime
 
-from rag_nodes.errors import EngineError
+from rag_nodes.errors import EngineError, RagNodesError
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
-from rag_nodes.workers import BARREN, Batch, Died, Recipe
+from rag_nodes.workers import BARREN, Batch, CannotWork, Died, Recipe
 from rag_nodes.workers.messages import Began, pack
 from rag_nodes.workers.on_ray import transport as on_ray
 from rag_nodes.workers.on_ray.embedders import STARTING
@@ -41,7 +42,8 @@ class FakeRay:
     """Actors that say what is told here, those of one start after those of another.
 
     Attributes:
-        starts: what each says of each task; where there are no more, nothing ever comes.
+        starts: what each says of all its tasks, or of each; where there are no more, nothing ever
+            comes.
         recipes: of what they were made.
     """
 
@@ -61,7 +63,8 @@ class FakeRay:
     def _start(self, recipe: Recipe, *_: object) -> Any:
         self.recipes.append(recipe)
         said = self.starts.pop(0) if self.starts else None
-        method = SimpleNamespace(remote=lambda _task: Stream(said))
+        parts = iter(said) if said and isinstance(said[0], list) else repeat(said)
+        method = SimpleNamespace(remote=lambda _task: Stream(next(parts)))
         return SimpleNamespace(work=SimpleNamespace(options=lambda **_: method))
 
     def wait(self, streams: list[Stream], **_: object) -> tuple[list[Stream], None]:
@@ -124,6 +127,33 @@ def test_an_actor_that_ends_while_it_starts_is_a_death_and_another_takes_its_pla
     assert [one.is_successor for one in ray.recipes] == [False, True]
     transport.close()
     assert ray.killed == 2
+
+
+def test_a_task_that_waits_is_heard_of_when_the_one_before_is_over(
+    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = packed(pack(CannotWork(RagNodesError("no"))))
+    began = packed(pack(Began(0)))
+    transport = on(FakeRay([[began, over], [began]]), recipe, monkeypatch)
+    for number in (7, 8):
+        transport.submit(0, Batch(number, ("a.md",)))
+    heard = [transport.wait(0.1) for _ in range(3)]
+    assert [one and one.task for one in heard] == [7, 7, 8]
+
+
+def test_of_an_actor_that_ended_nothing_is_heard_about_what_waited(
+    recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay([[ActorDiedError()], [ActorDiedError()]], [packed(pack(Began(0)))])
+    transport = on(ray, recipe, monkeypatch)
+    for number in (7, 8):
+        transport.submit(0, Batch(number, ("a.md",)))
+    first = transport.wait(0.1)
+    assert first is not None
+    assert first.task == 7
+    transport.replace(0)
+    transport.submit(0, Batch(9, ("a.md",)))
+    assert transport.wait(0.1) == (0, 9, Began(0))
 
 
 def test_actors_that_end_whenever_they_start_end_the_ingest_with_the_reason(

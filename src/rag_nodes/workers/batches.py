@@ -72,6 +72,16 @@ class FileGroup:
         """Whether no other such group may be under way."""
         return any(one.is_collection for one in self.files)
 
+    @property
+    def can_wait(self) -> bool:
+        """Whether it may be given to a worker that has not done what it has.
+
+        Not what another worker may be free for long before, and not what is told of documents that
+        others are just storing.
+        """
+        is_small = sum(one.size for one in self.files) <= MOST_BYTES
+        return is_small and not any(one.is_collection or one.twins for one in self.files)
+
 
 class FileGroups:
     """What is left to do, a group at a time; files are listed as they are needed."""
@@ -82,7 +92,7 @@ class FileGroups:
         self._deaths: Counter[int] = Counter()
 
     def next(self, *, collections: bool = True) -> FileGroup | None:
-        """The next group; None where there is none for now.
+        """The next group, for a worker that is idle; None where there is none for now.
 
         Args:
             collections: it may be one of a file of many documents.
@@ -96,6 +106,18 @@ class FileGroups:
                 return group
             self._ahead.append(group)
         return None
+
+    def next_to_wait(self) -> FileGroup | None:
+        """The next group, for a worker that is not idle; None where that would do harm."""
+        group = self.next()
+        if group and not group.can_wait:
+            self.put_back(group)
+            return None
+        return group
+
+    def put_back(self, group: FileGroup) -> None:
+        """Take a group that nobody has begun."""
+        self._ahead.appendleft(group)
 
     def rest(self) -> Iterator[DueFile]:
         """Everything that is left, which then is nothing any more."""
@@ -119,7 +141,7 @@ class FileGroups:
             Files that nobody is to try again.
         """
         if begun is None:
-            self._ahead.appendleft(group)
+            self.put_back(group)
             return []
         files = group.files
         if len(files) == 1:

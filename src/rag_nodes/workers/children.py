@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
+from collections import deque
 from contextlib import suppress
-from queue import Empty, Queue, SimpleQueue
+from queue import SimpleQueue
 from subprocess import PIPE
 from typing import IO, Any, Generic
 
@@ -25,11 +25,11 @@ from rag_nodes.workers.words import Hearing, LastWords
 
 CHILD = "rag_nodes.workers.child"
 """What a child runs."""
-_HELD = 2
-"""Messages for each worker that are held here; further ones wait in the pipe, and the worker."""
+_HELD = 4_000_000
+"""Bytes of messages of each worker that are held here; further ones wait in the pipe."""
 _END = None
 _PATIENCE = 5.0
-"""Seconds for the end of a thread that talks with a process which was killed."""
+"""Seconds for the end of the threads that talk with processes which were killed."""
 
 
 class ChildProcesses(Transport[TaskT, SaidT]):
@@ -48,13 +48,13 @@ class ChildProcesses(Transport[TaskT, SaidT]):
         self.workers = workers
         self._recipe = recipe
         self._module = module
-        self._arrived: Queue[Arrived[SaidT]] = Queue(maxsize=_HELD * workers)
+        self._arrived: _Inbox[SaidT] = _Inbox(_HELD * workers)
         self._children: dict[int, _Child[TaskT, SaidT]] = {}
         self._died: set[int] = set()
         self._hearing = Hearing(trade_at(recipe.trade).unpack)
 
     def submit(self, worker: int, task: TaskT) -> None:
-        """Give an idle child a task; it is started with its first one.
+        """See `Transport`; a child is started with its first task.
 
         Raises:
             EngineError: no process can be started.
@@ -75,10 +75,7 @@ class ChildProcesses(Transport[TaskT, SaidT]):
 
     def wait(self, seconds: float) -> Arrived[SaidT] | None:
         """What comes next of any child."""
-        try:
-            return self._arrived.get(timeout=seconds)
-        except Empty:
-            return None
+        return self._arrived.get(seconds)
 
     def replace(self, worker: int) -> None:
         """Let the next task start a new child."""
@@ -88,14 +85,55 @@ class ChildProcesses(Transport[TaskT, SaidT]):
     def close(self) -> None:
         """Kill all children."""
         children, self._children = self._children, {}
+        self._arrived.close()
         for child in children.values():
             child.end()
-        end = time.monotonic() + _PATIENCE
         for child in children.values():
-            while child.thread.is_alive() and time.monotonic() < end:
-                with suppress(Empty):  # it may wait for room
-                    self._arrived.get(timeout=0.01)
-                child.thread.join(0.01)
+            child.thread.join(_PATIENCE)
+
+
+class _Inbox(Generic[SaidT]):
+    """What has arrived, in order, until it is taken.
+
+    Args:
+        room: bytes that it holds; whoever brings more waits, unless there is nothing else.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._waiting: deque[tuple[Arrived[SaidT], int]] = deque()
+        self._held = 0
+        self._is_open = True
+        self._changed = threading.Condition()
+
+    def put(self, arrived: Arrived[SaidT], size: int = 0) -> None:
+        """Bring something of so many bytes; when it is closed that is gone."""
+        with self._changed:
+            while self._is_open and self._waiting and self._held + size > self._room:
+                self._changed.wait()
+            if self._is_open:
+                self._waiting.append((arrived, size))
+                self._held += size
+                self._changed.notify_all()
+
+    def get(self, seconds: float) -> Arrived[SaidT] | None:
+        """The first of what is there, waited for; None where nothing came in time."""
+        with self._changed:
+            if not self._waiting:
+                self._changed.wait_for(lambda: self._waiting, seconds)
+            if not self._waiting:
+                return None
+            arrived, size = self._waiting.popleft()
+            self._held -= size
+            self._changed.notify_all()
+            return arrived
+
+    def close(self) -> None:
+        """Let nobody wait any more."""
+        with self._changed:
+            self._is_open = False
+            self._waiting.clear()
+            self._changed.notify_all()
 
 
 class _Child(Generic[TaskT, SaidT]):
@@ -111,7 +149,7 @@ class _Child(Generic[TaskT, SaidT]):
         recipe: WorkerRecipe,
         module: str,
         hearing: Hearing,
-        arrived: Queue[Arrived[SaidT]],
+        arrived: _Inbox[SaidT],
     ) -> None:
         self.tasks: SimpleQueue[TaskT | None] = SimpleQueue()
         self._number = number
@@ -130,7 +168,7 @@ class _Child(Generic[TaskT, SaidT]):
         self.tasks.put(_END)
 
     def _talk(self) -> None:
-        """Pass tasks on, and what is said of them, until the process is gone."""
+        """Pass tasks on, and what is said of them, until the process is gone or not trusted."""
         requests, answers = _piped(self._process.stdin), _piped(self._process.stdout)
         keys = {name: key.get_secret_value() for name, key in self._recipe.keys.items()}
         made = {"trade": self._recipe.trade, "recipe": self._recipe.plain(), "keys": keys}
@@ -144,16 +182,19 @@ class _Child(Generic[TaskT, SaidT]):
                     self._do(task, requests, answers)
                 except (EOFError, OSError):
                     self._bury(task)
+                    return
                 except Exception as error:  # noqa: BLE001 - whatever it said, it is not trusted now
                     self._bury(task, f"it said what is no message: {error}")
+                    return
 
     def _do(self, task: TaskT, requests: IO[bytes], answers: IO[bytes]) -> None:
         send_bytes(requests, self._trade.pack_task(task))
         while True:
-            message = self._hearing.message(receive_bytes(answers))
+            data = receive_bytes(answers)
+            message = self._hearing.message(data)
             if message is None:
                 continue
-            self._arrived.put(Arrived(self._number, task.number, message))
+            self._arrived.put(Arrived(self._number, task.number, message), len(data))
             if isinstance(message, self._trade.last):
                 return
 

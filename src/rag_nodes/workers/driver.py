@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ logger = logging.getLogger(__name__)
 
 POLL = 0.5
 """Seconds of waiting after which a signal is heard at the latest."""
+WAITING = 1
+"""Batches that a worker has beside the one it works on, so that it need not wait for the driver."""
 BARREN = 3
 """Workers in a row, for each there is, that may die before they open a file."""
 
@@ -109,7 +112,7 @@ class Driver:
         self._total = total
         self._merged = MergedProgress()
         self._groups = FileGroups(())
-        self._flights: dict[int, _Flight] = {}
+        self._flights: list[deque[_Flight]] = [deque() for _ in range(transport.workers)]
         self._batches = self._barren = 0
         self._rows = FileRows() if rows is None else rows
         self._parts: list[PartReport] = []
@@ -127,11 +130,11 @@ class Driver:
         """
         self._groups = FileGroups(files)
         self._submit()
-        while self._flights:
+        while any(self._flights):
             arrived = self._transport.wait(POLL)
-            flight = self._flights.get(arrived.worker) if arrived else None
-            if arrived and flight and flight.number == arrived.task:
-                self._take(self._trusted(arrived, flight), flight)
+            flights = self._flights[arrived.worker] if arrived else None
+            if arrived and flights and flights[0].number == arrived.task:
+                self._take(self._trusted(arrived, flights[0]), flights[0])
                 self._submit()
         if self._is_over:
             self._give_up(one for one in self._groups.rest())
@@ -148,20 +151,24 @@ class Driver:
         return self._stopped.keys() >= self._collections.keys()
 
     def _submit(self) -> None:
-        """Give every idle worker a batch, as far as there are any."""
-        for worker in range(self._transport.workers):
-            if self._is_over:
-                self._end_all()
-                return
-            if worker in self._flights:
-                continue
-            alone = not any(one.group.is_collection for one in self._flights.values())
-            group = self._groups.next(collections=alone)
-            if group is None:
-                return
-            self._flights[worker] = _Flight(self._batches, group)
-            self._transport.submit(worker, self._batch(group))
-            self._batches += 1
+        """Give every worker as many batches as it may have, as far as there are any."""
+        for waiting in range(WAITING + 1):  # nobody has two while somebody has none
+            for worker, flights in enumerate(self._flights):
+                if self._is_over:
+                    self._end_all()
+                    return
+                if len(flights) > waiting:
+                    continue
+                group = self._groups.next_to_wait() if flights else self._next()
+                if group is None:
+                    return
+                flights.append(_Flight(self._batches, group))
+                self._transport.submit(worker, self._batch(group))
+                self._batches += 1
+
+    def _next(self) -> FileGroup | None:
+        under_way = chain.from_iterable(self._flights)
+        return self._groups.next(collections=not any(one.group.is_collection for one in under_way))
 
     def _batch(self, group: FileGroup) -> Batch:
         stored = self._writer.stored(group)
@@ -195,14 +202,12 @@ class Driver:
             case FileNote() | Paid() as said:
                 flight.take_down(said)
             case BatchFinished() as finished:
-                del self._flights[arrived.worker]
+                self._flights[arrived.worker].popleft()
                 self._finish(flight, finished)
             case CannotWork(error):
                 raise error
             case Died(reason):
-                del self._flights[arrived.worker]
-                self._bury(flight, reason)
-                self._transport.replace(arrived.worker)
+                self._bury(arrived.worker, reason)
 
     def _write(self, flight: _Flight, sent: Sent) -> None:
         self._writer.write(sent, flight.refusals)
@@ -244,7 +249,16 @@ class Driver:
             if document in refusals[collection] and name in row.columns
         }
 
-    def _bury(self, flight: _Flight, reason: str) -> None:
+    def _bury(self, worker: int, reason: str) -> None:
+        """Have another in the place of a worker that died; what waited for it is innocent."""
+        flight, *waited = self._flights[worker]
+        self._flights[worker].clear()
+        for one in reversed(waited):
+            self._groups.put_back(one.group)
+        self._blame(flight, reason)
+        self._transport.replace(worker)
+
+    def _blame(self, flight: _Flight, reason: str) -> None:
         """Find out what a worker died of, and have the rest done anew."""
         self._lost.take(flight.sent, self._merged.over(flight.number, lost=True), flight.paid)
         logger.warning("a worker died (%s); what it had not finished is done again", reason)
@@ -270,11 +284,13 @@ class Driver:
     def _end_all(self) -> None:
         """End all workers: whatever they do would fail as it did before."""
         self._transport.close()
-        flights, self._flights = self._flights, {}
-        for flight in flights.values():
+        flights = [*chain.from_iterable(self._flights)]
+        for one in self._flights:
+            one.clear()
+        for flight in flights:
             with suppress(LedgerError):  # where the disk is full, say that
                 self._conclude_unstored(flight)
-        self._give_up(one for flight in flights.values() for one in flight.group.files)
+        self._give_up(one for flight in flights for one in flight.group.files)
 
     def _conclude_unstored(self, flight: _Flight) -> None:
         """Write down what was read for nothing; of a file of many documents that is not certain."""

@@ -54,7 +54,7 @@ class Arrived(NamedTuple, Generic[SaidT]):
 
     Attributes:
         worker: its number.
-        task: number of the task it is about; that of the last one submitted, where it died.
+        task: number of the task it is about; that of the one it had in hand, where it died.
         event: what it said, or that it died.
     """
 
@@ -163,11 +163,11 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 
 
 class Transport(ABC, Generic[TaskT, SaidT]):
-    """Workers, numbered from 0, each with one task at a time; used by one thread.
+    """Workers, numbered from 0, each doing one task after another; used by one thread.
 
     Every worker is made of a `WorkerRecipe`, and what its `work` says of a task comes back in
-    order. A worker that died says nothing more until it was replaced. A task is over with one of
-    `Trade.last`, or with `Died`.
+    order. A task is over with one of `Trade.last`, or with `Died`. A worker that died says nothing
+    more until it was replaced, and the tasks that waited for it are gone: it never saw them.
 
     Attributes:
         workers: how many there are.
@@ -177,7 +177,7 @@ class Transport(ABC, Generic[TaskT, SaidT]):
 
     @abstractmethod
     def submit(self, worker: int, task: TaskT) -> None:
-        """Give an idle worker a task; returns at once."""
+        """Give a worker a task, to begin when those before are over; returns at once."""
 
     @abstractmethod
     def wait(self, seconds: float) -> Arrived[SaidT] | None:

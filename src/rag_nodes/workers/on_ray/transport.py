@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,6 +55,18 @@ class RayShape(NamedTuple):
     def embedding(self) -> int:
         """Actors that embed."""
         return self.embedders or self.workers
+
+
+class _Asked(NamedTuple):
+    """A task that an actor was given.
+
+    Attributes:
+        number: of the task.
+        stream: what the actor says of it.
+    """
+
+    number: int
+    stream: Any
 
 
 class WorkerActor:
@@ -126,8 +139,8 @@ class RayTransport(Transport[TaskT, SaidT]):
         self._trade = trade_at(recipe.trade)
         self._hearing = Hearing(self._trade.unpack)
         self._recipe, self._shape, self._address = recipe, shape, address
-        self._streams: dict[int, Any] = {}
-        self._tasks: dict[int, int] = {}
+        # What each is to do, those first whose turn it is.
+        self._asked: dict[int, deque[_Asked]] = {one: deque() for one in range(shape.workers)}
         self._embedders: list[Any] = []
         self._keeper: Any = None
         self._actors: dict[int, Any] = {}
@@ -142,16 +155,16 @@ class RayTransport(Transport[TaskT, SaidT]):
             self._session = stack.pop_all()
 
     def submit(self, worker: int, task: TaskT) -> None:
-        """Give an idle actor a task; it is started with its first one."""
+        """See `Transport`; an actor is started with its first task."""
         if worker not in self._actors:
             self._actors[worker] = self._started(worker)
             self._starting[worker] = time.monotonic() + STARTING
-        self._tasks[worker] = task.number
         # One message under way per worker: what it said last has arrived before it goes on.
         method = self._actors[worker].work.options(
             num_returns="streaming", _generator_backpressure_num_objects=1
         )
-        self._streams[worker] = method.remote(self._trade.pack_task(task))
+        stream = method.remote(self._trade.pack_task(task))
+        self._asked[worker].append(_Asked(task.number, stream))
 
     def wait(self, seconds: float) -> Arrived[SaidT] | None:
         """See `Transport`.
@@ -160,16 +173,19 @@ class RayTransport(Transport[TaskT, SaidT]):
             EngineError: there is too little room for the actors, or no machine any more.
         """
         self._check_starts()
-        ready = self._ready(list(self._streams.values()), seconds)
+        first = {worker: own[0] for worker, own in self._asked.items() if own}
+        ready = self._ready([one.stream for one in first.values()], seconds)
         if not ready:
             self._check_machines()
             return None
-        worker = next(one for one, stream in self._streams.items() if stream is ready[0])
-        stream = self._streams.pop(worker)
-        event = self._next(worker, stream)
-        if not isinstance(event, (*self._trade.last, Died)):
-            self._streams[worker] = stream  # behind the others, so that each gets its turn
-        return None if event is None else Arrived(worker, self._tasks[worker], event)
+        worker = next(number for number, one in first.items() if one.stream is ready[0])
+        event = self._next(worker, first[worker].stream)
+        self._asked[worker] = own = self._asked.pop(worker)  # behind the others
+        if isinstance(event, self._trade.last):
+            own.popleft()
+        elif isinstance(event, Died):
+            own.clear()
+        return None if event is None else Arrived(worker, first[worker].number, event)
 
     def replace(self, worker: int) -> None:
         """Let the next task start a new actor."""
@@ -178,7 +194,8 @@ class RayTransport(Transport[TaskT, SaidT]):
 
     def close(self) -> None:
         """See `Transport`."""
-        self._streams.clear()
+        for own in self._asked.values():
+            own.clear()
         self._session.close()
 
     def _ready(self, streams: list[Any], seconds: float) -> list[Any]:
@@ -255,7 +272,7 @@ class RayTransport(Transport[TaskT, SaidT]):
     def _check_starts(self) -> None:
         """See that no actor waits for ever for a core or a card, of which Ray says nothing."""
         now = time.monotonic()
-        late = [self._streams[one] for one, end in self._starting.items() if end < now]
+        late = [self._asked[one][0].stream for one, end in self._starting.items() if end < now]
         if all(self._ready([stream], 0.0) for stream in late):
             return
         found = self._ray.cluster_resources()
