@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,9 @@ from rag_nodes.errors import EngineError
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.workers import Recipe, children
-from rag_nodes.workers.children import ChildProcesses
+from rag_nodes.workers.children import ChildProcesses, Inbox
 from rag_nodes.workers.messages import Batch
-from rag_nodes.workers.transport import Died
+from rag_nodes.workers.transport import Arrived, Died
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,3 +76,30 @@ def test_a_worker_that_cannot_be_started_is_an_error_of_ours(
     with pytest.raises(EngineError, match=r"temporarily unavailable.*ask for fewer"):
         transport.submit(0, Batch(0, ("a.md",)))
     transport.close()
+
+
+def arrived(number: int) -> Arrived[str]:
+    return Arrived(0, number, "said")
+
+
+def test_who_brings_more_than_there_is_room_for_waits_until_something_is_taken() -> None:
+    inbox: Inbox[str] = Inbox(room=10)
+    inbox.put(arrived(0), 11)  # there is nothing else, so it would wait for ever
+    waiting = threading.Thread(target=inbox.put, args=(arrived(1), 1))
+    waiting.start()
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    assert inbox.get(1) == arrived(0)
+    assert inbox.get(60) == arrived(1)
+    waiting.join()
+    assert inbox.get(0) is None
+
+
+def test_nobody_waits_for_room_where_nothing_is_taken_any_more() -> None:
+    inbox: Inbox[str] = Inbox(room=1)
+    inbox.put(arrived(0), 1)
+    waiting = threading.Thread(target=inbox.put, args=(arrived(1), 1))
+    waiting.start()
+    inbox.close()
+    waiting.join()
+    assert inbox.get(0) is None

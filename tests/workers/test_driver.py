@@ -55,7 +55,8 @@ class Actors(Transport[Batch, "Message"]):
     Attributes:
         deaths: of whom.
         batches: all that were given, in order.
-        had: how many more the worker had of each.
+        had: of each, how many others its worker had.
+        working: of each, how many workers then had something to do.
         closed: they were ended.
     """
 
@@ -64,6 +65,7 @@ class Actors(Transport[Batch, "Message"]):
         self.deaths: list[int] = []
         self.batches: list[Batch] = []
         self.had: list[int] = []
+        self.working: list[int] = []
         self.closed = False
         self._behaviour = behaviour
         self._busy: deque[tuple[int, int, Iterator[Message | Died]]] = deque()
@@ -73,6 +75,7 @@ class Actors(Transport[Batch, "Message"]):
         self.batches.append(batch)
         self.had.append(sum(one == worker for one, _, _ in self._busy))
         self._busy.append((worker, batch.number, self._behaviour(batch)))
+        self.working.append(len({one for one, _, _ in self._busy}))
 
     def wait(self, seconds: float) -> Arrived[Message] | None:
         del seconds
@@ -308,6 +311,7 @@ def test_what_should_not_wait_is_given_to_a_worker_that_has_nothing_else(odd: st
 
     done, actors, _ = drive([one(number) for number in range(6)], good)
     assert actors.had == [0] * 6
+    assert actors.working == ([1] * 6 if odd == "many documents" else [1, *[2] * 5])
     assert len(done.rows.in_order()) == 6
 
 

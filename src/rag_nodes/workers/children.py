@@ -48,7 +48,7 @@ class ChildProcesses(Transport[TaskT, SaidT]):
         self.workers = workers
         self._recipe = recipe
         self._module = module
-        self._arrived: _Inbox[SaidT] = _Inbox(_HELD * workers)
+        self._arrived: Inbox[SaidT] = Inbox(_HELD * workers)
         self._children: dict[int, _Child[TaskT, SaidT]] = {}
         self._died: set[int] = set()
         self._hearing = Hearing(trade_at(recipe.trade).unpack)
@@ -92,7 +92,7 @@ class ChildProcesses(Transport[TaskT, SaidT]):
             child.thread.join(_PATIENCE)
 
 
-class _Inbox(Generic[SaidT]):
+class Inbox(Generic[SaidT]):
     """What has arrived, in order, until it is taken.
 
     Args:
@@ -149,7 +149,7 @@ class _Child(Generic[TaskT, SaidT]):
         recipe: WorkerRecipe,
         module: str,
         hearing: Hearing,
-        arrived: _Inbox[SaidT],
+        arrived: Inbox[SaidT],
     ) -> None:
         self.tasks: SimpleQueue[TaskT | None] = SimpleQueue()
         self._number = number
