@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 RED, BLUE = "The machine is red. " * 30, "The machine is blue indeed. " * 25
 
 
-def crawl(corpus: FolderIngests, name: str, text: str) -> Path:
-    page = {"markdown": text, "metadata": {"sourceURL": "https://a.example/x", "title": "X"}}
+def crawl(corpus: FolderIngests, name: str, text: str, url: str = "https://a.example/x") -> Path:
+    page = {"markdown": text, "metadata": {"sourceURL": url, "title": "X"}}
     return corpus.write(name, json.dumps([page]))
 
 
@@ -83,18 +83,21 @@ def test_a_crawl_that_is_new_replaces_what_an_older_one_stored(
     assert texts(corpus.store) == blue
 
 
-def test_where_the_later_crawl_is_gone_the_page_is_as_the_other_has_it(
-    corpus: FolderIngests,
+@pytest.mark.parametrize("other", [None, "https://a.example/y"])
+def test_where_the_later_crawl_has_it_no_more_the_page_is_as_the_other_has_it(
+    corpus: FolderIngests, other: str | None
 ) -> None:
     red, later = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
     ingested(corpus, red)
-    expected = texts(corpus.store)
+    [expected] = texts(corpus.store).values()
     ingested(corpus, red, later)
     later.unlink()
+    paths = [red, crawl(corpus, "b.json", "Another page.", other)] if other else [red]
 
-    ingested(corpus, red)
+    ingested(corpus, *paths, prune=True)
 
-    assert texts(corpus.store) == expected
+    [found] = texts(corpus.store).values()
+    assert found - {"Another page."} == expected
 
 
 @pytest.mark.parametrize("versions", [[RED, BLUE], [BLUE, RED, BLUE], [RED, BLUE, RED, BLUE]])

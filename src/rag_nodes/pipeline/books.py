@@ -261,8 +261,10 @@ class LedgerBooks(Books):
         if stored.source_hash == document.source_hash:
             return True
         others = self._ledger.holders(self._corpus, [document.id])
-        same = (one.path for one in others if one.source_hash == stored.source_hash)
-        return any(map(os.path.exists, same))
+        same = [one.path for one in others if one.source_hash == stored.source_hash]
+        return any(
+            _is_as_known(one.file) for one in self._ledger.known(self._corpus, same).values()
+        )
 
     def _file_row(self, file: ListedFile) -> FileRow:
         settled = time.time_ns() - file.mtime_ns > _UNSETTLED_NS
@@ -304,6 +306,15 @@ def is_text(file: ListedFile) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _is_as_known(file: FileRow) -> bool:
+    """Whether a file is there, of known size and time."""
+    try:
+        found = os.stat(file.path)  # noqa: PTH116 - as where files are listed
+    except OSError:
+        return False
+    return (found.st_size, found.st_mtime_ns) == (file.size, file.mtime_ns)
 
 
 def _concluded(
