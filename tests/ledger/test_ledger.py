@@ -68,7 +68,6 @@ def test_files_and_documents_are_there_again_after_closing(tmp_path: Path) -> No
         [documents] = again.documents("tea").values()
         assert [one.id for one in documents] == ["z", "a"], "in the order of the file"
         assert again.files("coffee") == {}
-        assert again.corpora() == ["tea"]
 
 
 def test_documents_that_a_file_has_no_more_stay_known_without_a_hash(ledger: Ledger) -> None:
@@ -205,23 +204,6 @@ def test_a_file_of_many_documents_stays_while_one_of_them_does(ledger: Ledger) -
     ledger.forget_documents("tea", ["x"])
 
     assert set(ledger.files("tea")) == {"/a"}
-
-
-@pytest.mark.parametrize(
-    "words", ["/docs/tea/green_1.md", "Name of green", "green", "/docs/tea", "/docs/tea/"]
-)
-def test_a_document_is_found_by_path_source_name_id_or_folder(ledger: Ledger, words: str) -> None:
-    ledger.record(file("/docs/tea/green_1.md"), [document("/docs/tea/green_1.md", "green")])
-    ledger.record(file("/docs/teas.md"), [document("/docs/teas.md", "all")])
-
-    assert [one.id for one in ledger.named("tea", words)] == ["green"]
-
-
-@pytest.mark.parametrize("words", ["", "/docs/te", "/docs/tea/green%", "/docs/tea/green_"])
-def test_half_a_path_and_signs_of_sql_mean_no_document(ledger: Ledger, words: str) -> None:
-    ledger.record(file("/docs/tea/green_1.md"), [document("/docs/tea/green_1.md", "green")])
-
-    assert ledger.named("tea", words) == []
 
 
 def test_documents_expire_at_their_time(ledger: Ledger, clock: Clock) -> None:

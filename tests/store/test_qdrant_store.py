@@ -7,7 +7,7 @@ import pytest
 from rag_nodes.errors import (
     StoreError,
 )
-from rag_nodes.store import open_store, qdrant
+from rag_nodes.store import open_store, reading
 from rag_nodes.store.filters import DOCUMENT_ID
 from rag_nodes.store.server import rankings
 
@@ -101,7 +101,7 @@ def test_a_look_at_every_document_holds_but_a_few_of_them(
             store.engine.write(collection, [point._replace(payload=payload, vector=[1.0, 0.0])])
         expected = store.documents(collection)
         monkeypatch.setattr(store.engine, "scans", lambda _: False)
-        monkeypatch.setattr(qdrant, "_DOCUMENTS", 2)
+        monkeypatch.setattr(reading, "_DOCUMENTS", 2)
         sizes: list[int] = []
         scan = store.engine.scan
 

@@ -68,7 +68,7 @@ def test_without_a_ledger_the_collections_are_copied_all_the_same(
     copy_all(unknown, target)
     assert target.store.count(FIXED) == 5
     assert target.ledger is not None
-    assert target.ledger.corpora() == []
+    assert target.ledger.collections() == []
 
 
 def test_what_was_pruned_is_not_known_any_more(known: Inventory, target: Inventory) -> None:

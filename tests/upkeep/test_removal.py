@@ -118,7 +118,7 @@ def test_clearing_drops_collections_and_the_last_one_takes_the_files_along(
     assert list(ledger.files("tests")) == ["/docs/a.md", "/docs/b.md"]
     cleared(known, [heading])
     assert known.store.collections() == []
-    assert ledger.corpora() == []
+    assert [*ledger.collections(), *ledger.paths("tests")] == []
 
 
 @pytest.mark.parametrize("ended", ["before", "after"])
@@ -139,5 +139,5 @@ def test_clearing_that_was_ended_is_completed_by_repeating_it(
         monkeypatch.undo()
     cleared(known, known.collections("tests"))
     assert known.store.collections() == []
-    assert ledger.corpora() == []
+    assert [*ledger.collections(), *ledger.paths("tests")] == []
     assert known.documents("tests", []) == []

@@ -15,11 +15,6 @@ _VANISHED = """
 SELECT d.* FROM documents AS d JOIN files AS f ON f.corpus = d.corpus AND f.path = d.path
 WHERE d.corpus = ? AND (d.source_hash = '' OR f.state = 'empty') ORDER BY d.path, d.rowid
 """
-_NAMED = """
-SELECT * FROM documents WHERE corpus = ?1 AND
-    (?2 IN (path, source, name, id) OR substr(path, 1, length(?3)) IN (?3, ?4))
-ORDER BY path, rowid
-"""
 
 
 class LedgerFiles(LedgerDatabase):
@@ -79,14 +74,6 @@ class LedgerFiles(LedgerDatabase):
             "WHERE f.corpus = ? AND f.content_hash = ? AND d.source_hash > '' LIMIT 10"
         )
         return [one for (one,) in self._read(query, corpus, content_hash)]
-
-    def named(self, corpus: str, words: str) -> list[DocumentRow]:
-        """The documents that are meant by a path, a source, a name, an id or a folder above."""
-        if not words:
-            return []
-        folder = words.rstrip("/\\")
-        rows = self._read(_NAMED, corpus, words, f"{folder}/", f"{folder}\\")
-        return [DocumentRow(*row) for row in rows]
 
     def expired(self, corpus: str) -> list[DocumentRow]:
         """The documents that were to be looked at again by now."""

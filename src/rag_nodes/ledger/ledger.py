@@ -69,8 +69,3 @@ class Ledger(LedgerFiles, LedgerDeposits):
                 with cls(path) as ledger, translated(path):
                     ledger._connection.backup(copy._connection)
             yield copy
-
-    def corpora(self) -> list[str]:
-        """Every corpus that has files or collections."""
-        query = "SELECT corpus FROM files UNION SELECT corpus FROM collections ORDER BY corpus"
-        return [corpus for (corpus,) in self._read(query)]
