@@ -147,8 +147,22 @@ def test_questions_whose_answers_have_no_place_are_named_and_the_rest_is_measure
     sheet.write_text(sheet.read_text() + "Who built it?,Nobody knows who it was at all,manual.md\n")
     ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
     assert ended.code == 3
-    assert "1 question left out" in ended.stderr
+    said = " ".join(ended.stderr.split())
+    assert (
+        "1 question left out, as their answers have no place: row-3; the first one: it is" in said
+    )
     assert "2 questions about one document" in " ".join(ended.stdout.split())
+
+
+def test_questions_about_another_file_say_which_one_it_is(
+    command: Callable[..., Ended], manual: Path, sheet: Path
+) -> None:
+    sheet.write_text(sheet.read_text().replace("manual.md", "handbook.md"))
+    ended = command("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
+    assert ended.code == 1
+    said = " ".join(ended.stderr.split())
+    assert "no question has a place in the documents; the first one: " in said
+    assert "called 'handbook.md'; name the file as it is" in said
 
 
 @pytest.mark.parametrize(

@@ -24,18 +24,22 @@ CHUNKS = ("--granularity", "chunks")
 
 
 def test_the_shipped_manual_is_told_not_to_be_cut_large_with_reasons(
-    command: Callable[..., Ended], tmp_path: Path
+    command: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
     run, page = tmp_path / "run.json", tmp_path / "page.html"
     ended = command(
         "recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS, "-o", run,
         "--html", page,
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
-    assert "Take recursive 200: it finds" in ended.stdout
-    assert "is not shown to be a difference" in ended.stdout
-    assert "most of all recursive 800" in ended.stdout
-    assert "46 questions about one document" in ended.stdout
+    said = " ".join(ended.stdout.split())
+    assert "Take recursive 200: it finds" in said
+    assert "is not shown to be a difference" in said
+    assert "most of all recursive 800" in said
+    assert "46 questions about one document" in said
+    assert "@500 @1000 @2000" in said  # no number is cut where it is narrow
+    assert "chosen" in said
     assert "Take recursive 200: it finds" in page.read_text("utf-8")
     found = json.loads(run.read_text("utf-8"))
     assert found["chosen"] == "recursive 200"
@@ -140,6 +144,8 @@ def test_the_exported_script_answers_in_a_process_of_its_own(
     questions = ("--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
     assert command("recommend", FERRY, *questions, "--export", script).code == 0
     told = script.read_text("utf-8")
+    assert "python pipeline.py handbook.pdf" in told
+    assert "budget=1000" in told
     assert "chunk_size=200" in told
     assert "granularity='chunks'" in told
     assert "mode='sparse'" in told

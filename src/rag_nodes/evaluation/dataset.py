@@ -99,6 +99,21 @@ class Dataset:
         for question in self.questions:
             _check(question, self.texts, self.name)
 
+    def check_asked(self) -> None:
+        """Refuse to measure without a question.
+
+        Raises:
+            DatasetError: there is none, or none whose answer has a place in the documents.
+        """
+        if self.questions:
+            return
+        if not self.unplaced:
+            raise DatasetError(f"{self.name}: no questions; label some, or let them be drafted")
+        reason = self.unplaced[0].reason
+        raise DatasetError(
+            f"{self.name}: no question has a place in the documents; the first one: {reason}"
+        )
+
     @cached_property
     def texts(self) -> dict[str, str]:
         """The text of each document by its id."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.assembly import assemble
 from rag_nodes.evaluation.by_workers import hired, kept_in, settled_engine
 from rag_nodes.evaluation.cache import EvaluationCache
@@ -82,8 +81,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         EngineError: the engine's processes cannot be started.
         ModelError: the questions could not be embedded.
     """
-    if not dataset.questions:
-        raise DatasetError(f"{dataset.name}: no questions; label some, or let them be drafted")
+    dataset.check_asked()
     plan = plan or EvaluationPlan()
     chosen = settled(models, embed_model)
     count = len(columns) * (1 + len(plan.sizes) + bool(plan.target)) + 1

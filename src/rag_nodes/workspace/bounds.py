@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ConfigurationError, DatasetError, DatasetTooLargeError
+from rag_nodes.errors import ConfigurationError, DatasetTooLargeError
 from rag_nodes.parsers.offer import LEAST_CHUNK
 
 if TYPE_CHECKING:
@@ -126,12 +126,10 @@ def check_amount(dataset: Dataset, columns: int, plan: EvaluationPlan) -> None:
     """Refuse what one visitor may not have measured beside the others.
 
     Raises:
-        DatasetError: no question has a place in the documents.
+        DatasetError: there is no question, or none has a place in the documents.
         DatasetTooLargeError: too much is to be measured.
     """
-    if not dataset.questions:
-        why = f"; the first one: {dataset.unplaced[0].reason}" if dataset.unplaced else ""
-        raise DatasetError(f"{dataset.name}: no question has a place in the documents{why}")
+    dataset.check_asked()
     rows, questions = rows_of(columns, plan), len(dataset.questions)
     if rows * questions > MOST_ANSWERS:
         raise DatasetTooLargeError(

@@ -124,8 +124,12 @@ if __name__ == "__main__":
 
 def script_name(strategy: str) -> str:
     """File name of the script of a strategy."""
-    plain = "".join(letter if letter.isalnum() else "_" for letter in strategy)
-    return f"rag_{plain}.py"
+    return f"rag_{_plain(strategy)}.py"
+
+
+def _plain(name: str, also: str = "") -> str:
+    """A name without anything that a path or a literal could end at."""
+    return "".join(letter if letter.isalnum() or letter in also else "_" for letter in name)
 
 
 def script_of(comparison: Comparison, strategy: str) -> str:
@@ -144,16 +148,19 @@ def script_of(comparison: Comparison, strategy: str) -> str:
     return script_for(strategy, parser, comparison.models, comparison.options)
 
 
-def script_for(name: str, parser: SpanNodeParser, models: Models, options: QueryOptions) -> str:
+def script_for(
+    name: str, parser: SpanNodeParser, models: Models, options: QueryOptions, file: str = ""
+) -> str:
     """A script that ingests and answers with one parser, without any key in it.
 
     Everything that was typed in stands in it as a Python literal, so none of it can be code.
 
     Args:
-        name: what the parser is called here, which names the file.
+        name: what the parser is called here, which names the file unless `file` does.
         parser: ours, of an installed package, or a splitter that was named by its import path.
         models: what embeds and answers.
         options: how is answered.
+        file: what the script will be called.
 
     Raises:
         ConfigurationError: a splitter was given as an object, which no script can name.
@@ -168,7 +175,7 @@ def script_for(name: str, parser: SpanNodeParser, models: Models, options: Query
         arguments = _arguments([repr(preset)], _parser_options(preset, parser, embedder))
     return _TEMPLATE.format(
         extras="pdf,qdrant,openai" if asks_openai else "pdf,qdrant",
-        file=script_name(name),
+        file=_plain(file, also="._-") or script_name(name),
         imports_standard="import os\n" if asks_openai else "",
         models=chosen,
         made_by=made_by,

@@ -240,6 +240,7 @@ def dataset_of(
             f"{counted(count, 'question')} left out, as their answers have no place: "
             + ", ".join(one.id for one in dataset.unplaced[:5])
             + (", …" if count > 5 else "")  # noqa: PLR2004 -- as many as are named
+            + f"; the first one: {dataset.unplaced[0].reason} (all: rag-nodes questions check)"
         )
     return dataset
 

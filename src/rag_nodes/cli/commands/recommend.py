@@ -1,6 +1,7 @@
 """`rag-nodes recommend`: which parser and size to take, or that the data cannot tell."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -233,8 +234,9 @@ class _Files(NamedTuple):
             write_text(self.output, found.to_json())
             yield self.output
         if self.export:
-            name = self.export.stem
-            write_text(self.export, script_for(name, found.parser, models, found.options))
+            options = replace(found.options, budget=found.settings["budget"])
+            name, file = self.export.stem, self.export.name
+            write_text(self.export, script_for(name, found.parser, models, options, file))
             yield self.export
         if self.save:
             save_preset(self.save, found.preset(name_of_preset(self.save)))
@@ -242,8 +244,6 @@ class _Files(NamedTuple):
 
 
 def _plan(cli: Invocation, budget: str, sizes: str, seed: int) -> "EvaluationPlan":
-    from dataclasses import replace
-
     from rag_nodes.evaluation.recommendation import PLAN
 
     budgets, tried = numbers("--budget", budget), numbers("--sizes", sizes)

@@ -38,8 +38,8 @@ def _candidates(found: Recommendation) -> Table:
     budgets = found.settings["budgets"]
     right = ["asked", "mean", "kB", *(f"@{budget}" for budget in budgets), "behind, points"]
     rows = table("Candidate", *right, "", right=right)
-    for column in (rows.columns[0], rows.columns[-1]):
-        column.no_wrap = True
+    *_, behind, state = rows.columns
+    behind.no_wrap, state.no_wrap = False, True  # narrow: it and names are folded, no number cut
     for one in _ordered(found):
         if one.state == "failed":
             rows.add_row(one_line(one.name), *[""] * len(right), "failed")

@@ -119,7 +119,7 @@ def _marks(frame: Frame) -> Iterator[tuple[float, str]]:
     doublings = log2(frame.high / frame.low)
     for at in range(_MARKS):
         amount = frame.low * 2 ** (doublings * at / (_MARKS - 1))
-        yield amount, f"{amount / _KILOBYTE:,.3g}"
+        yield amount, f"{float(f'{amount / _KILOBYTE:.3g}'):,.9g}"
 
 
 def _place(frame: Frame, one: Trial, measure: str) -> tuple[float, float]:

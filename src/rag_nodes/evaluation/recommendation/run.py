@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.errors import DatasetError, RagNodesError
+from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.assembly import described, settings_of
 from rag_nodes.evaluation.bootstrap import Bootstrap
 from rag_nodes.evaluation.by_workers import hired, kept_in, settled_engine
@@ -110,8 +110,7 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
         EngineError: the engine's processes cannot be started.
         RagNodesError: no candidate could be measured.
     """
-    if not dataset.questions:
-        raise DatasetError(f"{dataset.name}: no questions; label some, or let them be drafted")
+    dataset.check_asked()
     plan = replace(plan, explain=False)
     dataset = replace(dataset, questions=tuple(in_turns(dataset.questions, plan.seed)))
     race = Race([one.document for one in dataset.questions], plan.main, seed=plan.seed)
