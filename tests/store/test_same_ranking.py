@@ -61,8 +61,13 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
             assert one[1:] == pytest.approx(other[1:], rel=1e-3)
 
 
+@pytest.mark.parametrize("deleted", [0, 50])
 def test_what_was_written_since_counts_for_the_sample_too(
-    nodes: list[TextNode], tmp_path: Path, collection: str, monkeypatch: pytest.MonkeyPatch
+    deleted: int,
+    nodes: list[TextNode],
+    tmp_path: Path,
+    collection: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fusion, "COMPLETE", 10)
     monkeypatch.setattr(fusion, "DEPTH", 30)
@@ -76,7 +81,7 @@ def test_what_was_written_since_counts_for_the_sample_too(
         store.add(collection, nodes[:200])
         before = ranked(store)
         store.add(collection, nodes[200:])
-        store.delete(collection, [one.node_id for one in nodes[:50]])
+        store.delete(collection, [one.node_id for one in nodes[:deleted]])
         after = ranked(store)
     with open_store(tmp_path) as reopened:
         assert before != after == ranked(reopened)

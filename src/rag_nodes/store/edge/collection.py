@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import qdrant_edge as edge
 
@@ -38,13 +39,6 @@ CHECKPOINT = 2_000
 ends the process alone loses nothing that was acknowledged. Parts that are full are sealed then."""
 
 
-class _Drawn(NamedTuple):
-    """How many points stand for all that may be found, and the condition to be one of them."""
-
-    points: int
-    condition: Any
-
-
 class Collection:
     """What is stored under one name. The caller sees to it that no two threads are in here.
 
@@ -72,7 +66,7 @@ class Collection:
         self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
         self._is_large = False
-        self._drawn: _Drawn | None = None
+        self._drawn: frozenset[Any] | None = None
 
     def write(self, points: Sequence[Point]) -> None:
         """Store points; those of the same id are replaced.
@@ -80,6 +74,7 @@ class Collection:
         Raises:
             StoreFullError: the disk has too little space; what was written before stays.
         """
+        drawn, self._drawn = self._drawn, None
         shards.write(
             self.shard,
             points,
@@ -89,6 +84,9 @@ class Collection:
             mask=self._mask,
             tenant=self.tenant,
         )
+        if drawn is not None:  # what would be drawn again
+            ids = drawn.union(self._ids([one.node_id for one in points]))
+            self._drawn = frozenset(sorted(ids, key=_place)[:SAMPLE])
         self._wrote(len(points))
         self.finds_by_key()
 
@@ -107,7 +105,10 @@ class Collection:
 
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points; ids that are not there are fine."""
-        self.shard.update(edge.UpdateOperation.delete_points(self._ids(node_ids)))
+        ids = self._ids(node_ids)
+        if self._drawn is not None and not self._drawn.isdisjoint(ids):
+            self._drawn = None
+        self.shard.update(edge.UpdateOperation.delete_points(ids))
         self._wrote(len(node_ids))
 
     def clear(self) -> None:
@@ -234,16 +235,15 @@ class Collection:
             self._rest(searches, drawn, every, known) if drawn else None,
         )
 
-    def _sample(self, scope: Any, *, filtered: bool) -> _Drawn:
-        """Some of the points in a scope; without a filter looked for once, until one is written.
+    def _sample(self, scope: Any, *, filtered: bool) -> frozenset[Any]:
+        """Some of the points in a scope; without a filter looked for once, until one is deleted.
 
         The first by their ids, which are hashes: as good as drawn, and the same every time.
         """
         if self._drawn is not None and not filtered:
             return self._drawn
         request = edge.ScrollRequest(limit=SAMPLE, filter=scope, with_payload=False)
-        ids = {one.id for one in self.shard.scroll(request)[0]}
-        drawn = _Drawn(len(ids), _one_of(ids))
+        drawn = frozenset(one.id for one in self.shard.scroll(request)[0])
         if not filtered:
             self._drawn = drawn
         return drawn
@@ -251,17 +251,18 @@ class Collection:
     def _rest(
         self,
         searches: Mapping[str, tuple[Any, Any, Any]],
-        drawn: _Drawn,
+        drawn: frozenset[Any],
         every: int,
         known: Mapping[Any, None],
     ) -> Rest:
         """What chunks score that no ranking reached, by some of them."""
+        some = _one_of(drawn)
         similar, worded = (
-            self._ask(*searches[kind], *drawn) if kind in searches else {}
+            self._ask(*searches[kind], len(drawn), some) if kind in searches else {}
             for kind in ("dense", "sparse")
         )
         behind = similar.keys() - known.keys()  # parents have no embedding
-        ranked = round(every * len(similar) / drawn.points)
+        ranked = round(every * len(similar) / len(drawn))
         return Rest(
             ranked - len(known),
             [similar[one] for one in behind],
@@ -324,7 +325,6 @@ class Collection:
         return {one.id: one.score for one in self.shard.query(request)}
 
     def _wrote(self, points: int) -> None:
-        self._drawn = None
         self._unflushed += points
         if self._unflushed >= CHECKPOINT:
             self._unflushed = 0
@@ -358,3 +358,8 @@ class Collection:
 def _one_of(ids: Iterable[Any]) -> Any:
     """The condition that a point has one of the engine's ids."""
     return edge.HasIdCondition(set(ids))
+
+
+def _place(point: UUID | int) -> tuple[bool, int]:
+    """What the engine sorts ids by."""
+    return isinstance(point, UUID), int(point)
