@@ -81,6 +81,18 @@ def test_documents_that_a_file_has_no_more_stay_known_without_a_hash(ledger: Led
     assert known.documents == [pages[0], pages[2], pages[1]._replace(source_hash="")]
 
 
+def test_a_document_is_known_before_its_file_is_and_stays_as_it_is_known(ledger: Ledger) -> None:
+    ledger.announce(document("/a", "new", expires_at=DAY))
+    [announced] = ledger.vanished("tea")
+    assert announced == document("/a", "new")._replace(source_hash="")
+
+    ledger.record(file("/a"), [document("/a", "new")])
+    ledger.announce(document("/a", "new")._replace(source_hash="later"))
+
+    assert ledger.vanished("tea") == []
+    assert ledger.documents("tea") == {"/a": [document("/a", "new")]}
+
+
 @pytest.mark.parametrize("state", ["failed", "empty"])
 def test_documents_of_a_file_that_fails_stay_as_they_are(
     ledger: Ledger, state: Literal["failed", "empty"]

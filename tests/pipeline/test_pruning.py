@@ -12,11 +12,14 @@ import pytest
 from folder_ingests import FolderIngests, states
 
 from rag_nodes.errors import ConfigurationError, FileMissingError, StoreDamagedError
+from rag_nodes.ledger import DocumentRow, FileRow, Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from conftest import CountingEmbedding
 
     from rag_nodes.models import Models
@@ -49,6 +52,30 @@ def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
     assert again.pruned == ((), 0)
     assert states(again) == ["unchanged"] * 2
     assert corpus.opened == []
+
+
+def test_what_a_killed_ingest_had_stored_of_a_file_that_is_gone_goes_too(
+    corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = Ledger.record
+
+    def recorded(ledger: Ledger, file: FileRow, documents: Sequence[DocumentRow]) -> None:
+        if file.path.endswith("2.md"):
+            raise KeyboardInterrupt
+        record(ledger, file, documents)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "record", recorded)
+        with pytest.raises(KeyboardInterrupt):
+            corpus.ingest()
+    assert stored(corpus) == {"0.md", "1.md", "2.md"}
+    (corpus.folder / "2.md").unlink()
+
+    report = corpus.ingest(prune=True)
+
+    assert report.pruned
+    assert [Path(one).name for one in report.pruned.documents] == ["2.md"]
+    assert stored(corpus) == {"0.md", "1.md"}
 
 
 def test_it_goes_from_the_collections_of_other_parsers_as_well(corpus: FolderIngests) -> None:

@@ -492,7 +492,11 @@ class NotingBooks(Books):
     """Notes what files became."""
 
     def __init__(self) -> None:
+        self.announced: list[tuple[str, str]] = []
         self.noted: list[tuple[str, str | None]] = []
+
+    def announce(self, file: FileRow, found: FoundDocument) -> None:
+        self.announced.append((file.path, found.id))
 
     def note(self, file: FileRow, found: FoundDocument | None, error: Exception | None) -> None:
         self.noted.append((file.path, str(error) if error else found and found.id))
@@ -535,6 +539,25 @@ def test_on_a_full_disk_what_was_read_for_nothing_says_so() -> None:
 
     record, books = drive_noted(behave, store, "a.md", "b.md")
     assert record.errors == {"id of a.md": "full"}
+    assert books.noted == [("/a.md", "id of a.md")]
+
+
+def test_a_document_is_taken_down_before_anything_of_it_is_stored() -> None:
+    store, seen = Kept(), []
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        yield Began(0)
+        yield FileNote(0, FoundDocument("id of a.md", "h", "a.md", None, None, 9, None), None)
+        seen.append((*books.announced, *books.noted, *store.log))
+        yield packed("c.x", "a.md")
+        yield finished(batch, ["x"])
+
+    record, books = Remembered(store, "c.x"), NotingBooks()
+    [due] = files("a.md")
+    noted = due._replace(row=FileRow("tea", due.file.place, 1, 0, "", "", "read", 0))
+    Driver(Actors(1, behave), Writer([record], books), {"x": "c.x"}).run([noted])
+
+    assert seen == [(("/a.md", "id of a.md"),)]
     assert books.noted == [("/a.md", "id of a.md")]
 
 

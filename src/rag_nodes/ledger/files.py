@@ -12,8 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _VANISHED = """
-SELECT d.* FROM documents AS d JOIN files AS f ON f.corpus = d.corpus AND f.path = d.path
+SELECT d.* FROM documents AS d LEFT JOIN files AS f ON f.corpus = d.corpus AND f.path = d.path
 WHERE d.corpus = ? AND (d.source_hash = '' OR f.state = 'empty') ORDER BY d.path, d.rowid
+"""
+
+
+_ANNOUNCE = """
+INSERT INTO documents VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING
 """
 
 
@@ -79,6 +84,17 @@ class LedgerFiles(LedgerDatabase):
         """The documents that were to be looked at again by now."""
         query = "SELECT * FROM documents WHERE corpus = ? AND expires_at <= ? ORDER BY path, rowid"
         return [DocumentRow(*row) for row in self._read(query, corpus, self.clock())]
+
+    def announce(self, document: DocumentRow) -> None:
+        """Write down a document before any of it is stored, without a hash.
+
+        A run that is killed before it recorded the file leaves chunks that somebody must know of:
+        the file may have gone by the next run. What is known of the document already stays.
+        """
+        row = document._asdict()
+        del row["source_hash"], row["expires_at"]
+        with self._writing() as connection:
+            connection.execute(_ANNOUNCE, tuple(row.values()))
 
     def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> None:
         """Write down a file that was opened, with the documents that it has.

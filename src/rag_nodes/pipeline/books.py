@@ -117,6 +117,9 @@ class Books:
         """What is to be done about files."""
         return map(Seen, files)
 
+    def announce(self, file: FileRow, found: FoundDocument) -> None:
+        """Take down a document of a file of which nothing is stored yet by this ingest."""
+
     def note(self, file: FileRow, found: FoundDocument | None, error: Exception | None) -> None:
         """Take down what a file became: all its documents and errors, one after another."""
 
@@ -182,6 +185,10 @@ class LedgerBooks(Books):
                 yield self._seen(file, known.get(file.place), stored, touched)
             if touched:
                 self._ledger.refresh(touched)
+
+    def announce(self, file: FileRow, found: FoundDocument) -> None:
+        """Take down a document before it is stored, as the file is written down only after it."""
+        self._ledger.announce(self._row(file, found))
 
     def note(self, file: FileRow, found: FoundDocument | None, error: Exception | None) -> None:
         """Take down what a file became; it is written when the next one begins."""

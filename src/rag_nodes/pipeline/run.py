@@ -249,9 +249,10 @@ class IngestRun:
                 continue
             document = _hashed(one.document, self._identities) if one.document else None
             if one.file:
-                self._books.note(
-                    one.file, FoundDocument.of(document) if document else None, one.error
-                )
+                found = FoundDocument.of(document) if document else None
+                self._books.note(one.file, found, one.error)
+                if found:
+                    self._books.announce(one.file, found)
             if document is None:
                 yield one.failure(), []
                 continue

@@ -200,7 +200,7 @@ class Driver:
             case PackedPoints() | Deleted() | Unsettled() | Settled() | NotStored() as sent:
                 self._write(flight, sent)
             case FileNote() | Paid() as said:
-                flight.take_down(said)
+                self._take_down(flight, said)
             case BatchFinished() as finished:
                 self._flights[arrived.worker].popleft()
                 self._finish(flight, finished)
@@ -208,6 +208,11 @@ class Driver:
                 raise error
             case Died(reason):
                 self._bury(arrived.worker, reason)
+
+    def _take_down(self, flight: _Flight, said: FileNote | Paid) -> None:
+        flight.take_down(said)
+        if isinstance(said, FileNote):
+            self._writer.announce(flight.group.files[said.file], said)
 
     def _write(self, flight: _Flight, sent: Sent) -> None:
         self._writer.write(sent, flight.refusals)

@@ -119,6 +119,11 @@ class Writer:
             case NotStored():
                 record.fail(sent.errors)
 
+    def announce(self, file: DueFile, note: FileNote) -> None:
+        """Write down a document that a worker has read, before it sends what is to be stored."""
+        if file.row and note.found:
+            self._books.announce(file.row, note.found)
+
     def conclude(self, file: DueFile, notes: Iterable[FileNote]) -> None:
         """Write down what a file became, whose batch is done."""
         if file.row:
