@@ -10,15 +10,15 @@ import qdrant_edge as edge
 
 from rag_nodes.errors import StoreFullError
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME
-from rag_nodes.store.bm25 import query_vectors
 from rag_nodes.store.edge import sealing, shards
 from rag_nodes.store.edge.conditions import TENANT, conditions, corpus, tenants
+from rag_nodes.store.edge.searches import Searches, one_of
 from rag_nodes.store.engine import Point
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
-from rag_nodes.store.fusion import SAMPLE, Rest, Scores, depth_of
+from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rag_nodes.store.edge.shards import Vectors
@@ -62,7 +62,7 @@ class Collection:
         mask: int = 0,
     ) -> None:
         self.shard, self.vectors, self.where, self._disk = shard, vectors, where, disk
-        self.tenant, self._mask = tenant, mask
+        self.tenant, self.mask = tenant, mask
         self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
         self._is_large = False
@@ -81,7 +81,7 @@ class Collection:
             self.vectors,
             self.where,
             self._disk,
-            mask=self._mask,
+            mask=self.mask,
             tenant=self.tenant,
         )
         if drawn is not None:  # what would be drawn again
@@ -134,7 +134,7 @@ class Collection:
     def page(self, start: str | None, limit: int) -> tuple[list[Point], str | None]:
         """Whole points with all their vectors from an id on, and the id after the last."""
         request = edge.ScrollRequest(
-            offset=None if start is None else shards.point_id(start, self.where, self._mask),
+            offset=None if start is None else shards.point_id(start, self.where, self.mask),
             limit=limit,
             filter=self._scope(),
             with_payload=True,
@@ -142,7 +142,7 @@ class Collection:
         )
         records, following = self.shard.scroll(request)
         return list(map(self._point, records)), (
-            None if following is None else shards.node_id(following, self._mask)
+            None if following is None else shards.node_id(following, self.mask)
         )
 
     def _make_filterable(self, chosen: Filter) -> None:
@@ -180,7 +180,7 @@ class Collection:
         self, node_ids: Sequence[str] | None, chosen: Any, keys: Sequence[str] | None
     ) -> list[Point]:
         """Points of some ids (None for all) that pass conditions, with some keys (None for all)."""
-        ids = None if node_ids is None else _one_of(self._ids(node_ids))
+        ids = None if node_ids is None else one_of(self._ids(node_ids))
         return list(self._scrolled(self._scope(chosen, ids), keys, vectors=False))
 
     def diverse(
@@ -194,13 +194,7 @@ class Collection:
             weight: of similarity to the question against novelty, from 0 to 1.
             per_hit: candidates for each node wanted.
         """
-        vector = [float(value) for value in query.vector or ()]
-        chosen = edge.Mmr(vector, weight, query.limit * per_hit, self.vectors.dense)
-        request = edge.QueryRequest(limit=query.limit, query=chosen, filter=self._scope(*also))
-        ids = [one.id for one in self.shard.query(request)]
-        nearest = edge.Query.Nearest(vector, self.vectors.dense)
-        similar = self._ask(nearest, None, edge.SearchParams(exact=True), len(ids), _one_of(ids))
-        return [(shards.node_id(one, self._mask), similar[one]) for one in ids]
+        return Searches(self, query, self._scope(*also)).diverse(weight, per_hit)
 
     def scores(self, query: Query, also: Sequence[Any] = (), *, dense: str | None = None) -> Scores:
         """Both rankings; of a hybrid question as far as `depth_of` says, and what is behind it.
@@ -212,28 +206,16 @@ class Collection:
         """
         self._make_filterable(query.filter)
         chosen = [one for one in (conditions(query.filter), *also) if one is not None]
-        own = self._scope(*chosen)
-        searches = dict(self._searches(query, own, dense or self.vectors.dense))
+        scope = self._scope(*chosen)
+        searches = Searches(self, query, scope, dense)
+        if query.mode != "hybrid":
+            return searches.scores(query.limit)
         # Of all points the engine knows the number; those that pass a filter it has to look at.
-        every = self._count(own, exact=bool(chosen)) if query.mode == "hybrid" else 0
-        depth = depth_of(query.limit, every) if every else query.limit
-        found = {kind: self._ask(*search, depth) for kind, search in searches.items()}
-        known = dict.fromkeys(one for ranked in found.values() for one in ranked)
-        for kind, ranked in found.items():
-            if len(ranked) >= depth:  # else it holds whatever it could find
-                lacking = known.keys() - ranked.keys()
-                ranked.update(self._ask(*searches[kind], len(lacking), _one_of(lacking)))
-        names = {one: shards.node_id(one, self._mask) for one in known}
-        similar, worded = (
-            {names[one]: score for one, score in found.get(kind, {}).items()}
-            for kind in ("dense", "sparse")
-        )
-        drawn = self._sample(own, filtered=bool(chosen)) if depth < every else None
-        return Scores(
-            None if query.mode == "sparse" else similar,
-            None if query.mode == "dense" else worded,
-            self._rest(searches, drawn, every, known) if drawn else None,
-        )
+        every = self._count(scope, exact=bool(chosen))
+        depth = depth_of(query.limit, every)
+        if depth >= every:
+            return searches.scores(depth)
+        return searches.scores(depth, every, self._sample(scope, filtered=bool(chosen)))
 
     def _sample(self, scope: Any, *, filtered: bool) -> frozenset[Any]:
         """Some of the points in a scope; without a filter looked for once, until one is deleted.
@@ -247,27 +229,6 @@ class Collection:
         if not filtered:
             self._drawn = drawn
         return drawn
-
-    def _rest(
-        self,
-        searches: Mapping[str, tuple[Any, Any, Any]],
-        drawn: frozenset[Any],
-        every: int,
-        known: Mapping[Any, None],
-    ) -> Rest:
-        """What chunks score that no ranking reached, by some of them."""
-        some = _one_of(drawn)
-        similar, worded = (
-            self._ask(*searches[kind], len(drawn), some) if kind in searches else {}
-            for kind in ("dense", "sparse")
-        )
-        behind = similar.keys() - known.keys()  # parents have no embedding
-        ranked = round(every * len(similar) / len(drawn))
-        return Rest(
-            ranked - len(known),
-            [similar[one] for one in behind],
-            [worded.get(one, 0.0) for one in behind],
-        )
 
     def flush(self) -> None:
         """Put what was written on the disk itself."""
@@ -297,33 +258,6 @@ class Collection:
             if offset is None:
                 return
 
-    def _searches(
-        self, query: Query, own: Any, dense: str
-    ) -> Iterator[tuple[str, tuple[Any, Any, Any]]]:
-        """Question, filter and parameters of each ranking; none by words where it has none."""
-        if query.mode != "sparse":
-            vector = [float(value) for value in query.vector or ()]
-            nearest = edge.Query.Nearest(vector, dense)
-            yield "dense", (nearest, own, edge.SearchParams(exact=True))
-        if query.mode != "dense":
-            (indices,), (values,) = query_vectors([query.text or ""])
-            if indices:
-                words = edge.SparseVector(indices=indices, values=values)
-                nearest = edge.Query.Nearest(words, self.vectors.sparse)
-                rarity = edge.IdfParams(corpus=corpus(self.tenant))
-                yield "sparse", (nearest, own, edge.SearchParams(idf=rarity))
-
-    def _ask(
-        self, nearest: Any, own: Any, params: Any, limit: int, among: Any = None
-    ) -> dict[Any, float]:
-        """Scores by the engine's ids, best first; only of points among some, where that is said."""
-        if limit < 1:
-            return {}
-        if among is not None:
-            own = self._scope(own, among)
-        request = edge.QueryRequest(limit=limit, query=nearest, filter=own, params=params)
-        return {one.id: one.score for one in self.shard.query(request)}
-
     def _wrote(self, points: int) -> None:
         self._unflushed += points
         if self._unflushed >= CHECKPOINT:
@@ -336,7 +270,7 @@ class Collection:
         return int(self.shard.count(edge.CountRequest(exact=exact, filter=chosen)))
 
     def _ids(self, node_ids: Sequence[str]) -> list[Any]:
-        return [shards.point_id(one, self.where, self._mask) for one in node_ids]
+        return [shards.point_id(one, self.where, self.mask) for one in node_ids]
 
     def _point(self, record: Any) -> Point:
         vector = record.vector
@@ -352,12 +286,7 @@ class Collection:
         if self.tenant is not None:
             payload = {key: value for key, value in payload.items() if key != TENANT}
         given = None if vector is None else list(vector)
-        return Point(shards.node_id(record.id, self._mask), payload, given, words, named)
-
-
-def _one_of(ids: Iterable[Any]) -> Any:
-    """The condition that a point has one of the engine's ids."""
-    return edge.HasIdCondition(set(ids))
+        return Point(shards.node_id(record.id, self.mask), payload, given, words, named)
 
 
 def _place(point: UUID | int) -> tuple[bool, int]:

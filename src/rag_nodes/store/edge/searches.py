@@ -1,0 +1,123 @@
+"""The searches of one question in this process, and what they find."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import qdrant_edge as edge
+
+from rag_nodes.store.bm25 import query_vectors
+from rag_nodes.store.edge import shards
+from rag_nodes.store.edge.conditions import corpus
+from rag_nodes.store.fusion import Rest, Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from rag_nodes.store.edge.collection import Collection
+    from rag_nodes.store.queries import Query
+
+
+class Searches:
+    """One by meaning, one by words, or both; each ranks the same points.
+
+    Args:
+        collection: that is asked.
+        query: what is asked; its filter is not looked at.
+        scope: conditions of points that may be found; None for all.
+        dense: name of the embedding that is compared; None for the usual one.
+    """
+
+    def __init__(
+        self, collection: Collection, query: Query, scope: Any, dense: str | None = None
+    ) -> None:
+        self._in, self._query, self._scope = collection, query, scope
+        self._each = dict(self._made(dense or collection.vectors.dense))
+
+    def scores(self, depth: int, every: int = 0, sample: frozenset[Any] = frozenset()) -> Scores:
+        """What each finds, completed by what only the other one found.
+
+        Args:
+            depth: points that each gives, at most.
+            every: points that may be found, where that is more.
+            sample: some of them, which stand for those that neither finds.
+        """
+        found = {kind: self._ask(kind, depth) for kind in self._each}
+        known = dict.fromkeys(one for ranked in found.values() for one in ranked)
+        for kind, ranked in found.items():
+            if len(ranked) >= depth:  # else it holds whatever it could find
+                ranked.update(self._among(kind, known.keys() - ranked.keys()))
+        names = {one: self._name(one) for one in known}
+        similar, worded = (
+            {names[one]: score for one, score in found.get(kind, {}).items()}
+            for kind in ("dense", "sparse")
+        )
+        return Scores(
+            None if self._query.mode == "sparse" else similar,
+            None if self._query.mode == "dense" else worded,
+            self._rest(sample, every, known) if sample else None,
+        )
+
+    def diverse(self, weight: float, per_hit: int) -> list[tuple[str, float]]:
+        """See `Collection.diverse`."""
+        vector, limit = _numbers(self._query), self._query.limit
+        chosen = edge.Mmr(vector, weight, limit * per_hit, self._in.vectors.dense)
+        request = edge.QueryRequest(limit=limit, query=chosen, filter=self._scope)
+        ids = [one.id for one in self._in.shard.query(request)]
+        similar = self._among("dense", ids)
+        return [(self._name(one), similar[one]) for one in ids]
+
+    def _rest(self, sample: frozenset[Any], every: int, known: Mapping[Any, None]) -> Rest:
+        """What chunks score that no ranking reached, by some of them."""
+        similar, worded = (
+            self._among(kind, sample) if kind in self._each else {} for kind in ("dense", "sparse")
+        )
+        behind = similar.keys() - known.keys()  # parents have no embedding
+        ranked = round(every * len(similar) / len(sample))
+        return Rest(
+            ranked - len(known),
+            [similar[one] for one in behind],
+            [worded.get(one, 0.0) for one in behind],
+        )
+
+    def _made(self, dense: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
+        """What is asked, and how, by kind; nothing by words where there is none."""
+        query = self._query
+        if query.mode != "sparse":
+            nearest = edge.Query.Nearest(_numbers(query), dense)
+            yield "dense", (nearest, edge.SearchParams(exact=True))
+        if query.mode != "dense":
+            (indices,), (values,) = query_vectors([query.text or ""])
+            if indices:
+                words = edge.SparseVector(indices=indices, values=values)
+                nearest = edge.Query.Nearest(words, self._in.vectors.sparse)
+                rarity = edge.IdfParams(corpus=corpus(self._in.tenant))
+                yield "sparse", (nearest, edge.SearchParams(idf=rarity))
+
+    def _among(self, kind: str, ids: Iterable[Any]) -> dict[Any, float]:
+        """Scores of points by the engine's ids."""
+        wanted = set(ids)
+        also = () if self._scope is None else (self._scope,)
+        return self._ask(kind, len(wanted), edge.Filter(must=[one_of(wanted), *also]))
+
+    def _ask(self, kind: str, limit: int, scope: Any = None) -> dict[Any, float]:
+        """Scores by the engine's ids, best first."""
+        if limit < 1:
+            return {}
+        nearest, params = self._each[kind]
+        request = edge.QueryRequest(
+            limit=limit, query=nearest, filter=scope or self._scope, params=params
+        )
+        return {one.id: one.score for one in self._in.shard.query(request)}
+
+    def _name(self, point: Any) -> str:
+        return shards.node_id(point, self._in.mask)
+
+
+def one_of(ids: Iterable[Any]) -> Any:
+    """The condition that a point has one of the engine's ids."""
+    return edge.HasIdCondition(set(ids))
+
+
+def _numbers(query: Query) -> list[float]:
+    return [float(value) for value in query.vector or ()]
