@@ -75,6 +75,22 @@ def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(
     assert {file["status"] for file in ingest("--json").json["files"]} == {"unchanged"}
 
 
+def test_of_very_many_files_that_have_no_room_a_few_are_told_of_and_json_has_all(
+    ingest: Callable[..., Ended], docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(40):
+        (docs / f"more {n:02}.md").write_text(f"# More\n\nOf it there are {n}.")
+    (docs / "zzz.pdf").write_bytes(b"no pdf")
+    with monkeypatch.context() as full:
+        full.setattr(shards.shutil, "disk_usage", _FillingUp(0))
+        ended = ingest()
+        assert len(ingest("--json").json["files"]) == 47
+    lines = ended.stdout.splitlines()
+    assert sum("nothing stored" in line for line in lines) == 29
+    assert any(line.split()[:2] == ["zzz.pdf", "failed"] for line in lines)
+    assert "and 17 more to be told of (17 incomplete): --json has all" in lines
+
+
 class _FillingUp:
     """`disk_usage` of a disk that has space for so many questions about it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 10
 """Documents that are named where they were removed."""
 MOST_FILES = 30
-"""Rows of files; beyond it, only those with something to say."""
+"""Rows of files; of more, so many with something to say, those first that could not be read."""
 
 _ESTIMATED = "an estimate, as its model would decide where to cut; words were compared in its place"
 
@@ -146,7 +147,7 @@ def embedding_spent(report: IngestReport) -> str:
 
 
 def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[RenderableType]:
-    """A row per file, of many only those that need attention; then what is to be said of them.
+    """A row per file, of many some that need attention; then what is to be said of them.
 
     That is what was wrong with them, and what a parser chose that decides per document.
 
@@ -157,7 +158,10 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
         files: how each ended.
         omitted: further documents, which ended well.
     """
-    shown = files if len(files) <= MOST_FILES else tuple(file for file in files if _said(file))
+    to_tell = files
+    if len(files) > MOST_FILES:
+        to_tell = tuple(sorted(filter(_said, files), key=lambda file: file.status != "failed"))
+    shown = to_tell[:MOST_FILES]
     made = table(
         "Document",
         "Status",
@@ -177,13 +181,17 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
             " · ".join(_stored(column) for column in file.columns.values()) or "-",
         )
     yield made
-    if rest := len(files) - len(shown) + omitted:
+    if rest := len(files) - len(to_tell) + omitted:
         yield plain(f"{counted(rest, 'other document')}, all well", "dim")
     for file in shown:
         yield from _said_lines(file)
         for column in file.columns.values():
             if column.choice:
                 yield plain(f"{_name(file)}: {one_line(column.choice)}", "dim")
+    if more := len(to_tell) - len(shown):
+        said = Counter(file.status for file in to_tell[MOST_FILES:])
+        states = ", ".join(f"{number:,} {status}" for status, number in said.items())
+        yield plain(f"and {more:,} more to be told of ({states}): --json has all", "yellow")
 
 
 def _said_lines(file: FileOutcome) -> Iterator[RenderableType]:
