@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from rag_nodes import ChunkContext, NeighbourText, SectionSummary, get_parser, open_store
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models, prices
+from rag_nodes.models.names import priced_name
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.pipeline import ingest_documents
@@ -200,7 +201,8 @@ def test_what_was_paid_for_is_asked_once_and_priced(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(prices.PRICES, llm.metadata.model_name, (1.0, 2.0))
+    name = priced_name(llm.metadata.model_name, llm)
+    monkeypatch.setitem(prices.PRICES, name, (1.0, 2.0))
 
     def spent() -> Spent:
         with SummaryJournal(tmp_path / "journal.jsonl") as journal:

@@ -62,9 +62,7 @@ def embedding_name(model: BaseEmbedding) -> str:
         return _named_by_class(model)
     options = getattr(model, "additional_kwargs", None)
     name = f"{model.model_name}-{_digest(options)}" if options else model.model_name
-    if place in ("offline", "OpenAI", OPENAI_API_BASE):
-        return name
-    return f"{name}@{str(place).partition('://')[2]}"
+    return priced_name(name, model)
 
 
 def answer_name(llm: LLM | None) -> str:
@@ -73,6 +71,21 @@ def answer_name(llm: LLM | None) -> str:
         return EXTRACTIVE
     name = llm.metadata.model_name
     return type(llm).__name__ if name in _UNNAMED else name
+
+
+def priced_name(name: str, model: BaseEmbedding | LLM | None) -> str:
+    """The name of a model in price lists: behind a server that is not OpenAI's with its address.
+
+    There the same name may mean another model, and has another price.
+
+    Example:
+        >>> from llama_index.core.llms import MockLLM
+        >>> priced_name("extractive", None), priced_name("mine", MockLLM())
+        ('extractive', 'mine')
+    """
+    place = getattr(model, "place", None)
+    address = str(place or "").partition("://")[2]
+    return f"{name}@{address}" if address and place != OPENAI_API_BASE else name
 
 
 def written_as(model: BaseEmbedding | LLM) -> tuple[str, dict[str, Any]]:

@@ -30,9 +30,9 @@ def price_of(model: str, prices: Prices) -> tuple[float, float] | None:
     """Dollars per million tokens read and written; None where the price is unknown.
 
     Args:
-        model: its name in reports; embedding models of a compatible server bear its address, and
-            have no price but one of `prices`. LLMs have that of their name, wherever they are.
-        prices: entries that win over `PRICES`.
+        model: its name; behind a compatible server with its address, as `priced_name` and
+            `embedding_name` give it: then it has no price but one of `prices`.
+        prices: entries that win over `PRICES`, with or without the address.
 
     Example:
         >>> price_of("lexical-1024", {}), price_of("mine", {"mine": (1.0, 2.0)})
@@ -40,7 +40,7 @@ def price_of(model: str, prices: Prices) -> tuple[float, float] | None:
     """
     if model not in prices and model.startswith("lexical"):
         return 0.0, 0.0
-    return {**PRICES, **prices}.get(model)
+    return {**PRICES, **prices}.get(model) or prices.get(model.partition("@")[0])
 
 
 def dollars(cost: float | None) -> str:

@@ -192,7 +192,7 @@ class IngestRun:
 
     def _written(self) -> Iterator[WriterOutcome]:
         for step, before in self._spent:
-            spent, model = step.spent, step.model_name
+            spent, model = step.spent, step.priced_name
             read, written = spent.tokens_in - before.tokens_in, spent.tokens_out - before.tokens_out
             if requests := spent.requests - before.requests:
                 cost = cost_of(read, written, model, self._prices)

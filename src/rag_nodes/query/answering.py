@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ModelResponseError, RagNodesError
 from rag_nodes.models import map_model_error
+from rag_nodes.models.names import priced_name
 from rag_nodes.models.prices import billed, cost_of
 from rag_nodes.query import tracing
 from rag_nodes.query.citations import cite_quote, cite_sources, cited_numbers
@@ -151,7 +152,9 @@ class Answering:
             )
         read = models.system_prompt + prepared.prompt
         prices = self._options.prices
-        usage = usage_of(self._last, read, text, model=models.answer_name, prices=prices)
+        usage = usage_of(
+            self._last, read, text, model=priced_name(models.answer_name, models.llm), prices=prices
+        )
         sources = prepared.packed.sources
         marks = marks_of(stripped)
         cited = cited_numbers(marks, (source.number for source in sources))

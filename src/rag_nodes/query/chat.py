@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
+from rag_nodes.models.names import priced_name
 from rag_nodes.query.answering import Usage, messages, translated, usage_of
 from rag_nodes.query.events import Finished
 from rag_nodes.query.options import check_whole
@@ -148,7 +149,8 @@ class RagNodesChat:
     def _read(self, question: str, prompt: str, response: ChatResponse) -> _Condensed:
         """The LLM's version, unless it is no question."""
         text = (response.message.content or "").strip()
-        name, prices = self.engine.models.answer_name, self.engine.options.prices
+        models, prices = self.engine.models, self.engine.options.prices
+        name = priced_name(models.answer_name, models.llm)
         usage = usage_of(response, CONDENSE_RULES + prompt, text, model=name, prices=prices)
         if not text or count_tokens(text) > _MAX_QUESTION_TOKENS:
             return _Condensed(self._without_llm(question).question, usage)

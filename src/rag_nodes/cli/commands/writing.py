@@ -46,9 +46,10 @@ def show_cost(
 ) -> None:
     """What the drafts would cost, on stdout; nothing is asked."""
     from rag_nodes.evaluation.drafts import writing_cost
-    from rag_nodes.models.names import answer_name
+    from rag_nodes.models.names import answer_name, priced_name
 
-    name = answer_name(_llm(settings))
+    llm = _llm(settings)
+    name = priced_name(answer_name(llm), llm)
     prices = settings.answering().get("prices", {})
     cost = writing_cost(documents, name, count=asked.count, seed=asked.seed, prices=prices)
     if cli.as_json:

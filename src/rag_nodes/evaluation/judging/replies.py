@@ -14,7 +14,7 @@ from pydantic import PrivateAttr
 from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.models.asking import GIVE_UP_AFTER, UnansweredError
 from rag_nodes.models.faults import map_model_error
-from rag_nodes.models.names import answer_name, written_as
+from rag_nodes.models.names import answer_name, priced_name, written_as
 from rag_nodes.models.prices import cost_of
 from rag_nodes.query.answering import usage_of
 
@@ -104,6 +104,11 @@ class RecordedLLM(CustomLLM):
     def name(self) -> str:
         """Of the model, in reports."""
         return answer_name(self._inner)
+
+    @property
+    def priced_name(self) -> str:
+        """What it is called in price lists."""
+        return priced_name(self.name, self._inner)
 
     @property
     def spending(self) -> Spending:

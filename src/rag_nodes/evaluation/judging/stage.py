@@ -246,8 +246,8 @@ class Stage:
             questions=tuple(one.id for one in self.questions),
             budget=self._plan.budget,
             spending={
-                "answers": self._llm.spending.as_dict(self._llm.name, prices),
-                "judging": self._judge.spending.as_dict(self._judge.name, prices),
+                "answers": self._llm.spending.as_dict(self._llm.priced_name, prices),
+                "judging": self._judge.spending.as_dict(self._judge.priced_name, prices),
             },
             **found,
         )

@@ -15,6 +15,7 @@ from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, awaited
+from rag_nodes.models.names import priced_name
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.prices import NOTHING_SPENT, Spent, spent_on
 from rag_nodes.text.sentences import sentence_spans
@@ -114,6 +115,11 @@ class ChunkWriter(TransformComponent):
         return self.llm.metadata.model_name if self.llm else ""
 
     @property
+    def priced_name(self) -> str:
+        """Who writes, and for another server than OpenAI's where."""
+        return priced_name(self.model_name, self.llm)
+
+    @property
     def spent(self) -> Spent:
         """Requests, tokens and US dollars so far; what the journal knew costs nothing."""
         return self._spent
@@ -127,7 +133,7 @@ class ChunkWriter(TransformComponent):
         """The same, which asks nobody: every answer is as long as it may be, and is counted."""
         if self.llm is None:
             return self
-        stand_in = _StandInLLM(self.model_name, self.max_tokens)
+        stand_in = _StandInLLM(self.llm, self.max_tokens)
         copy = self.model_copy(update={"llm": stand_in, "on_done": None})
         copy._window, copy._spent = None, NOTHING_SPENT  # noqa: SLF001 -- of the same class
         return copy
@@ -200,7 +206,7 @@ class ChunkWriter(TransformComponent):
     async def _asked(self, asker: Asker, prompt: str) -> str:
         answer = await asker.ask(prompt)
         told = answer.additional_kwargs
-        paid = spent_on(told, prompt, answer.text, model=self.model_name)
+        paid = spent_on(told, prompt, answer.text, model=self.priced_name)
         self._spent = Spent.of([self._spent, paid])
         return whole_sentences(answer)
 
@@ -220,10 +226,16 @@ class _StandInLLM(MockLLM):
     """Asks nobody, and answers with as many tokens as it may, under the name of another model."""
 
     _name: str = PrivateAttr()
+    _place: str | None = PrivateAttr()
 
-    def __init__(self, name: str, max_tokens: int) -> None:
+    def __init__(self, llm: LLM, max_tokens: int) -> None:
         super().__init__(max_tokens=max_tokens)
-        self._name = name
+        self._name, self._place = llm.metadata.model_name, getattr(llm, "place", None)
+
+    @property
+    def place(self) -> str | None:
+        """Where the other one is."""
+        return self._place
 
     @property
     def metadata(self) -> LLMMetadata:
