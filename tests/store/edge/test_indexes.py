@@ -19,7 +19,7 @@ from rag_nodes.store import Filter, open_store
 from rag_nodes.store.edge import EdgeVectorStore, shards
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge.collection import USUAL
-from rag_nodes.store.filters import INDEXES
+from rag_nodes.store.filters import DOCUMENT_ID, INDEXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,16 +117,19 @@ def test_a_disk_without_room_for_an_index_answers_by_a_look_at_every_chunk(
         raise StoreFullError("full")
 
     with open_store(tmp_path) as store:
-        store.add("c", [paged(make_node, number) for number in range(6)])
+        store.add("c", [paged(make_node, number) for number in range(3)])
         with monkeypatch.context() as disk:
             disk.setattr(shards, "check_space", full)
+            disk.setattr(collections_, "INDEXED", 3)
+            assert len(store.stored("c", "doc-1")) == 3
             assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 2
             with pytest.raises(StoreFullError):
                 # Without one, parts of words would be found.
                 store.search("c", vector=X, text="", limit=9, filter=Filter(heading="a"))
-        assert indexed(store) == USUAL.keys()
-        store.search("c", vector=X, text="", limit=9, filter=PAGES)
-        assert indexed(store) == USUAL.keys() | OF_PAGES
+            assert not indexed(store)
+        assert len(store.stored("c", "doc-1")) == 3
+        assert len(store.search("c", vector=X, text="", limit=9, filter=PAGES)) == 2
+        assert indexed(store) == {DOCUMENT_ID, *OF_PAGES}
 
 
 def test_every_key_that_a_filter_may_name_has_a_kind_of_index() -> None:

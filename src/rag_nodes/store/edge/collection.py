@@ -94,7 +94,7 @@ class Collection:
         """Whether filters have indexes, which are made where they are worth it."""
         if not self._is_large and self._count(self._scope(), exact=False) >= INDEXED:
             self._is_large = True
-            self._index(USUAL)
+            self.find_by(USUAL)
         return self._is_large
 
     def add_vector(self, name: str, size: int) -> None:
