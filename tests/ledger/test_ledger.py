@@ -74,11 +74,11 @@ def test_documents_that_a_file_has_no_more_stay_known_without_a_hash(ledger: Led
     pages = [document("/a", one) for one in ("page 2", "page 1", "page 3")]
     ledger.record(file("/a", documents=3), pages)
 
-    ledger.record(file("/a", documents=2), [pages[0], pages[2]])
+    ledger.record(file("/a", documents=2), pages[:2])
 
     [known] = ledger.known("tea", ["/a", "/never seen"]).values()
     assert known.file == file("/a", documents=2)
-    assert known.documents == [pages[0], pages[2], pages[1]._replace(source_hash="")]
+    assert known.documents == [*pages[:2], pages[2]._replace(source_hash="")]
 
 
 def test_a_document_is_known_before_its_file_is_and_stays_as_it_is_known(ledger: Ledger) -> None:
@@ -104,6 +104,30 @@ def test_documents_of_a_file_that_fails_stay_as_they_are(
     [known] = ledger.known("tea", ["/a"]).values()
     assert known.file.error == "it broke"
     assert known.documents == [document("/a", "one")]
+
+
+def test_files_that_could_not_be_read_are_those_of_one_corpus_or_of_all(ledger: Ledger) -> None:
+    for corpus in ("tea", "coffee"):
+        failed = file("/a", corpus=corpus, documents=0)._replace(state="failed", error="no")
+        ledger.record(failed, [])
+        ledger.record(file("/b", corpus=corpus), [document("/b", "b", corpus=corpus)])
+
+    assert [(one.corpus, one.path) for one in ledger.unread("tea")] == [("tea", "/a")]
+    assert [one.corpus for one in ledger.unread()] == ["coffee", "tea"]
+
+
+def test_documents_of_emptied_files_and_those_that_files_have_no_more_have_vanished(
+    ledger: Ledger,
+) -> None:
+    ledger.record(file("/a"), [document("/a", "emptied")])
+    ledger.record(file("/b", documents=2), [document("/b", "kept"), document("/b", "gone")])
+    ledger.record(file("/c"), [document("/c", "unread")])
+
+    ledger.record(file("/a", documents=0)._replace(state="empty", error="no text"), [])
+    ledger.record(file("/b"), [document("/b", "kept")])
+    ledger.record(file("/c", documents=0)._replace(state="failed", error="torn"), [])
+
+    assert [one.id for one in ledger.vanished("tea")] == ["emptied", "gone"]
 
 
 def test_a_thousand_files_are_looked_up_at_once(ledger: Ledger) -> None:

@@ -131,6 +131,16 @@ def test_a_ledger_that_says_something_else_is_mended_from_the_store(
     assert examine() == []
 
 
+def test_another_version_of_as_many_chunks_is_something_else_too(
+    examine: Callable[..., list[Trouble]], ledger: Ledger
+) -> None:
+    row = ledger.deposits(FIXED)["a.md"]
+    ledger.settle([row._replace(source_hash="of another version")])
+    (unlike,) = examine(repair=True)
+    assert (unlike.kind, unlike.where, unlike.mended) == ("ledger", FIXED, True)
+    assert ledger.deposits(FIXED)["a.md"].source_hash == row.source_hash
+
+
 def test_rows_of_a_collection_that_is_gone_are_forgotten(
     examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
 ) -> None:

@@ -182,7 +182,7 @@ class _Examined:
             for one in {**there, **known}
             if one not in there
             or one not in known
-            or (known[one].chunks, known[one].parents) != (there[one].chunks, there[one].parents)
+            or _held(known[one]) != _held(there[one])
             or known[one].stored_at is None
         ]
         if different:
@@ -206,6 +206,11 @@ class _Examined:
             what = f"documents that could not be stored as they are now: {_some(said)}"
             remedy = "see to that, and ingest again; `rag-nodes list --state incomplete` shows them"
             yield Trouble("failed", self._name, what, remedy, is_wrong=False)
+
+
+def _held(row: DepositRow) -> tuple[str, int, int]:
+    """What a ledger is to say as the store does."""
+    return row.source_hash, row.chunks, row.parents
 
 
 def what_is_torn(nodes: Mapping[str, StoredNode]) -> str:
