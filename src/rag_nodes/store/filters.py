@@ -28,7 +28,7 @@ HEADING_LEVELS = 6
 """Headings a path holds at most: Markdown, HTML and our readers know no more levels."""
 
 IndexKind = Literal["keyword", "integer", "text"]
-"""How values of a key are looked up: whole texts, whole numbers, or words of texts."""
+"""How values of a key are looked up: as whole texts, whole numbers, or words of texts."""
 
 INDEXES: dict[str, IndexKind] = {
     DOCUMENT_ID: "keyword",

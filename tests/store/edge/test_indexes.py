@@ -14,7 +14,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 from rag_nodes import metadata as keys
-from rag_nodes.errors import StoreFullError
+from rag_nodes.errors import ConfigurationError, StoreFullError
 from rag_nodes.store import Filter, open_store
 from rag_nodes.store.edge import EdgeVectorStore, shards
 from rag_nodes.store.edge import collection as collections_
@@ -108,6 +108,39 @@ def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
         nodes[n].node_id for n in (0, 2, 4, 6)
     }
     chunks.close()
+
+
+def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
+    tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = [1, 1.5, 2, -3, 0.0, "a", "b", "1", "2025-01-01", "2025-06-01T10:00:00Z"]
+    others: list[object] = [["a", "b"], [1, 2.5], ["2024-01-01", "a"], True, False, [], None]
+    nodes = [make_node(f"{n}", X, v=one) for n, one in enumerate([*values, *others])]
+    nodes.append(make_node("none", X))
+    asked = [
+        MetadataFilter(key="v", value=value, operator=operator)
+        for operator in FilterOperator
+        for value in [*values, ["a", "b"], ["2025-01-01"], [1, 2]]
+    ]
+    asked.append(MetadataFilter(key="no path", value="a"))
+    plain, large = EdgeVectorStore(collection="c"), EdgeVectorStore(tmp_path, "c")
+    large.add(nodes)
+    large.get_nodes(filters=MetadataFilters(filters=[MetadataFilter(key="v", value="a")]))
+    assert "v" in indexed(large.client)
+    monkeypatch.setattr(collections_, "INDEXED", 10**9)
+    plain.add(nodes)
+    for one in asked:
+        found = []
+        for store in (plain, large):
+            try:
+                hits = store.get_nodes(filters=MetadataFilters(filters=[one]))
+                found.append({node.node_id for node in hits})
+            except ConfigurationError as error:
+                found.append(str(error))
+        assert found[0] == found[1], one
+    assert "v" not in indexed(plain.client)
+    plain.close()
+    large.close()
 
 
 def test_a_disk_without_room_for_an_index_answers_by_a_look_at_every_chunk(

@@ -39,8 +39,8 @@ def metadata_conditions(filters: MetadataFilters | None) -> edge.Filter | None:
 def indexes_for(filters: MetadataFilters | None) -> dict[str, IndexKind]:
     """The kind of index that each key needs which a tree of filters names, if one answers it.
 
-    Of keys that are none of ours that is known of texts that are compared whole. Numbers may have
-    integers and fractions under one key, and an index of either kind would not find the others.
+    Of keys that are none of ours it is one of texts or none: an index of numbers or times would
+    find other things where texts, numbers and times are under one key.
     """
     found: dict[str, IndexKind] = {}
     for given in filters.filters if filters else ():
@@ -48,9 +48,13 @@ def indexes_for(filters: MetadataFilters | None) -> dict[str, IndexKind]:
             found.update(indexes_for(given))
         elif given.key in INDEXES:
             found[given.key] = INDEXES[given.key]
-        elif given.operator in _WHOLE and all(isinstance(one, str) for one in _listed(given.value)):
+        elif given.operator in _WHOLE and _are_texts(given.value):
             found[given.key] = "keyword"
     return found
+
+
+def _are_texts(value: Any) -> bool:
+    return all(isinstance(one, str) for one in _listed(value))
 
 
 def _condition(given: MetadataFilter | MetadataFilters) -> Any:
@@ -95,7 +99,12 @@ def _any(key: str, value: Any) -> Any:
 
 
 def _except(key: str, value: Any) -> Any:
-    return edge.FieldCondition(key=key, match=edge.MatchExcept(_listed(value)))
+    others = edge.FieldCondition(key=key, match=edge.MatchExcept(_listed(value)))
+    if key in INDEXES or not _are_texts(value):
+        return others
+    # By an index of texts, others are other texts only, and what is none of them is left out.
+    none = edge.Filter(must_not=[_any(key, value), _empty(key, value)])
+    return edge.Filter(should=[others, none])
 
 
 def _all(key: str, value: Any) -> Any:

@@ -178,8 +178,8 @@ class EdgeVectorStore(BasePydanticVectorStore):
             stored = self._collection()
             if mode != "sparse":
                 check_question(len(asked.vector or ()), stored.vectors.size, stored.where)
-            stored.find_by(indexes_for(query.filters))
             own = _scope(query)
+            stored.find_by(indexes_for(query.filters))
             if query.mode == VectorStoreQueryMode.MMR:
                 weight = _DIVERSITY if query.mmr_threshold is None else query.mmr_threshold
                 ranked = stored.diverse(asked, own, weight, _CANDIDATES)
@@ -256,9 +256,9 @@ class EdgeVectorStore(BasePydanticVectorStore):
         if not self._exists():
             return []
         with self._engine.step(self.collection):
-            stored = self._collection()
+            stored, chosen = self._collection(), metadata_conditions(filters)
             stored.find_by(indexes_for(filters))
-            return stored.among(node_ids, metadata_conditions(filters), keys)
+            return stored.among(node_ids, chosen, keys)
 
     def _node(self, point: Point) -> BaseNode:
         where = f"{self.location}: collection {self.collection!r}"
