@@ -50,3 +50,16 @@ class FolderIngests:
 
 def states(report: IngestReport) -> list[str]:
     return [file.status for file in report.files]
+
+
+def contents(store: Store, report: IngestReport) -> dict[str, dict[str, str]]:
+    """Id and text of every stored chunk, by parser."""
+    return {
+        column.parser: {
+            hit.node.node_id: hit.node.text
+            for hit in store.search(
+                column.collection, vector=[1.0, 1.0, 1.0], text=None, limit=999, mode="dense"
+            )
+        }
+        for column in report.columns
+    }

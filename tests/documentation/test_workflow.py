@@ -2,52 +2,26 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-import threading
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from crawls import GUIDE, LONG, PAGES, SHORT, SITE, page, write_crawl
 from llama_index.core.node_parser import SentenceSplitter
-from openai_server import FAILING, Fault, OpenAIServer
 from splitters import Headed
 
 from rag_nodes import documentation
 from rag_nodes.documentation import DocsOptions, DocsStep, Threshold, pages, statistics, workflow
-from rag_nodes.errors import (
-    ConfigurationError,
-    FileMissingError,
-    FileTooLargeError,
-    NoPagesError,
-    RagNodesError,
-    ReaderCrashedError,
-    ReadMemoryError,
-    UnsupportedFileError,
-)
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import PRESETS, get_parser, load_parser
-from rag_nodes.readers import Limits, files
-from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+
 SMALL = {"max_tokens": 200, "min_tokens": 20}
-
-
-@pytest.fixture
-def crawl(tmp_path: Path) -> Path:
-    return write_crawl(tmp_path / "crawl.json")
-
-
-@pytest.fixture
-def output(tmp_path: Path) -> Path:
-    return tmp_path / "chunks.json"
 
 
 def chunks(output: Path) -> list[dict[str, Any]]:
@@ -277,251 +251,3 @@ def test_a_parser_that_asks_a_model_stays_in_one_process_however_large_the_crawl
         options = DocsOptions(parser=get_parser("semantic", embed_model=model))
         documentation.run(crawl, output, options)
     assert used == [7, 1]
-
-
-# --- what goes wrong ----------------------------------------------------------------------------
-
-
-def test_a_bad_page_is_reported_and_stops_nothing(tmp_path: Path, output: Path) -> None:
-    bad = [page("a", SHORT), page("gone", "# 404", statusCode=404), page("b", LONG)]
-    report = documentation.run(write_crawl(tmp_path / "crawl.json", bad), output)
-    assert (report.statistics.pages, report.statistics.pages_failed) == (2, 1)
-    [reason] = report.failed_pages
-    assert "data[1].metadata" in reason
-    assert "404" in reason
-
-
-def test_a_crawl_can_be_checked_without_cutting_it(crawl: Path, tmp_path: Path) -> None:
-    assert documentation.validate_input(crawl) == ()
-    bad = write_crawl(tmp_path / "bad.json", [page("a", SHORT), page("b", ""), 7])
-    assert ["data[1].markdown" in str(error) for error in documentation.validate_input(bad)] == [
-        True,
-        False,
-    ]
-    with pytest.raises(FileMissingError):
-        documentation.validate_input(tmp_path / "nowhere.json")
-
-
-def test_a_crawl_is_read_within_its_limits_of_size(crawl: Path, output: Path) -> None:
-    with pytest.raises(FileTooLargeError, match="over the limit of 100 bytes"):
-        documentation.run(crawl, output, limits=Limits(file_bytes=100))
-    with pytest.raises(FileTooLargeError):
-        documentation.validate_input(crawl, Limits(file_bytes=100))
-    report = documentation.run(crawl, output, limits=Limits(characters=len(SHORT)))
-    assert report.statistics.pages == 1
-    assert all("over the limit" in reason for reason in report.failed_pages)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited by the Linux kernel")
-def test_a_crawl_that_takes_too_much_memory_ends_its_reader_and_not_this_process(
-    tmp_path: Path, output: Path
-) -> None:
-    bomb = write_crawl(tmp_path / "bomb.json", [page("a", "word " * 4_000_000)])
-    # The JSON library dies where it gets no more memory; its Python parts raise.
-    with pytest.raises((ReadMemoryError, ReaderCrashedError), match=r"bomb\.json"):
-        documentation.run(bomb, output, limits=Limits(memory_bytes=16 * 1024 * 1024))
-    assert not output.exists()
-
-
-def test_a_reader_that_dies_is_a_crawl_that_cannot_be_read(
-    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    children = ReaderPool("reader_that_does_not_exist")
-    monkeypatch.setattr(files, "pool", children)
-    with pytest.raises(ReaderCrashedError, match=r"crawl\.json"):
-        documentation.run(crawl, output)
-    assert not output.exists()
-
-
-def test_pages_crawled_twice_are_kept_where_that_is_asked_for(crawl: Path, output: Path) -> None:
-    report = documentation.run(crawl, output, DocsOptions(keep_duplicates=True))
-    assert (report.statistics.pages, report.repeated) == (4, ())
-
-
-@pytest.mark.parametrize("name", ["crawl.txt", "crawl"])
-def test_a_file_that_is_no_crawl_by_its_name_is_refused(
-    name: str, tmp_path: Path, output: Path
-) -> None:
-    named = write_crawl(tmp_path / name)
-    for check in (documentation.validate_input, lambda path: documentation.run(path, output)):
-        with pytest.raises(UnsupportedFileError, match=r"end in \.json or \.jsonl"):
-            check(named)
-
-
-def test_a_page_the_parser_fails_on_is_a_failed_page(
-    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = pages.check_page
-
-    def check(document: Any, *cut: Any) -> Any:
-        if document.text == LONG:
-            raise ZeroDivisionError("made to fail")
-        return whole(document, *cut)
-
-    monkeypatch.setattr(pages, "check_page", check)
-    report = documentation.run(crawl, output)
-    [reason] = report.failed_pages
-    assert f"{SITE}/long: unexpected ZeroDivisionError" in reason
-    assert report.statistics.pages == 2
-
-
-def test_a_crawl_without_a_good_page_leaves_the_output_as_it_was(
-    tmp_path: Path, output: Path
-) -> None:
-    output.write_text("before", encoding="utf-8")
-    crawl = write_crawl(tmp_path / "crawl.json", [page("a", ""), 7])
-    with pytest.raises(NoPagesError, match=r"none of its 2 pages.*data\[0\]\.markdown: no text"):
-        documentation.run(crawl, output)
-    assert output.read_text(encoding="utf-8") == "before"
-
-
-def test_a_crawl_that_is_not_there_is_a_missing_file(tmp_path: Path, output: Path) -> None:
-    with pytest.raises(FileMissingError):
-        documentation.run(tmp_path / "nowhere.json", output)
-
-
-@pytest.mark.parametrize("name", ["crawl.json", ".", "nowhere/chunks.json"])
-def test_an_output_that_cannot_be_is_refused_before_any_work(crawl: Path, name: str) -> None:
-    before = crawl.read_bytes()
-    with pytest.raises(ConfigurationError):
-        documentation.run(crawl, crawl.parent / name)
-    assert crawl.read_bytes() == before
-
-
-def test_a_crawl_named_like_a_file_of_ours_is_not_overwritten(tmp_path: Path) -> None:
-    crawl = write_crawl(tmp_path / "chunks.json.report.json")
-    with pytest.raises(ConfigurationError, match="would be overwritten"):
-        documentation.run(crawl, tmp_path / "chunks.json")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"format": "xml"},
-        {"max_tokens": 300, "parser": get_parser("fixed")},
-        {"min_tokens": 30, "parser": get_parser("heading")},
-        {"workers": 0},
-        {"summary_tokens": 1},
-        {"concurrency": 0},
-        {"requests_per_minute": 0},
-    ],
-)
-def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match=str(next(iter(options)))):
-        DocsOptions(**options)
-
-
-def test_a_dead_worker_is_said_to_be_one(
-    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from concurrent.futures.process import BrokenProcessPool
-
-    def die(*_: Any) -> Iterator[Any]:
-        raise BrokenProcessPool
-        yield
-
-    monkeypatch.setattr(pages, "_in_order", die)
-    with pytest.raises(RagNodesError, match="fewer --workers"):
-        documentation.run(crawl, output, DocsOptions(workers=2))
-    assert not output.exists()
-
-
-def test_large_crawls_use_all_cores_unless_told_otherwise(
-    crawl: Path, output: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    used: list[int] = []
-
-    def cut(cutter: Any, found: Any, workers: int) -> Iterator[Any]:
-        used.append(workers)
-        return map(cutter, found)
-
-    monkeypatch.setattr(workflow, "cut_pages", cut)
-    monkeypatch.setattr(workflow.os, "cpu_count", lambda: 5)
-    documentation.run(crawl, output)
-    documentation.run(crawl, output, DocsOptions(workers=3))
-    monkeypatch.setattr(workflow, "WORTH_WORKERS", 1)
-    documentation.run(crawl, output)
-    assert used == [1, 3, 5]
-
-
-# --- summaries that cost ------------------------------------------------------------------------
-
-
-@pytest.fixture
-def llm(openai_server: OpenAIServer, no_configuration: Path) -> OpenAIServerLLM:
-    del no_configuration
-    return OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=0)
-
-
-def asked(server: OpenAIServer) -> list[str]:
-    return [body["messages"][0]["content"] for body in server.asked("chat/completions")]
-
-
-def test_failed_summaries_keep_the_journal_and_resume_asks_only_for_them(
-    llm: OpenAIServerLLM, openai_server: OpenAIServer, crawl: Path, output: Path
-) -> None:
-    openai_server.fail(Fault(), times=2)
-    openai_server.fail(FAILING, times=2)
-    options: dict[str, Any] = {**SMALL, "concurrency": 1}
-    first = documentation.run(crawl, output, DocsOptions(**options), llm=llm)
-    assert first.statistics.summaries["failed"] == 2
-    assert first.journal == f"{output}.summaries.jsonl"
-    assert sum(row["metadata"].get("summary_error") is not None for row in chunks(output)) == 2
-    before = len(asked(openai_server))
-    with pytest.raises(ConfigurationError, match="--resume"):
-        documentation.run(crawl, output, DocsOptions(**options), llm=llm)
-    second = documentation.run(crawl, output, DocsOptions(resume=True, **options), llm=llm)
-    assert len(asked(openai_server)) == before + 2
-    assert second.reused == second.statistics.chunks - 2
-    assert second.journal is None
-    assert not output.with_name("chunks.json.summaries.jsonl").exists()
-
-
-class Holding(OpenAIServer):
-    """Tells when the request that is held has arrived."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reached = threading.Event()
-
-    def hold(self, released: threading.Event) -> None:
-        self.reached.set()
-        super().hold(released)
-
-
-def test_a_killed_run_resumes_without_paying_twice(
-    crawl: Path, output: Path, no_configuration: Path
-) -> None:
-    del no_configuration
-    options = {**SMALL, "concurrency": 1}
-    script = (
-        "import sys\n"
-        "from rag_nodes import documentation\n"
-        "from rag_nodes.models.openai.llm import OpenAIServerLLM\n"
-        "llm = OpenAIServerLLM(model='tea-1', api_base=sys.argv[3])\n"
-        f"options = documentation.DocsOptions(**{options})\n"
-        "documentation.run(sys.argv[1], sys.argv[2], options, llm=llm)\n"
-    )
-    with Holding() as server:
-        server.fail(Fault(), times=4)
-        server.fail(Fault(body="slow"))
-        process = subprocess.Popen(
-            [sys.executable, "-c", script, str(crawl), str(output), server.base]
-        )
-        assert server.reached.wait(timeout=120)
-        process.kill()
-        process.wait()
-        paid = asked(server)[:4]
-        assert not output.exists()
-        server.reset()
-
-        llm = OpenAIServerLLM(model="tea-1", api_base=server.base)
-        report = documentation.run(crawl, output, DocsOptions(resume=True, **options), llm=llm)
-        assert report.reused == 4
-        # What reads the same, in the same place of a page of the same title, is asked once.
-        assert len(asked(server)) == len(set(asked(server)))
-        assert not set(asked(server)) & set(paid)
-        resumed = output.read_bytes()
-
-        documentation.run(crawl, output, DocsOptions(**options), llm=llm)
-        assert output.read_bytes() == resumed

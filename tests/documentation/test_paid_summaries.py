@@ -1,0 +1,113 @@
+"""Summaries that an LLM writes are paid for once, also where a run fails or is killed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openai_server import FAILING, Fault, OpenAIServer
+
+from rag_nodes import documentation
+from rag_nodes.documentation import DocsOptions
+from rag_nodes.errors import (
+    ConfigurationError,
+)
+from rag_nodes.models.openai import OpenAIServerLLM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+SMALL = {"max_tokens": 200, "min_tokens": 20}
+
+
+def chunks(output: Path) -> list[dict[str, Any]]:
+    written: list[dict[str, Any]] = json.loads(output.read_text(encoding="utf-8"))
+    return written
+
+
+# --- what is written ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def llm(openai_server: OpenAIServer, no_configuration: Path) -> OpenAIServerLLM:
+    del no_configuration
+    return OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=0)
+
+
+def asked(server: OpenAIServer) -> list[str]:
+    return [body["messages"][0]["content"] for body in server.asked("chat/completions")]
+
+
+def test_failed_summaries_keep_the_journal_and_resume_asks_only_for_them(
+    llm: OpenAIServerLLM, openai_server: OpenAIServer, crawl: Path, output: Path
+) -> None:
+    openai_server.fail(Fault(), times=2)
+    openai_server.fail(FAILING, times=2)
+    options: dict[str, Any] = {**SMALL, "concurrency": 1}
+    first = documentation.run(crawl, output, DocsOptions(**options), llm=llm)
+    assert first.statistics.summaries["failed"] == 2
+    assert first.journal == f"{output}.summaries.jsonl"
+    assert sum(row["metadata"].get("summary_error") is not None for row in chunks(output)) == 2
+    before = len(asked(openai_server))
+    with pytest.raises(ConfigurationError, match="--resume"):
+        documentation.run(crawl, output, DocsOptions(**options), llm=llm)
+    second = documentation.run(crawl, output, DocsOptions(resume=True, **options), llm=llm)
+    assert len(asked(openai_server)) == before + 2
+    assert second.reused == second.statistics.chunks - 2
+    assert second.journal is None
+    assert not output.with_name("chunks.json.summaries.jsonl").exists()
+
+
+class Holding(OpenAIServer):
+    """Tells when the request that is held has arrived."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = threading.Event()
+
+    def hold(self, released: threading.Event) -> None:
+        self.reached.set()
+        super().hold(released)
+
+
+def test_a_killed_run_resumes_without_paying_twice(
+    crawl: Path, output: Path, no_configuration: Path
+) -> None:
+    del no_configuration
+    options = {**SMALL, "concurrency": 1}
+    script = (
+        "import sys\n"
+        "from rag_nodes import documentation\n"
+        "from rag_nodes.models.openai.llm import OpenAIServerLLM\n"
+        "llm = OpenAIServerLLM(model='tea-1', api_base=sys.argv[3])\n"
+        f"options = documentation.DocsOptions(**{options})\n"
+        "documentation.run(sys.argv[1], sys.argv[2], options, llm=llm)\n"
+    )
+    with Holding() as server:
+        server.fail(Fault(), times=4)
+        server.fail(Fault(body="slow"))
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(crawl), str(output), server.base]
+        )
+        assert server.reached.wait(timeout=120)
+        process.kill()
+        process.wait()
+        paid = asked(server)[:4]
+        assert not output.exists()
+        server.reset()
+
+        llm = OpenAIServerLLM(model="tea-1", api_base=server.base)
+        report = documentation.run(crawl, output, DocsOptions(resume=True, **options), llm=llm)
+        assert report.reused == 4
+        # What reads the same, in the same place of a page of the same title, is asked once.
+        assert len(asked(server)) == len(set(asked(server)))
+        assert not set(asked(server)) & set(paid)
+        resumed = output.read_bytes()
+
+        documentation.run(crawl, output, DocsOptions(**options), llm=llm)
+        assert output.read_bytes() == resumed
