@@ -107,8 +107,8 @@ def write_questions(
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
     window = RequestWindow(requests_per_minute) if requests_per_minute else None
-    asked = _Asked(Asker(llm, window), llm.metadata.model_name, journal)
-    writer = _Writer(documents, asked, seed, on_done or (lambda _: None))
+    asked = _KeptAnswers(Asker(llm, window), llm.metadata.model_name, journal)
+    writer = _Drafting(documents, asked, seed, on_done or (lambda _: None))
     awaited(writer.write(count, concurrency), threads=concurrency)
     questions = sorted(
         writer.questions, key=lambda one: (*writer.passages.order(one), one.kind, one.text)
@@ -138,7 +138,7 @@ def writing_cost(
     return WritingCost(5 * len(passages), read, written, cost_of(read, written, model, prices))
 
 
-class _Asked(NamedTuple):
+class _KeptAnswers(NamedTuple):
     """A model whose answers are kept."""
 
     asker: Asker
@@ -157,13 +157,13 @@ class _Asked(NamedTuple):
         return text
 
 
-class _Writer:
+class _Drafting:
     """The state of one draft: what was asked about, believed and refused."""
 
     def __init__(
         self,
         documents: Sequence[Document],
-        asked: _Asked,
+        asked: _KeptAnswers,
         seed: int,
         on_done: Callable[[int], None],
     ) -> None:
