@@ -100,8 +100,7 @@ class ColumnRun:
         deposit = self._taken.get(name, row.document_id, row.source_hash)
         if deposit is None:
             deposit = Deposit(name, row.document_id, row.source_hash)
-            with self._failures_noted(deposit):
-                self._leave(deposit, row)
+            self._leave(deposit, row)
             self._taken.add(deposit)
         return deposit
 
@@ -234,7 +233,8 @@ class ColumnRun:
         self._spared += deposit.counts.tokens
         deposit.expect(deposit.counts.chunks)
         if row.error is not None:  # of another version, or of a run that was killed
-            self._delivery.settle([deposit])
+            with self._failures_noted(deposit):
+                self._delivery.settle([deposit])
 
     def _parse(self, document: Document, deposit: Deposit) -> list[BaseNode]:
         with self._notes.timed("parse"), self._notes.embedded.counting():

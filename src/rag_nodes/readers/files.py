@@ -329,14 +329,17 @@ def _suffix(name: str) -> str:
 
 
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
-    with suppress(OSError):
+    try:  # of a million entries, `suppress` would be seen
         return entry.is_dir()
-    return False
+    except OSError:
+        return False
 
 
 def _listed_file(path: Path, place: str, ask: Callable[[], os.stat_result]) -> ListedFile:
-    with suppress(OSError, ValueError):
+    try:
         known = ask()
-        if stat.S_ISREG(known.st_mode):
-            return ListedFile(path, place, known.st_size, known.st_mtime_ns)
+    except (OSError, ValueError):
+        return ListedFile(path, place, None, 0)
+    if stat.S_ISREG(known.st_mode):
+        return ListedFile(path, place, known.st_size, known.st_mtime_ns)
     return ListedFile(path, place, None, 0)

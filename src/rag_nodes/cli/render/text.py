@@ -29,6 +29,8 @@ _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\
 
 def clean(text: str) -> str:
     """The text without anything a terminal would act on; lines and tabs stay."""
+    if text.isprintable():  # as names are, thousands of which are shown
+        return text
     return _INVISIBLE.sub("", _LINE_ENDS.sub("\n", _ESCAPES.sub("", text)))
 
 
