@@ -97,11 +97,16 @@ def test_the_ingest_does_what_the_dry_run_said_at_the_price_it_said(
         said = run(dry_run=True)
         assert not openai_server.requests
         assert said.dry_run
+        assert dict(said.due) == dict.fromkeys(parsers, (5, 1, 2)[change])
+        assert run(dry_run=True, most_rows=1).due == said.due
         done = run()
         assert not done.dry_run
         assert facts(said) == facts(done)
         assert done.embedding_tokens > 0
         assert [file.status for file in said.files] == [file.status for file in done.files]
+        few = run(dry_run=True, most_rows=1)
+        assert (len(few.files), few.documents) == (1, said.documents)
+        assert dict(few.due) == dict.fromkeys(parsers, 0)
     openai_server.requests.clear()
     assert run(dry_run=True).embedding_cost == 0.0
 

@@ -112,7 +112,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             give the same; None for this one, which a dry run is always done by.
         most_rows: from which on documents that ended well have no row in the report, only those of
             which something is to be said: a row takes about a kilobyte of memory. None for a row
-            for each; so has a dry run.
+            for each.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -136,7 +136,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         "prices": prices,
         "ttl": ttl,
         "shard": shard,
-        "most_rows": None if dry_run else most_rows,
+        "most_rows": most_rows,
     }
     wanted = [Path(path) for path in paths]
     run = engine.ingest if engine and not dry_run else partial(ingest_here, dry_run=dry_run)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rag_nodes.ledger import CollectionSums
 
 Stage = Literal["read", "size", "parse", "embed", "store"]
@@ -249,6 +251,7 @@ class IngestReport:
         gone: documents that are stored and of which no file is left, as they were deleted or
             emptied; none where these were removed.
         dry_run: nothing of it was done: it says what an ingest would do, and what it would cost.
+        due: documents of a dry run of which something would be stored, by parser.
         estimated: parsers of a dry run whose numbers are estimates: their embedding model would
             decide where to cut, and words were compared in its place.
         omitted: documents that ended well and have no row, where the run was given a most of them.
@@ -265,6 +268,7 @@ class IngestReport:
     kept_vectors: tuple[str, ...] = ()
     gone: int = 0
     dry_run: bool = False
+    due: Mapping[str, int] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
     omitted: int = 0
 
@@ -333,5 +337,6 @@ class IngestReport:
             "spared_tokens": self.spared_tokens,
             "spared_cost": self.spared_cost,
             "dry_run": self.dry_run,
+            "due": dict(self.due),
             "estimated": list(self.estimated),
         }

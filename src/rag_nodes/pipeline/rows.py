@@ -49,9 +49,13 @@ class OpenRows:
     Args:
         parsers: names of the columns.
         rows: takes them.
+
+    Attributes:
+        changed: documents of which this run stores something or lacks something, by parser.
     """
 
     def __init__(self, parsers: Sequence[str], rows: FileRows) -> None:
+        self.changed = dict.fromkeys(parsers, 0)
         self._parsers = parsers
         self._rows = rows
         self._open: list[tuple[int, FileOutcome, Sequence[Deposit]]] = []
@@ -77,7 +81,10 @@ class OpenRows:
 
     def _close(self, position: int, row: FileOutcome, deposits: Sequence[Deposit]) -> None:
         pairs = zip(self._parsers, deposits, strict=False)
-        self._rows.add(position, _with_columns(row, {name: one.outcome() for name, one in pairs}))
+        whole = _with_columns(row, {name: one.outcome() for name, one in pairs})
+        for name, column in whole.columns.items():
+            self.changed[name] += column.status != "unchanged"
+        self._rows.add(position, whole)
 
 
 def _with_columns(file: FileOutcome, columns: dict[str, FileColumn]) -> FileOutcome:

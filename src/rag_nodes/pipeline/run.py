@@ -182,6 +182,7 @@ class IngestRun:
             former=tuple(map(FormerCollection.of, self._books.former())),
             writers=self.writers,
             dry_run=self._dry_run,
+            due=under_way.changed if self._dry_run else {},
             estimated=self._estimated,
         )
 

@@ -104,10 +104,9 @@ def dry_run_view(report: IngestReport) -> Iterator[RenderableType]:
     numbers = ("Due", "Chunks", "New", "Unchanged", "Replaced", "Tokens", "To embed", "Price")
     made = table("Parser", *numbers, right=numbers)
     for outcome in report.columns:
-        due = sum(_is_due(file.columns.get(outcome.parser)) for file in report.files)
         made.add_row(
             plain(outcome.parser.replace(",", ", "), "red" if outcome.error else ""),
-            f"{due:,}",
+            f"{report.due[outcome.parser]:,}",
             f"{outcome.chunks:,}",
             f"{outcome.written:,}",
             f"{outcome.unchanged:,}",
@@ -124,13 +123,9 @@ def dry_run_view(report: IngestReport) -> Iterator[RenderableType]:
     tokens = counted(report.embedding_tokens, "token")
     total = f"{tokens} to embed: {dollars(report.embedding_cost)}."
     yield plain(
-        f"Dry run over {counted(len(report.files), 'document')}: no model was asked and nothing "
+        f"Dry run over {counted(report.documents, 'document')}: no model was asked and nothing "
         f"stored. {total}"
     )
-
-
-def _is_due(column: FileColumn | None) -> bool:
-    return column is not None and column.status != "unchanged"
 
 
 def embedding_spent(report: IngestReport) -> str:
