@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import closing
 from typing import IO, TYPE_CHECKING
 
@@ -15,6 +16,9 @@ from rag_nodes.workers.words import LoggedWords, packed, spoken, turn_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_COLLECTED_AFTER = 50_000
+"""Objects that may be made beyond those that went before cycles are looked for among them."""
 
 
 def main() -> None:
@@ -30,6 +34,7 @@ def main() -> None:
         receive_bytes(requests)
         send_bytes(answers, packed(trade.pack(CannotWork(error))))
         return
+    collect_seldom()
     with closing(worker):
         while True:
             try:
@@ -42,6 +47,15 @@ def main() -> None:
             with ends_with_parent(requests):
                 last = _worked(spoken(worker, task, trade, words), answers)
             send_bytes(answers, last)
+
+
+def collect_seldom() -> None:
+    """Look for cycles in what tasks leave, now and then; not in modules and models, which stay.
+
+    By default that takes a tenth of the time of a worker that cuts and embeds.
+    """
+    gc.freeze()
+    gc.set_threshold(_COLLECTED_AFTER, *gc.get_threshold()[1:])
 
 
 def _worked(said: Iterable[tuple[bytes, bool]], answers: IO[bytes]) -> bytes:

@@ -7,6 +7,7 @@ precision of Qdrant, which keeps 32 bits.
 from __future__ import annotations
 
 import json
+from array import array
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +18,7 @@ from rag_nodes.errors import ConfigurationError, EngineError
 from rag_nodes.store.engine import Point
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -88,7 +89,7 @@ class PackedPoints:
     def _points(self) -> list[Point]:
         payloads = json.loads(str(self.payloads, "utf-8", "surrogatepass"))
         indices, weights = self.indices.tolist(), self.weights.tolist()
-        rows = iter(self.vectors)
+        rows = _rows(self.vectors)
         found, first = [], 0
         for node_id, payload, count in zip(
             self.node_ids, payloads, self.words.tolist(), strict=True
@@ -98,10 +99,10 @@ class PackedPoints:
                 continue
             last = first + count
             words = indices[first:last], weights[first:last]
-            found.append(Point(node_id, payload, next(rows).tolist(), words))
+            found.append(Point(node_id, payload, next(rows), words))
             first = last
         for name, (places, matrix) in self.further.items():
-            for place, row in zip(places, matrix.tolist(), strict=True):
+            for place, row in zip(places, _rows(matrix), strict=True):
                 named = {**found[place].named, name: row}
                 found[place] = found[place]._replace(named=named)
         return found
@@ -171,6 +172,11 @@ class PackedPoints:
             and ranked.sum() == len(self.indices) == len(self.weights)
             and all(0 <= place < count for place in places)
         )
+
+
+def _rows(matrix: NDArray[np.float32]) -> Iterator[array[float]]:
+    """The rows, as what a store takes like lists; to make those takes longer than to store them."""
+    return (array("f", row.tobytes()) for row in matrix)
 
 
 def _further(points: Sequence[Point]) -> dict[str, tuple[list[int], NDArray[np.float32]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from contextlib import ExitStack, suppress
 from queue import Queue
 from types import MappingProxyType
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
     from rag_nodes.transforms import WrittenTexts
     from rag_nodes.workers.messages import Batch
+
+
+_WATCHED = 0.2
+"""Seconds between two messages about the same steps."""
 
 
 class BatchWorker:
@@ -104,7 +109,7 @@ class BatchWorker:
 
     def _finished(self, batch: Batch, relay: _Relay) -> BatchFinished:
         rows: list[int] = []
-        books = SentBooks(batch, relay.give)
+        books, steps = SentBooks(batch, relay.give), _Steps(relay)
 
         def arrivals() -> Iterator[Arrival]:
             for number, path in enumerate(batch.files):
@@ -115,17 +120,13 @@ class BatchWorker:
                     yield arrival
             relay.give(Began(len(batch.files)), passed_on=True)
 
-        def progressed(progress: Progress) -> None:
-            if progress.stage != "read":
-                relay.give(Progressed(progress))
-
         run = IngestRun(
             self._made.parsers,
             self._store or Outbox(batch, relay.give),
             self._made.models,
             transformations=self._made.transformations,
             corpus=self._recipe.corpus,
-            progress=progressed,
+            progress=steps.take,
             prices=self._made.prices,
             books=books,
         )
@@ -133,7 +134,33 @@ class BatchWorker:
             if isinstance(step, ChunkWriter):
                 step.on_done = lambda: relay.give(Paid(run.writers))
         report = run.take(arrivals())
+        steps.give()
         return BatchFinished(report, tuple(rows), run.errors, run.stopped)
+
+
+class _Steps:
+    """Steps of a run for those who watch it, who need not see each document cut."""
+
+    def __init__(self, relay: _Relay) -> None:
+        self._relay = relay
+        self._kept: dict[tuple[str, str], Progress] = {}
+        self._due = 0.0
+
+    def take(self, progress: Progress) -> None:
+        """Keep a step until it is time to pass some on; what is paid for is passed on at once."""
+        if progress.stage == "embed":
+            self._relay.give(Progressed(progress))
+        elif progress.stage != "read":
+            self._kept[progress.stage, progress.name] = progress
+            if time.monotonic() >= self._due:
+                self.give()
+
+    def give(self) -> None:
+        """Pass on what is kept."""
+        self._due = time.monotonic() + _WATCHED
+        kept, self._kept = self._kept, {}
+        for progress in kept.values():
+            self._relay.give(Progressed(progress))
 
 
 class _Relay:
