@@ -93,6 +93,21 @@ def test_a_document_is_known_before_its_file_is_and_stays_as_it_is_known(ledger:
     assert ledger.documents("tea") == {"/a": [document("/a", "new")]}
 
 
+def test_what_is_written_together_is_there_as_a_whole_or_not_at_all(ledger: Ledger) -> None:
+    def both(then: type[Exception] | None) -> None:
+        with ledger.together():
+            ledger.record(file("/a"), [document("/a", "one")])
+            ledger.record(file("/b"), [document("/b", "two")])
+            if then:
+                raise then
+
+    with pytest.raises(KeyError):
+        both(KeyError)
+    assert ledger.documents("tea") == {}
+    both(None)
+    assert [*ledger.documents("tea")] == ["/a", "/b"]
+
+
 @pytest.mark.parametrize("state", ["failed", "empty"])
 def test_documents_of_a_file_that_fails_stay_as_they_are(
     ledger: Ledger, state: Literal["failed", "empty"]

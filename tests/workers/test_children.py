@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -76,6 +78,15 @@ def test_a_worker_that_cannot_be_started_is_an_error_of_ours(
     with pytest.raises(EngineError, match=r"temporarily unavailable.*ask for fewer"):
         transport.submit(0, Batch(0, ("a.md",)))
     transport.close()
+
+
+def test_a_worker_looks_for_cycles_in_what_tasks_leave_and_seldom() -> None:
+    program = (
+        "import gc; from rag_nodes.workers.child import collect_seldom; collect_seldom();"
+        "print(gc.get_freeze_count() > 10_000, gc.get_threshold()[0] > 10_000, gc.isenabled())"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert said.stdout.split() == [b"True"] * 3
 
 
 def arrived(number: int) -> Arrived[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -543,12 +544,18 @@ def test_on_a_full_disk_what_was_read_for_nothing_says_so() -> None:
 
 
 def test_a_document_is_taken_down_before_anything_of_it_is_stored() -> None:
-    store, seen = Kept(), []
+    seen = []
+
+    class Watched(Kept):
+        def put(self, collection: str, points: Sequence[Any]) -> None:
+            seen.append((*books.announced, *books.noted))
+            super().put(collection, points)
+
+    store = Watched()
 
     def behave(batch: Batch) -> Iterator[Message | Died]:
         yield Began(0)
         yield FileNote(0, FoundDocument("id of a.md", "h", "a.md", None, None, 9, None), None)
-        seen.append((*books.announced, *books.noted, *store.log))
         yield packed("c.x", "a.md")
         yield finished(batch, ["x"])
 
@@ -559,6 +566,29 @@ def test_a_document_is_taken_down_before_anything_of_it_is_stored() -> None:
 
     assert seen == [(("/a.md", "id of a.md"),)]
     assert books.noted == [("/a.md", "id of a.md")]
+
+
+def test_what_became_of_the_files_of_a_batch_is_written_down_together() -> None:
+    class Together(NotingBooks):
+        @contextmanager
+        def together(self) -> Iterator[None]:
+            self.noted.append(("together", None))
+            yield
+
+    def behave(batch: Batch) -> Iterator[Message | Died]:
+        for number, name in enumerate(batch.files):
+            found = FoundDocument(f"id of {name}", "h", name, None, None, 9, None)
+            yield FileNote(number, found, None)
+        yield finished(batch, ["x"])
+
+    books = Together()
+    due = [
+        one._replace(row=FileRow("tea", one.file.place, 1, 0, "", "", "read", 0))
+        for one in files("a.md", "b.md")
+    ]
+    record = CollectionRecord(Kept(), "c.x")  # type: ignore[arg-type]
+    Driver(Actors(1, behave), Writer([record], books), {"x": "c.x"}).run(due)
+    assert books.noted == [("together", None), ("/a.md", "id of a.md"), ("/b.md", "id of b.md")]
 
 
 def test_a_file_that_kills_its_workers_is_taken_down_as_one_that_failed() -> None:

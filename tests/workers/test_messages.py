@@ -89,7 +89,7 @@ def test_points_come_out_with_vectors_and_weights_of_32_bits() -> None:
         if given.vector is None:
             assert point.vector is None
             continue
-        assert point.vector == np.array(given.vector, dtype=np.float32).tolist()
+        assert list(point.vector) == np.array(given.vector, dtype=np.float32).tolist()
         assert point.words[0] == given.words[0]
         assert point.words[1] == np.array(given.words[1], dtype=np.float32).tolist()
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from fake_time import FakeTime
 from stored_points import points_of, without_seconds
 
 from rag_nodes.errors import StoreError
@@ -15,13 +16,14 @@ from rag_nodes.settings import Settings
 from rag_nodes.store import QdrantStore, open_store
 from rag_nodes.transforms import FurtherVectors, SectionSummary
 from rag_nodes.vector_names import USUAL
-from rag_nodes.workers import Batch, BatchWorker, Recipe
+from rag_nodes.workers import Batch, BatchWorker, Recipe, work
 from rag_nodes.workers.messages import (
     BatchFinished,
     Began,
     Deleted,
     Message,
     NotStored,
+    Progressed,
     pack,
     pack_batch,
     unpack,
@@ -74,6 +76,22 @@ def test_a_file_is_named_before_it_is_opened(
     finished = [*messages][-1]
     assert isinstance(finished, BatchFinished)
     assert finished.report.files[0].characters == len("# Written\n\nafter it was named.")
+
+
+def test_steps_of_a_batch_are_told_now_and_then_and_the_last_one_for_certain(
+    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = FakeTime()
+    monkeypatch.setattr(work, "time", clock)
+    paths = [tmp_path / f"{number}.md" for number in range(10)]
+    for path in paths:
+        path.write_text("# One\n\nSteel is heavy.")
+    worker = BatchWorker(Recipe.of({"x": get_parser("fixed")}, models))
+    said = [*worker.work(Batch(0, tuple(map(str, paths))))]
+    steps = [one.progress for one in said if isinstance(one, Progressed)]
+    parsed = [one.done for one in steps if one.stage == "parse"]
+    assert parsed == [1, 10]
+    assert [one.done for one in steps if one.stage == "embed"] == [10]
 
 
 def test_a_changed_file_replaces_what_was_sent_along(tmp_path: Path, models: Models) -> None:

@@ -13,6 +13,7 @@ from rag_nodes.ledger.database import opened, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
 PORTION = 500
 """Values in one query; SQLite takes some 30,000."""
@@ -74,6 +75,10 @@ class LedgerDatabase:
     def _delete(self, table: str, where: str, rows: Sequence[tuple[str, ...]]) -> None:
         with self._writing() as connection:
             connection.executemany(f"DELETE FROM {table} WHERE {where}", rows)  # noqa: S608
+
+    def together(self) -> AbstractContextManager[object]:
+        """Have what is written meanwhile written at once, or not at all; others wait."""
+        return self._writing()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

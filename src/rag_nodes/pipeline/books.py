@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from itertools import islice
@@ -20,6 +20,7 @@ from rag_nodes.pipeline.record import LONGEST, CollectionRecord, LedgerRecord, S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from llama_index.core.schema import Document
 
@@ -123,6 +124,10 @@ class Books:
     def note(self, file: FileRow, found: FoundDocument | None, error: Exception | None) -> None:
         """Take down what a file became: all its documents and errors, one after another."""
 
+    def together(self) -> AbstractContextManager[object]:
+        """Have what is noted meanwhile written down at once."""
+        return nullcontext()
+
     def close(self) -> None:
         """Write down what is left to be."""
 
@@ -199,6 +204,10 @@ class LedgerBooks(Books):
             self._errors.append(error)
         elif found:
             self._documents.append(self._row(file, found))
+
+    def together(self) -> AbstractContextManager[object]:
+        """As `Ledger.together`."""
+        return self._ledger.together()
 
     def close(self) -> None:
         """Write down the last file."""

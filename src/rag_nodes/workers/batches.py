@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,7 +56,7 @@ class DueFile(NamedTuple):
         return self.file.path.suffix.lower() in COLLECTIONS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileGroup:
     """Files that are given to one worker together.
 
@@ -67,10 +68,15 @@ class FileGroup:
     files: tuple[DueFile, ...]
     died: bool = False
 
-    @property
+    @cached_property
     def is_collection(self) -> bool:
         """Whether no other such group may be under way."""
         return any(one.is_collection for one in self.files)
+
+    @cached_property
+    def documents(self) -> tuple[str, ...]:
+        """The ids of their documents, unless they hold many."""
+        return tuple(one.document for one in self.files)
 
     @property
     def can_wait(self) -> bool:
@@ -80,7 +86,7 @@ class FileGroup:
         others are just storing.
         """
         is_small = sum(one.size for one in self.files) <= MOST_BYTES
-        return is_small and not any(one.is_collection or one.twins for one in self.files)
+        return is_small and not self.is_collection and not any(one.twins for one in self.files)
 
 
 class FileGroups:
@@ -167,10 +173,11 @@ def _halved(files: tuple[DueFile, ...]) -> tuple[tuple[DueFile, ...], ...]:
 
 def _grouped(files: Iterable[DueFile]) -> Iterator[FileGroup]:
     group: list[DueFile] = []
-    size = 0
+    size, goes_alone = 0, False
     for one in files:
-        full = len(group) == MOST_FILES or size + one.size > MOST_BYTES
-        if group and (full or one.is_collection or group[-1].is_collection):
+        full = len(group) == MOST_FILES or size + one.size > MOST_BYTES or goes_alone
+        goes_alone = one.is_collection
+        if group and (full or goes_alone):
             yield FileGroup(tuple(group))
             group, size = [], 0
         group.append(one)

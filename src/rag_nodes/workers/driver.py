@@ -34,7 +34,7 @@ from rag_nodes.workers.transport import CannotWork, Died
 from rag_nodes.workers.writer import Refusals, no_refusals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rag_nodes.pipeline import Progress
     from rag_nodes.workers.batches import DueFile, FileGroup
@@ -63,6 +63,7 @@ class _Flight:
         begun: position in the group of the file begun last; None before the first.
         refusals: what the store did not take of it.
         notes: what its files became so far.
+        announced: how many of these were written down before anything of them was stored.
         sent: what was to be changed, and was.
         paid: what LLMs wrote for it so far.
     """
@@ -72,8 +73,15 @@ class _Flight:
     begun: int | None = None
     refusals: Refusals = field(default_factory=no_refusals)
     notes: list[FileNote] = field(default_factory=list)
+    announced: int = 0
     sent: list[Unsettled | Settled] = field(default_factory=list)
     paid: Paid = field(default_factory=lambda: Paid(()))
+
+    def unannounced(self) -> Sequence[FileNote]:
+        """What its files became since this was asked for last."""
+        new = self.notes[self.announced :]
+        self.announced = len(self.notes)
+        return new
 
     def take_down(self, said: FileNote | Paid) -> None:
         """Keep what the worker says about it until it is over."""
@@ -177,9 +185,7 @@ class Driver:
         refused = {self._collections[name]: why for name, why in self._stopped.items()}
         files = tuple(str(one.file.path) for one in group.files)
         twins = tuple(one.twins for one in group.files)
-        own = self._lost.written(
-            None if group.is_collection else {one.document for one in group.files}
-        )
+        own = self._lost.written(None if group.is_collection else set(group.documents))
         return Batch(
             self._batches, files, stored, vectors, refused, twins if any(twins) else (), own
         )
@@ -200,7 +206,7 @@ class Driver:
             case PackedPoints() | Deleted() | Unsettled() | Settled() | NotStored() as sent:
                 self._write(flight, sent)
             case FileNote() | Paid() as said:
-                self._take_down(flight, said)
+                flight.take_down(said)
             case BatchFinished() as finished:
                 self._flights[arrived.worker].popleft()
                 self._finish(flight, finished)
@@ -209,12 +215,8 @@ class Driver:
             case Died(reason):
                 self._bury(arrived.worker, reason)
 
-    def _take_down(self, flight: _Flight, said: FileNote | Paid) -> None:
-        flight.take_down(said)
-        if isinstance(said, FileNote):
-            self._writer.announce(flight.group.files[said.file], said)
-
     def _write(self, flight: _Flight, sent: Sent) -> None:
+        self._writer.announce(flight.group.files, flight.unannounced())
         self._writer.write(sent, flight.refusals)
         self._note_closed()
         if isinstance(sent, Unsettled | Settled):
@@ -231,8 +233,7 @@ class Driver:
         """Take over what a batch gave, all of which the store was given by now."""
         self._merged.over(flight.number)
         files = flight.group.files
-        for number, file in enumerate(files):
-            self._writer.conclude(file, (one for one in flight.notes if one.file == number))
+        self._writer.conclude(files, flight.notes)
         for number, row in zip(finished.rows, finished.report.files, strict=True):
             found = self._refused(row, flight.refusals)
             self._unwritten.update({name: refusal.chunks for name, refusal in found.items()})
@@ -277,7 +278,7 @@ class Driver:
         for one in self._groups.died(flight.group, flight.begun):
             why = f"the worker died twice reading it ({reason})"
             crashed = ReaderCrashedError(one.file.path, why)
-            self._writer.conclude(one, [FileNote(0, None, crashed)])
+            self._writer.conclude([one], [FileNote(0, None, crashed)])
             self._rows.add(one.position, Arrival(str(one.file.path), None, crashed).failure())
 
     def _note_closed(self) -> None:
@@ -300,10 +301,10 @@ class Driver:
     def _conclude_unstored(self, flight: _Flight) -> None:
         """Write down what was read for nothing; of a file of many documents that is not certain."""
         for number, file in enumerate(flight.group.files):
-            notes = [one for one in flight.notes if one.file == number]
+            notes = [replace(one, file=0) for one in flight.notes if one.file == number]
             documents = [one.found.id for one in notes if one.found]
             if documents and not file.is_collection:
-                self._writer.conclude(file, notes)
+                self._writer.conclude([file], notes)
                 for name, why in self._stopped.items():
                     sent = NotStored(self._collections[name], dict.fromkeys(documents, why))
                     self._write(flight, sent)

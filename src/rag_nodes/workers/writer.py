@@ -12,7 +12,7 @@ from rag_nodes.workers.messages import Deleted, NotStored, Settled, Unsettled
 from rag_nodes.workers.packing import PackedPoints
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rag_nodes.pipeline.books import Books
     from rag_nodes.pipeline.record import CollectionRecord
@@ -66,7 +66,7 @@ class Writer:
             try:
                 if self._is_shared:
                     # Before a worker writes, or its death in between would not be noticed.
-                    known = record.known([one.document for one in group.files])
+                    known = record.known(group.documents)
                     record.unsettle(dict.fromkeys(known, ()))
                 else:
                     found[collection] = _known(record, group)
@@ -119,16 +119,27 @@ class Writer:
             case NotStored():
                 record.fail(sent.errors)
 
-    def announce(self, file: DueFile, note: FileNote) -> None:
-        """Write down a document that a worker has read, before it sends what is to be stored."""
-        if file.row and note.found:
-            self._books.announce(file.row, note.found)
+    def announce(self, files: Sequence[DueFile], notes: Sequence[FileNote]) -> None:
+        """Write down what a worker has read, before anything of it is stored; see `conclude`."""
+        if notes:
+            with self._books.together():
+                for one in notes:
+                    row = files[one.file].row
+                    if row and one.found:
+                        self._books.announce(row, one.found)
 
-    def conclude(self, file: DueFile, notes: Iterable[FileNote]) -> None:
-        """Write down what a file became, whose batch is done."""
-        if file.row:
+    def conclude(self, files: Sequence[DueFile], notes: Iterable[FileNote]) -> None:
+        """Write down what files became, whose batch is done.
+
+        Args:
+            files: of the batch.
+            notes: of them, by their positions, those of a file one after another.
+        """
+        with self._books.together():
             for one in notes:
-                self._books.note(file.row, one.found, one.error)
+                if row := files[one.file].row:
+                    self._books.note(row, one.found, one.error)
+            self._books.close()
 
     def _note(self, sent: Sent, why: str, refusals: Refusals) -> None:
         if not isinstance(sent, PackedPoints):
@@ -146,7 +157,7 @@ def _known(record: CollectionRecord, group: FileGroup) -> dict[str, Mapping[str,
     """What is stored of the documents of some files, and of others of the same bytes."""
     if group.is_collection:
         return dict(record.store.documents(record.collection))
-    ids = [one.document for one in group.files]
+    ids = group.documents
     twins = [twin for one in group.files for twin in one.twins]
     found = {one: record.stored(one) for one in dict.fromkeys([*ids, *twins])}
     return {one: nodes for one, nodes in found.items() if nodes}
