@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
+from rag_nodes import remedies
 from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS
 from rag_nodes.cli.render.text import plain
 from rag_nodes.cli.typed import table_of
@@ -170,6 +171,8 @@ def takes(
         def run(context: typer.Context, **values: Any) -> None:
             cli = context.ensure_object(Invocation)
             cli.flags = {name: values.pop(name) for name in settings}
+            remedies.typed(cli.flags.get("store"), cli.flags.get("ledger"))
+            cli.cleanup.callback(remedies.typed, None, None)
             cli.search = {name: values.pop(name) for name in searching}
             cli.defaults = defaults or {}
             for flag in OUTPUT_FLAGS:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from rag_nodes import remedies
 from rag_nodes.errors import LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
@@ -195,10 +196,10 @@ def translated(path: Path) -> Iterator[None]:
         if name.startswith("SQLITE_NOTADB") and not _may_be_torn(path):
             raise _foreign(path, "a file of another kind") from error
         if name.startswith(_NOT_SQLITE):
+            doctor = remedies.command("doctor --repair")
             raise LedgerDamagedError(
                 f"{path}: the ledger is damaged ({error}); move it away, with {path.name}-wal "
-                "beside it, as `rag-nodes doctor --repair` does: the next ingest makes it anew "
-                "from the store"
+                f"beside it, as `{doctor}` does: the next ingest makes it anew from the store"
             ) from error
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise LedgerError(

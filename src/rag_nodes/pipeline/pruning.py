@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes import remedies
 from rag_nodes.errors import FileMissingError
 from rag_nodes.pipeline.report import Pruned
 from rag_nodes.readers import listed
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import DocumentRow, Ledger
     from rag_nodes.store import Store
 
-_REMEDY = (
-    "nothing was removed, since a disk that is not there looks the same; check the path, or take "
-    "documents out with `rag-nodes remove`"
-)
+
+def _remedy() -> str:
+    return (
+        "nothing was removed, since a disk that is not there looks the same; check the path, or "
+        f"take documents out with `{remedies.command('remove FILE')}`"
+    )
 
 
 class Removed(NamedTuple):
@@ -56,11 +59,11 @@ def check_folders(paths: Iterable[str | Path], ledger: Ledger, corpus: str) -> N
             else:
                 path.stat()
         except OSError as error:
-            raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
+            raise FileMissingError(path, error.strerror or str(error), _remedy()) from error
         here = _below([path])
         if path.is_dir() and _is_bare(path) and any(map(here, ledger.paths(corpus))):
             reason = "there is no document in this folder, and there were some"
-            raise FileMissingError(path, reason, _REMEDY)
+            raise FileMissingError(path, reason, _remedy())
 
 
 def pruned(store: Store, ledger: Ledger, corpus: str, paths: Iterable[str | Path]) -> Pruned:

@@ -8,6 +8,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from rag_nodes import remedies
 from rag_nodes.errors import RagNodesError, StoreDamagedError
 from rag_nodes.ledger import utc_time
 from rag_nodes.pipeline.record import stored_row
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 """Names that are listed of many."""
-_ANEW = "`rag-nodes clear --parser {} --yes` deletes it; then ingest again, or restore a copy"
 
 
 def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Trouble]:
@@ -42,7 +42,7 @@ def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Tro
         try:
             yield from _Examined(store, ledger, name).findings()
         except StoreDamagedError as error:
-            yield Trouble.of(error, name, "unreadable", remedy=_ANEW.format(name))
+            yield Trouble.of(error, name, "unreadable", remedy=_anew(name))
         except RagNodesError as error:
             yield Trouble.of(error, name, "unreadable")
     if ledger:
@@ -68,7 +68,8 @@ def _unread(ledger: Ledger) -> Iterator[Trouble]:
     for corpus, files in groupby(ledger.unread(), attrgetter("corpus")):
         said = [_failure(file.path, file) for file in files]
         what = f"files that could not be read: {_some(said)}"
-        remedy = "mend or delete them; `rag-nodes list --state failed` shows them"
+        listing = remedies.command("list --state failed", corpus=corpus)
+        remedy = f"mend or delete them; `{listing}` shows them"
         yield Trouble("failed", f"corpus {corpus}", what, remedy, is_wrong=False)
 
 
@@ -76,6 +77,11 @@ def _failure(name: str, row: DepositRow | FileRow) -> str:
     since = utc_time(row.failed_at)
     said = (row.error or "").removeprefix(f"{name}: ")
     return f"{name} ({f'since {since}: ' if since else ''}{said})"
+
+
+def _anew(collection: str) -> str:
+    clearing = remedies.command(f"clear --parser {collection} --yes")
+    return f"`{clearing}` deletes it; then ingest again, or restore a copy"
 
 
 def _is_gone(store: QdrantStore, name: str) -> bool:
@@ -148,7 +154,7 @@ class _Examined:
                 "torn",
                 self._name,
                 f"{lacking} of {chunks} chunks have no embedding, and no search finds them",
-                _ANEW.format(self._name),
+                _anew(self._name),
             )
 
     def _unfilterable(self) -> Iterator[Trouble]:
@@ -204,7 +210,8 @@ class _Examined:
             names = {one.id: one.name for one in ledger.holders(corpus, ids)}
             said = [_failure(names.get(o.document_id, o.document_id), o) for o in failed]
             what = f"documents that could not be stored as they are now: {_some(said)}"
-            remedy = "see to that, and ingest again; `rag-nodes list --state incomplete` shows them"
+            listing = remedies.command("list --state incomplete", corpus=corpus)
+            remedy = f"see to that, and ingest again; `{listing}` shows them"
             yield Trouble("failed", self._name, what, remedy, is_wrong=False)
 
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_nodes import remedies
 from rag_nodes.errors import (
     LedgerDamagedError,
     LedgerError,
@@ -129,7 +130,8 @@ def _folder(path: Path) -> Iterator[Trouble]:
         yield Trouble.of(error, str(path), "unreadable")
     if look.is_old:
         what = "it was written by an earlier release, on qdrant-client's local mode"
-        remedy = "any command that opens it, such as `rag-nodes status`, takes it over once"
+        status = remedies.command("status")
+        remedy = f"any command that opens it, such as `{status}`, takes it over once"
         yield Trouble("old-folder", str(path), what, remedy)
     if look.kept:
         what = "what was here before the folder was taken over is still kept"

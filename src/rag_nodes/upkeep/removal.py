@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_nodes import remedies
 from rag_nodes.errors import AmbiguousDocumentError, CollectionMissingError, DocumentMissingError
 from rag_nodes.pipeline.pruning import Removed, taken_out
 
@@ -105,7 +106,7 @@ def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[Lis
     if named:
         return named
     raise DocumentMissingError(
-        f"{word}: no document of corpus {corpus!r} is this; {_near(word, listed)}"
+        f"{word}: no document of corpus {corpus!r} is this; {_near(corpus, word, listed)}"
     )
 
 
@@ -121,10 +122,12 @@ def _candidates(named: Sequence[ListedDocument]) -> str:
     return "; ".join(shown) + (f"; and {rest} more" if rest else "")
 
 
-def _near(word: str, listed: Sequence[ListedDocument]) -> str:
+def _near(corpus: str, word: str, listed: Sequence[ListedDocument]) -> str:
     if not listed:
-        return "nothing is stored there; see `rag-nodes status`"
+        return f"nothing is stored there; see `{remedies.command('status')}`"
     known = {name for one in listed for name in _names(one)}
     last = word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     near = difflib.get_close_matches(last, known, n=_NEAR)
-    return f"near it: {', '.join(near)}" if near else "see `rag-nodes list` for those there are"
+    if near:
+        return f"near it: {', '.join(near)}"
+    return f"see `{remedies.command('list', corpus=corpus)}` for those there are"

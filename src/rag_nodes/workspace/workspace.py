@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from rag_nodes import remedies
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
 from rag_nodes.models import check_models, choose_models
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
@@ -287,8 +288,8 @@ def aliased_parser(store: Store, alias: str, embedding_name: str) -> str:
     if alias not in known:
         there = f"there are: {', '.join(sorted(known))}" if known else "it has none yet"
         raise CollectionMissingError(
-            f"{store.location}: there is no alias {alias!r}; {there}; make one with 'rag-nodes "
-            "store alias' or 'rag-nodes ingest --alias'"
+            f"{store.location}: there is no alias {alias!r}; {there}; make one with "
+            f"`{remedies.command(f'store alias {alias}')}`"
         )
     info = described(known[alias], 0)
     if info and not is_embedded_by(info, embedding_name):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag_nodes import remedies
 from rag_nodes.cli.choices import Changes, FurtherVectorNames, IngestedParsers, SwitchedAlias
 from rag_nodes.cli.engines import (
     Embedders,
@@ -158,7 +159,7 @@ def _check_alias(alias: str | None, parsers: list[str], shard: str | None) -> No
     if alias and shard:
         raise ConfigurationError(
             f"--alias {alias} would mean a share of the files while others may be missing; when "
-            f"all runs have ended: rag-nodes store alias {alias}"
+            f"all runs have ended: {remedies.command(f'store alias {alias}')}"
         )
 
 
@@ -171,7 +172,7 @@ def _switch(cli: Invocation, store: "Store", report: "IngestReport", alias: str)
         cli.complain(
             f"Not all is stored ({missed[0]}{more}), so the alias {alias} means what it meant. To "
             "have it mean the new chunks all the same: "
-            f"rag-nodes store alias {alias} {column.collection}"
+            + remedies.command(f"store alias {alias} {column.collection}")
         )
         return
     store.point_alias(alias, column.collection)

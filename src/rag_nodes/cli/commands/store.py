@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
 
+from rag_nodes import remedies
 from rag_nodes.cli.choices import StoredParser
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.invocation import Invocation, takes
@@ -145,9 +146,10 @@ def alias(
 
 def _only_one(found: list[str], corpus: str) -> str:
     if len(found) != 1:
+        there = ", ".join(found) or f"see {remedies.command('status')}"
         raise ConfigurationError(
             f"corpus {corpus!r} has {len(found) or 'no'} collections of that parser, and an alias "
-            f"means one; name it, or its --parser: {', '.join(found) or 'see rag-nodes status'}"
+            f"means one; name it, or its --parser: {there}"
         )
     return found[0]
 

@@ -6,6 +6,7 @@ from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
+from rag_nodes import remedies
 from rag_nodes.cli.render.text import counted, one_line, plain, seconds, table
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
@@ -77,8 +78,8 @@ def _memory_view(report: IngestReport) -> Iterator[RenderableType]:
         chunks, documents = counted(one.chunks, "chunk"), counted(one.documents, "document")
         yield plain(
             f"The parser's options or the model are new, and so is the collection. The former one "
-            f"stays, with {chunks} of {documents}; delete it with: rag-nodes clear "
-            f"--parser {one.name} --yes",
+            f"stays, with {chunks} of {documents}; delete it with: "
+            + remedies.command(f"clear --parser {one.name} --yes"),
             "yellow",
         )
     yield from _gone(report, "Removed, as they are gone")

@@ -18,6 +18,7 @@ from uuid import UUID
 import numpy as np
 import qdrant_edge as edge
 
+from rag_nodes import remedies
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
 from rag_nodes.store.edge import sealing
 from rag_nodes.store.edge.conditions import TENANT
@@ -147,8 +148,9 @@ def check_space(place: Path, coming: int = 0) -> None:
     if free < LEAST_FREE + coming:
         raise StoreFullError(
             f"{place}: {free >> 20} MB are free, and at least {-(-(LEAST_FREE + coming) >> 20)} MB "
-            "are needed to open and write safely; free some space (rag-nodes clear --parser NAME "
-            "--yes opens nothing), or choose a folder on another disk"
+            "are needed to open and write safely; free some space "
+            f"({remedies.command('clear --parser NAME --yes')} opens nothing), or choose a folder "
+            "on another disk"
         )
 
 
