@@ -78,6 +78,17 @@ def test_what_a_killed_ingest_had_stored_of_a_file_that_is_gone_goes_too(
     assert stored(corpus) == {"0.md", "1.md"}
 
 
+def test_a_file_in_whose_place_is_a_folder_is_gone(corpus: FolderIngests) -> None:
+    corpus.ingest()
+    (corpus.folder / "1.md").unlink()
+    (corpus.folder / "1.md").mkdir()
+    corpus.write("1.md/3.md", "# Tea 3\n\nTea number 3 is black.\n")
+
+    corpus.ingest(prune=True)
+
+    assert stored(corpus) == {"0.md", "2.md", "3.md"}
+
+
 def test_it_goes_from_the_collections_of_other_parsers_as_well(corpus: FolderIngests) -> None:
     corpus.ingest()
     corpus.parsers = {"small": get_parser("fixed", chunk_size=40, chunk_overlap=0)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -178,12 +179,12 @@ def _gone(
 def _is_lost(path: str) -> bool:
     """Whether a file is not there for certain; one that cannot be asked for may well be."""
     try:
-        os.stat(path)  # noqa: PTH116 - there may be a million of them, as below
+        found = os.stat(path)  # noqa: PTH116 - there may be a million of them, as below
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
         return False
-    return False
+    return stat.S_ISDIR(found.st_mode)
 
 
 def _is_bare(folder: Path) -> bool:
