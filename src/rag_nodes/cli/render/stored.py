@@ -52,7 +52,7 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
         yield "  Trouble", one_line(one.trouble)
     if one.aliases:
         yield "  Aliases", ", ".join(map(one_line, one.aliases))
-    numbers = f", {one.dimension:,} numbers" if one.dimension else ""
+    numbers = f", {one.dimension} numbers" if one.dimension else ""
     yield "  Model", f"{one_line(one.model)}{numbers}"
     if one.vectors not in {(), (USUAL,)}:
         yield "  Vectors", ", ".join(one.vectors)
