@@ -18,8 +18,8 @@ Workers = Annotated[
     str,
     typer.Option(
         metavar="N|auto",
-        help="Read, cut and embed in so many processes; auto: one for each core where 20 MB and "
-        "more are due and are embedded offline, and else this process alone.",
+        help="Read, cut and embed in so many processes; auto (the default): one for each core "
+        "where 20 MB and more are due and are embedded offline, and else this process alone.",
         rich_help_panel=_WORKERS,
         show_default=False,
     ),
@@ -29,8 +29,9 @@ MeasuringWorkers = Annotated[
     typer.Option(
         "--workers",
         metavar="N|auto",
-        help="Measure in so many processes, a row in each at a time; auto: one for each core where "
-        "documents and rows are many and are embedded offline, and else this process alone.",
+        help="Measure in so many processes, a row in each at a time; auto (the default): one for "
+        "each core where documents and rows are many and are embedded offline, and else this "
+        "process alone.",
         rich_help_panel=_WORKERS,
         show_default=False,
     ),

@@ -103,6 +103,44 @@ def test_a_sentence_is_asked_with_words_that_stand_together_in_it() -> None:
     assert "closely" not in asked
 
 
+def test_a_phrase_ends_where_a_verb_or_a_preposition_stands() -> None:
+    text = (
+        "Until the data become available, using local Ki67 protocols is acceptable there.\n\n"
+        "Testing should be performed upon request of an oncologist within four weeks of surgery.\n"
+    )
+    asked = " ".join(drafts("sentence", text))
+    assert "local Ki67 protocols" in asked
+    assert not {"become", "performed", "upon", "within"} & set(asked.split())
+
+
+@pytest.mark.parametrize(
+    "mention", ["[13]", "(https://example.org/v2/p4)", "(see Figure 4)", "with MIB-1"]
+)
+def test_the_number_of_another_place_is_no_amount(mention: str) -> None:
+    text = f"Pathologists of the task force recommend the open platform for scoring {mention}.\n"
+    assert not any(one.startswith("How many") for one in drafts("sentence", text))
+
+
+def test_what_is_done_is_no_term_and_how_often_belongs_to_none() -> None:
+    text = (
+        "Achieving the highest performance possible is a priority in design and operation.\n\n"
+        "A burst buffer commonly refers to a caching mechanism for systems of storage.\n"
+    )
+    assert list(drafts("definition", text)) == ["What is meant by burst buffer?"]
+
+
+def test_the_letter_of_an_appendix_is_no_part_of_its_heading() -> None:
+    text = (
+        "# Appendix B. Acoustic horn\n\nThe horn is tested by the mate on every Sunday at noon.\n"
+    )
+    assert list(drafts("heading", text)) == ["What do I need to know about Acoustic horn?"]
+    references = (
+        "# Appendix A References\n\nBecker and Chambers wrote a book about the language S.\n"
+    )
+    with pytest.raises(DatasetError):
+        drafts("heading", references)
+
+
 def test_a_list_behind_an_empty_phrase_is_asked_for_by_its_heading() -> None:
     text = (
         "# Spare parts\n\nFor example:\n\n- A strainer of fine steel\n- A lid of brass or of tin\n"

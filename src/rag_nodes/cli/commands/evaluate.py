@@ -45,7 +45,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[DOCS]",
+            metavar="DOCS",
             help="Files and folders the questions are about; none where the questions bring their "
             "own texts.",
         ),

@@ -26,7 +26,7 @@ _WRITTEN = "With --llm"
 Documents = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="[DOCS]",
+        metavar="DOCS",
         help="Files and folders the questions are about; none where the questions bring them.",
     ),
 ]

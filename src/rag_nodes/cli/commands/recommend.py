@@ -51,7 +51,7 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[DOCS]",
+            metavar="DOCS",
             help="Files and folders to choose for; none where the questions bring their own texts.",
         ),
     ] = None,

@@ -93,7 +93,7 @@ def remove(
     cli: Invocation,
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Paths, URLs, names or ids, as `list` shows them."),
+        typer.Argument(metavar="FILE", help="Paths, URLs, names or ids, as `list` shows them."),
     ],
     *,
     dry_run: DryRun = False,

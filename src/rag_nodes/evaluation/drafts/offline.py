@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.drafts.places import DRAFT_KINDS, Place, Statement, Survey
-from rag_nodes.evaluation.drafts.terms import NUMBER, YEAR, Rarity, Term, phrases_of
+from rag_nodes.evaluation.drafts.terms import MENTION, NUMBER, YEAR, Rarity, Term, phrases_of
 from rag_nodes.evaluation.drafts.wording import joined
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
@@ -141,9 +141,10 @@ class OfflineDrafts:
             return ""
         topic = self._topic(place, number, quote)
         template = place.wording.sentence
-        if YEAR.search(quote):
+        said = MENTION.sub(" ", quote)
+        if YEAR.search(said):
             template = place.wording.year
-        elif NUMBER.search(quote):
+        elif NUMBER.search(said):
             template = place.wording.number
         return template.format(joined([one.shown for one in chosen], topic, place.wording))
 

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from rag_nodes.evaluation.drafts.headings import leads_elsewhere, tells
+from rag_nodes.evaluation.drafts.terms import ADVERB
 from rag_nodes.evaluation.drafts.wording import Wording, wording_of
 from rag_nodes.text.extracts import candidates, is_entry
 from rag_nodes.text.formats import format_in
@@ -39,14 +40,18 @@ _LEAST_LETTERS = 0.6
 """Share of letters from which characters are prose."""
 _LEAST_CELLS = 2
 _MOST_TERM_WORDS = 6
+_MOST_OF_GERUND = 2
+"""Words of a term that begins as "Training data"; more are half a sentence."""
 _ENDS = re.compile(r"[.!。！।…][\"'”’»)\]*_]*\Z")  # noqa: RUF001 -- full stops of many scripts
 _CELLS = re.compile(r"(?<!\\)\|")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_REFERENCE = re.compile(r"(?<=\w) *\[\d[\d, ]*\](?!\()")
 _MARKS = re.compile(r"[*`~]{1,3}|(?<!\w)_|_(?!\w)")
 _NUMBERING = re.compile(
-    r"(?:\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z](?:\.\d+)+[.)]?)\s+(?=\S*[^\W\d])"
+    r"(?:\d+(?:\.\d+)*[.)]?|[IVXLC]+[.)]|[A-Z](?:\.\d+)+[.)]?"
+    r"|(?:Appendix|Annexe?|Anhang)\s+(?:[A-Z]|[IVX]+|\d+)[.:)]?)\s+(?=\S*[^\W\d])"
 )
 """In front of a heading: nobody asks for "3.2 Mooring"."""
 _INITIALS = re.compile(r"\b[A-Z]\.")
@@ -260,9 +265,8 @@ class Survey:
 
 def bare(text: str) -> str:
     """A text on one line, without the marks of Markdown."""
-    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _ESCAPED.sub(r"\1", text))).split()).strip(
-        " .:|•▪-("
-    )
+    linked = _LINK.sub(r"\1", _ESCAPED.sub(r"\1", _REFERENCE.sub("", text)))
+    return " ".join(_MARKS.sub("", linked).split()).strip(" .:|•▪-(")
 
 
 def _within(one: CandidateSentence, spans: Sequence[tuple[int, int]]) -> bool:
@@ -311,12 +315,24 @@ def _defined(text: str, *, is_item: bool) -> str:
     found = next((match for form in forms if (match := form.match(text))), None)
     if found is None:
         return ""
-    term = bare(found["term"])
+    shown = bare(found["term"]).split()
+    while shown and ADVERB.fullmatch(shown[-1].casefold()):  # "A burst buffer commonly refers to"
+        shown.pop()
+    term = " ".join(shown)
     own = term.casefold().split()
+    if found.re is _DEFINITION and _is_clause(own):
+        return ""
     is_term = 0 < len(own) <= _MOST_TERM_WORDS and own[0] not in FUNCTION_WORDS
     if not is_term or not _NO_TERM.isdisjoint(own) or any(word.isdecimal() for word in own):
         return ""
     return term if _names_something(term) else ""
+
+
+def _is_clause(own: Sequence[str]) -> bool:
+    """Whether some words say what is done, as "achieving the best" does, and name nothing."""
+    return not {"a", "an", "the"}.isdisjoint(own) or (
+        len(own) > _MOST_OF_GERUND and own[0].endswith("ing")
+    )
 
 
 def _title(heading: str) -> str:

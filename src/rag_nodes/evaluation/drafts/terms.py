@@ -26,14 +26,19 @@ _TERM = regex.compile(
     r"|[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]][\p{L}\p{M}\p{N}'’_\-]*",  # noqa: RUF001
     regex.V1,
 )
-NUMBER = regex.compile(r"(?<![\p{L}\p{N}])\p{N}+(?:[.,:]\p{N}+)*+(?![\p{L}\p{N}])")
+NUMBER = regex.compile(r"(?<![\p{L}\p{N}]|\p{L}-)\p{N}+(?:[.,:]\p{N}+)*+(?![\p{L}\p{N}])")
 YEAR = regex.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
-
+MENTION = regex.compile(
+    r"(?:https?://|www\.)\S+|\[\d[\d,;\s\u2013-]*\]"
+    r"|\b(?:Figs?\.|(?:Appendix|Chapter|Figure|Page|Section|Table)s?)\s+\d[\w.\u2013-]*",
+    regex.IGNORECASE,
+)
+"""Numbers of other places, which answer nothing: addresses, references, figures."""
 
 _MOST_TOGETHER = 3
 """Words of a phrase."""
 _BLANKS = frozenset(" \n")
-_ADVERB = re.compile(r"(?!(?:fami|supp|app|rep|assemb|ju|ita|anoma|monopo|multip)ly)\w{3,}ly")
+ADVERB = re.compile(r"(?!(?:fami|supp|app|rep|assemb|ju|ita|anoma|monopo|multip)ly)\w{3,}ly")
 _WEAK = frozenset(
     words(
         "additional additionally another available based certain consequently conversely "
@@ -46,11 +51,22 @@ _WEAK = frozenset(
         "beziehungsweise bitte daher dabei dadurch danach dann darüber davon dazu deshalb "
         "deswegen ebenfalls ferner folgende folgenden gibt hier hierbei immer jedoch mehrere "
         "möglich schon sobald sofern somit sowie trotzdem verschiedene weitere weiteren wobei "
+        "across against allow allows along although among around away became become becomes "
+        "began begin begins being came come comes contain contained contains describe "
+        "described describes despite due else ever exist exists figure figures find finds "
+        "follow followed follows found gave get gets give gives go goes happen happens help "
+        "helped helps hold holds include included includes keep keeps kept lead leads least "
+        "led let lets mean means meant near next occur occurs onto per perform performed "
+        "performs provide provided provides remain remained remains require required requires "
+        "result resulted seem seems show showed shows specified specifies specify support "
+        "supports taken tend tends throughout took toward towards unless upon want wants "
+        "within without anybody anyone anything everybody everyone everything nobody nothing "
+        "somebody someone whatever whoever ask asked asks said say says "
         "zudem zunächst ainsi alors cependant ensuite plusieurs toutefois además entonces "
         "mientras varios embargo inoltre quindi tuttavia"
     )
 )
-"""Words that stand in any sentence, beside those of grammar."""
+"""Words that stand in any sentence, beside those of grammar; at one of them a phrase ends."""
 
 
 class Term(NamedTuple):
@@ -109,7 +125,7 @@ def _add(found: dict[tuple[str, ...], Term], text: str) -> None:
 
 def _is_weak(word: str) -> bool:
     own = words(word)
-    weak = len(own) != 1 or (own[0] not in _WEAK and not _ADVERB.fullmatch(own[0]))
+    weak = len(own) != 1 or (own[0] not in _WEAK and not ADVERB.fullmatch(own[0]))
     return not (weak and _carries(word, own))
 
 
