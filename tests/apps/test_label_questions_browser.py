@@ -86,9 +86,11 @@ def test_ten_questions_are_labelled_by_selecting_and_taken_along(page: Page) -> 
     for number, line in enumerate(lines[:9]):
         _label(page, f"Question {number}?", line)
     _label(page, "Both?", *lines[9:11])
+    page.wait_for_function("() => onbeforeunload")  # a reload by mistake would cost them
     _open(page, "Questions", ".rn-card")
     assert page.inner_text(".rn-progress").split("\n")[0].startswith("1 of 10")
     found = _downloaded(page)
+    page.wait_for_function("() => !onbeforeunload")
     assert [one["question"] for one in found] == [*(f"Question {n}?" for n in range(9)), "Both?"]
     passages = [passage for one in found for passage in one["gold"]]  # type: ignore[attr-defined]
     assert [one["text"] for one in passages] == lines

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.tabs import TabView
+from rag_nodes.apps.tabs import ASK_BEFORE_LEAVING, LEAVE_FREELY, TabView
 from rag_nodes.apps.tabs.questions.events import DRAFTS, EMPTY, MOST_DRAFTS, QuestionEvents
 from rag_nodes.workspace.options import MOST_QUESTION
 
@@ -90,7 +90,9 @@ def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
         "concurrency_id": "questions",
         "api_visibility": "private",
     }
-    gr.on([accept.click, text.submit], events.accept, [current, text, kind], outputs, **common)
+    accepted = [accept.click, text.submit]
+    changed = gr.on(accepted, events.accept, [current, text, kind], outputs, **common)
+    changed.success(None, js=ASK_BEFORE_LEAVING, api_visibility="private")
     reject.click(events.reject, current, [removed, undo, *outputs], **common)
     undo.click(events.bring_back, removed, [removed, undo, *outputs], **common)
     forth.click(events.forth, current, outputs, **common)
@@ -99,7 +101,8 @@ def build_questions_tab(sessions: Sessions, chunks: ChunksTab) -> TabView:
     uploaded.upload(events.upload, uploaded, outputs, **common)
     clear.click(events.remove_all, [sure, current], outputs, js=_ASK, **common)
     made = download.click(events.download, outputs=file, **common)
-    made.success(None, js=_SAVE, api_visibility="private")
+    saved = made.success(None, js=_SAVE, api_visibility="private")
+    saved.then(None, js=LEAVE_FREELY, api_visibility="private")
     chunks.open_on(drawn.click, events.open, AT_ONCE, "questions", [current])
     return TabView(events.refresh, [shown, current], outputs)
 
