@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,3 +105,16 @@ def test_a_part_that_is_missing_or_none_is_named_and_nothing_is_made(tmp_path: P
     with pytest.raises(LedgerError, match="text: this is a file of another kind"):
         merge(target, [written(tmp_path / "1", "a"), tmp_path / "text"])
     assert not target.exists()
+
+
+def test_of_a_part_that_cannot_be_read_to_its_end_nothing_is_made(tmp_path: Path) -> None:
+    whole, torn = written(tmp_path / "1", "a.md"), written(tmp_path / "2", "b.md")
+    with closing(sqlite3.connect(torn)) as connection:
+        connection.execute("DROP TABLE deposits")
+
+    with pytest.raises(LedgerError, match=re.escape(str(torn))):
+        merge(tmp_path / "all", [whole, torn])
+
+    assert not [one for one in tmp_path.iterdir() if one.name.startswith("all")]
+    torn.unlink()
+    assert merge(tmp_path / "all", [whole]) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,8 @@ def merge(target: str | Path, parts: Iterable[str | Path]) -> int:
         How many files the new ledger knows.
 
     Raises:
-        LedgerError: there is a file at the target already, or no ledger at one of the others.
+        LedgerError: there is a file at the target already, or no ledger at one of the others, or it
+            cannot be read to its end; then there is none at the target.
     """
     place = Path(target)
     sources = [Path(part) for part in parts]
@@ -57,13 +59,16 @@ def merge(target: str | Path, parts: Iterable[str | Path]) -> int:
             f"{place}: there is a file already; name a new one, or move that away, with "
             f"{place.name}-wal beside it"
         )
-    connection = opened(place)
     try:
-        for one in sources:
-            with translated(one):
-                connection.execute("ATTACH ? AS part", (str(one),))
-                connection.executescript(_TAKE)
-                connection.execute("DETACH part")
-        return int(connection.execute("SELECT count(*) FROM files").fetchone()[0])
-    finally:
-        connection.close()
+        with closing(opened(place)) as connection:
+            for one in sources:
+                with translated(one):
+                    connection.execute("ATTACH ? AS part", (str(one),))
+                    connection.executescript(_TAKE)
+                    connection.execute("DETACH part")
+            return int(connection.execute("SELECT count(*) FROM files").fetchone()[0])
+    except BaseException:
+        # Half of it would look like all, and be in the way of the next try.
+        for side in ("", "-wal", "-shm"):
+            place.with_name(place.name + side).unlink(missing_ok=True)
+        raise
