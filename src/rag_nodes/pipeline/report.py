@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # at run time: what a worker reports is checked by its types
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rag_nodes.ledger import CollectionSums
 
 Stage = Literal["read", "size", "parse", "embed", "store"]
