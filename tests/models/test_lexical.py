@@ -129,5 +129,5 @@ def test_a_vector_is_the_sum_of_signed_words_and_pieces_scaled_by_the_root_of_th
     vector = np.zeros(1024)
     for word, count in Counter(words(text)).items():
         for place, weight in zip(*_features(word, 1024), strict=True):
-            vector[place] += weight * np.sqrt(count)
+            vector[int(place)] += weight * np.sqrt(count)
     assert embedding.get_text_embedding(text) == (vector / np.linalg.norm(vector)).tolist()

@@ -106,9 +106,9 @@ def _summed(counted: WordCounts, dimension: int) -> NDArray[np.float64]:
     if not counted.vocabulary:
         return np.zeros((texts, dimension))
     features = [_features(word, dimension) for word in counted.vocabulary]
-    places = np.concatenate([places for places, _ in features])
-    weights = np.concatenate([weights for _, weights in features])
-    sizes = np.array([len(places) for places, _ in features])
+    placed, weights = np.concatenate(features, axis=1)
+    places = placed.astype(np.intp)
+    sizes = np.array([one.shape[1] for one in features])
     # Which features the words of the texts have, one text after the other.
     repeats = sizes[counted.words]
     first = (np.cumsum(sizes) - sizes)[counted.words]
@@ -122,8 +122,11 @@ def _summed(counted: WordCounts, dimension: int) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _features(word: str, dimension: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Places of a word and of its pieces in the vector, and the signed weight of each."""
+def _features(word: str, dimension: int) -> NDArray[np.float64]:
+    """Places of a word and of its pieces in the vector, and the signed weight of each.
+
+    Two rows of one array, as very many are remembered.
+    """
     if word in FUNCTION_WORDS:
         weighted = [(word, _FUNCTION_WORD_WEIGHT)]
     else:
@@ -132,7 +135,7 @@ def _features(word: str, dimension: int) -> tuple[NDArray[np.intp], NDArray[np.f
         weighted = [(word, 1.0), *((piece, share) for piece in pieces)]
     placed = [_place(feature, dimension) for feature, _ in weighted]
     signed = [sign * weight for (_, sign), (_, weight) in zip(placed, weighted, strict=True)]
-    return np.array([place for place, _ in placed], np.intp), np.array(signed)
+    return np.array([[place for place, _ in placed], signed])
 
 
 def _pieces(word: str) -> list[str]:

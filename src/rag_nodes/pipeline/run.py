@@ -9,7 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from pathlib import Path
+from os.path import basename
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -241,7 +241,8 @@ class IngestRun:
         for position, one in enumerate(arrivals, start=1):
             each = (time.perf_counter() - started) / (position - 1) if position > 1 else None
             rest = each * (total - position + 1) if each and total else None
-            self._report(Progress("read", Path(one.path).name, position, total, seconds_left=rest))
+            name = basename(one.path.rstrip("/"))  # noqa: PTH119 - of each of a million files
+            self._report(Progress("read", name, position, total, seconds_left=rest))
             if one.left:
                 yield self.leave(one, one.left)
                 continue
