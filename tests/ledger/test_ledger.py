@@ -177,17 +177,17 @@ def test_a_file_that_was_only_touched_keeps_its_documents(ledger: Ledger) -> Non
 
 
 def test_collections_come_with_sums_the_one_used_last_first(ledger: Ledger, clock: Clock) -> None:
-    assert ledger.use(collection("old"))
+    assert ledger.use(collection("earlier"))
     clock.now += DAY
-    assert ledger.use(collection("new", dimension=384))
-    ledger.settle([deposit("new", "a", 3), deposit("new", "b", 4), deposit("old", "a", 5)])
+    assert ledger.use(collection("later", dimension=384))
+    ledger.settle([deposit("later", "a", 3), deposit("later", "b", 4), deposit("earlier", "a", 5)])
 
     newest, oldest = ledger.collections("tea")
 
-    assert (newest.row.name, newest.documents, newest.chunks) == ("new", 2, 7)
+    assert (newest.row.name, newest.documents, newest.chunks) == ("later", 2, 7)
     assert (newest.parents, newest.tokens, newest.unsettled) == (2, 700, 0)
     assert newest.row.dimension == 384
-    assert (oldest.row.name, oldest.row.first_used) == ("old", clock.now - DAY)
+    assert (oldest.row.name, oldest.row.first_used) == ("earlier", clock.now - DAY)
     assert ledger.collections("coffee") == []
     assert len(ledger.collections()) == 2
 
