@@ -56,6 +56,23 @@ def test_a_collection_was_used_from_the_first_to_the_last_time(tmp_path: Path) -
     assert (sums.row.first_used, sums.row.last_used, sums.chunks) == (50.0, 200.0, 4)
 
 
+def test_of_a_file_that_two_parts_know_the_last_one_is_right(tmp_path: Path) -> None:
+    first, last = written(tmp_path / "1", "a.md"), tmp_path / "2"
+    with Ledger(last) as ledger:
+        ledger.use(COLLECTION._replace(dimension=384))
+        ledger.record(
+            FileRow("tea", "a.md", 20, 88, "h2", "r", "read", 1),
+            [DocumentRow("tea", "a.md", "id-other", "s", "a.md", "a.md", None, 40)],
+        )
+    sized = written(tmp_path / "3", "b.md")
+
+    merge(tmp_path / "all", [first, last, sized])
+
+    with Ledger(tmp_path / "all") as ledger:
+        assert [one.id for one in ledger.documents("tea")["a.md"]] == ["id-other"]
+        assert [one.row.dimension for one in ledger.collections()] == [384]
+
+
 def test_what_was_stored_last_is_true_whichever_comes_first(tmp_path: Path) -> None:
     old = written(tmp_path / "old", "a", now=1.0, chunks=9)
     new = written(tmp_path / "new", "a", now=2.0, chunks=5)

@@ -200,3 +200,18 @@ def test_two_parsers_that_are_made_for_the_documents_still_skip(
     report = ingest([corpus.folder], lambda _: parsers, corpus.store, models=corpus.models)
 
     assert states(report) == ["unchanged"] * 3
+
+
+def test_a_file_that_is_too_large_to_be_read_is_not_read_for_its_hash_either(
+    corpus: FolderIngests,
+) -> None:
+    corpus.write("3.md", "Tea. " * 1000)
+
+    report = corpus.ingest(limits=Limits(file_bytes=4000))
+
+    assert states(report) == ["read", "read", "read", "failed"]
+    with corpus.ledger as ledger:
+        hashed = {
+            path[-4:]: bool(row.content_hash) for path, row in ledger.files("default").items()
+        }
+    assert hashed == {"0.md": True, "1.md": True, "2.md": True, "3.md": False}
