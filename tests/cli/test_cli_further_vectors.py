@@ -69,7 +69,8 @@ def test_what_a_model_wrote_is_priced_and_asked_for_once(
     place = ("--store", tmp_path / "store", *CUT, *server)
     first = command("ingest", manual, *place, "--vector", way)
     assert first.code == ExitCode.DONE
-    assert ": 3 requests to gpt-4o-mini, " in " ".join(first.stdout.split())
+    elsewhere = f"gpt-4o-mini@{openai_server.base.partition('://')[2]}"
+    assert f": 3 requests to {elsewhere}, " in " ".join(first.stdout.split())
     assert (tmp_path / "store" / WRITTEN_FILE).is_file()
     asked = len(openai_server.asked("chat/completions"))
     command("ingest", manual, *place, "--vector", way, "--vector", "plain")
@@ -99,16 +100,23 @@ def test_vectors_are_kept_up_to_date_until_that_is_stopped(
 
 
 def test_a_dry_run_prices_what_a_model_would_write(
-    command: Callable[..., Ended], openai_server: OpenAIServer, manual: Path, tmp_path: Path
+    command: Callable[..., Ended],
+    openai_server: OpenAIServer,
+    manual: Path,
+    tmp_path: Path,
+    no_configuration: Path,
 ) -> None:
     server = ("--llm", "openai", "--api-base", openai_server.base, "--embedding", "lexical")
     place = ("--store", tmp_path / "store", *CUT, *server, "--vector", "context", "--dry-run")
+    elsewhere = f"@{openai_server.base.partition('://')[2]}"
     said = " ".join(command("ingest", manual, *place).stdout.split())
-    assert "ChunkContext: 3 requests to gpt-4o-mini, " in said
-    assert "tokens to read and up to 300 to write: $0.000" in said
-    unknown = ("--llm-model", "mine", "--json")
-    (one,) = command("ingest", manual, *place, *unknown).json["writers"]
-    assert (one["model"], one["requests"], one["cost"]) == ("mine", 3, None)
+    assert f"ChunkContext: 3 requests to gpt-4o-mini{elsewhere}, " in said
+    assert "tokens to read and up to 300 to write: price unknown" in said
+    (no_configuration / "rag_nodes.toml").write_text("[answers.prices]\nmine = [1.0, 2.0]\n")
+    known = ("--llm-model", "mine", "--json")
+    (one,) = command("ingest", manual, *place, *known).json["writers"]
+    assert (one["model"], one["requests"]) == (f"mine{elsewhere}", 3)
+    assert one["cost"] == pytest.approx((one["tokens_in"] + 2 * one["tokens_out"]) / 1e6)
     assert not openai_server.requests
     assert not (tmp_path / "store").exists()
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -217,6 +217,40 @@ with Ledger({str(place)!r}) as ledger:
     assert [child.wait() for child in children] == [0, 0, 0]
     with Ledger(place) as ledger:
         assert ledger.is_true("one", 150)
+
+
+_OPENS = """
+import sys
+from rag_nodes.ledger import Ledger
+
+for line in sys.stdin:
+    Ledger(line.strip()).close()
+    print("opened", flush=True)
+"""
+
+
+def test_processes_that_open_a_new_ledger_in_the_same_moment_wait_for_each_other(
+    tmp_path: Path,
+) -> None:
+    with ExitStack() as stack:
+        opens = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", _OPENS],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    bufsize=1,
+                    text=True,
+                )
+            )
+            for _ in range(4)
+        ]
+        asked = [one.stdin for one in opens if one.stdin is not None]
+        said = [one.stdout for one in opens if one.stdout is not None]
+        for number in range(40):
+            for one in asked:
+                one.write(f"{tmp_path / str(number)}.sqlite\n")
+            assert [one.readline() for one in said] == ["opened\n"] * 4
 
 
 _WITHOUT_ROOM = """

@@ -6,6 +6,7 @@ import hashlib
 import os
 import sqlite3
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
 _BUSY_SECONDS = 30.0
 """For which another process may be writing; every write of ours takes milliseconds."""
+_PAUSE = 0.01
+"""Seconds between two attempts at what SQLite does not wait for by itself."""
 _HEADER = b"SQLite format 3\0"
 _NOT_SQLITE = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 
@@ -138,7 +141,7 @@ def _connected(path: Path, locking: str = "NORMAL") -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("PRAGMA journal_mode = WAL")
+    _write_ahead(connection)
     # A process that is killed loses nothing of what was committed; a machine that loses its power
     # may lose the last commits, after which the store is asked.
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -161,6 +164,20 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version < VERSION:
         _update(connection)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let others read while one writes; while another connection sees to that, wait for it."""
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > until:
+                raise
+        else:
+            return
+        time.sleep(_PAUSE)
 
 
 def _update(connection: sqlite3.Connection) -> None:

@@ -204,7 +204,7 @@ class WriterOutcome:
 
     Attributes:
         step: class name of the transformation that asked it.
-        model: its name.
+        model: its name, behind another server than OpenAI's with the address.
         requests: that were answered; what was written before is not asked for again.
         tokens_in: tokens it read.
         tokens_out: tokens it wrote; in a dry run, those of answers as long as they may be.
