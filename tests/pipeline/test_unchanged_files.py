@@ -7,12 +7,13 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from folder_ingests import LONG_AGO, FolderIngests, states
+from folder_ingests import LONG_AGO, FolderIngests, contents, states
 
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.readers import Limits, read
+from rag_nodes.upkeep import Inventory, documents_named, removed
 
 if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
@@ -176,6 +177,26 @@ def test_web_pages_are_due_again_after_a_day_though_unchanged(corpus: FolderInge
     assert at(26 * 3600.0) == [], "and good for another day"
     assert at(50 * 3600.0, ttl=0) == ["crawl.json"]
     assert at(1e9) == [], "for ever"
+
+
+def test_a_file_is_due_again_when_a_page_of_it_was_removed(corpus: FolderIngests) -> None:
+    pages = "https://tea.example/a", "https://tea.example/b"
+    path = corpus.write("crawl.json", crawl_of(*pages))
+    before = ingest([path], corpus.parsers, corpus.store, models=corpus.models)
+    stored = contents(corpus.store, before)
+    with corpus.ledger as ledger:
+        inventory = Inventory(corpus.store, ledger)
+        collections = inventory.collections("default")
+        listed = inventory.documents("default", collections)
+        chosen = documents_named("default", [pages[1]], listed)
+        assert len(removed(inventory, "default", chosen, collections)) == 1
+    assert contents(corpus.store, before) != stored
+    corpus.opened.clear()
+
+    after = ingest([path], corpus.parsers, corpus.store, models=corpus.models)
+
+    assert corpus.opened == ["crawl.json"], "its bytes are those of before, its pages are not"
+    assert contents(corpus.store, after) == stored
 
 
 def test_documents_that_others_store_are_taken_into_account(corpus: FolderIngests) -> None:
