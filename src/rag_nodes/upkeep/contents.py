@@ -131,7 +131,7 @@ class _Examined:
             if nodes:
                 self._there[document] = stored_row(self._name, document, nodes)
         if foreign:
-            what = f"{len(foreign)} documents were not written by an ingest: {_some(foreign)}"
+            what = f"{_documents(foreign)} that no ingest wrote: {_some(foreign)}"
             remedy = "nothing has to be done where you wrote them yourself"
             yield Trouble("foreign", self._name, what, remedy, is_wrong=False)
 
@@ -195,7 +195,7 @@ class _Examined:
             yield Trouble(
                 "ledger",
                 self._name,
-                f"the ledger says something else of {len(different)} documents: {_some(different)}",
+                f"the ledger says something else of {_documents(different)}: {_some(different)}",
                 "--repair makes it say what is stored, as the next ingest does by itself",
                 repair=lambda: ledger.replace(self._name, there.values()),
             )
@@ -245,6 +245,10 @@ def _whole_version(nodes: Mapping[str, StoredNode]) -> dict[str, StoredNode]:
         versions.setdefault(node.source_hash, {})[one] = node
     whole = [found for found in versions.values() if not what_is_torn(found)]
     return max(whole, key=len, default={})
+
+
+def _documents(names: list[str]) -> str:
+    return "1 document" if len(names) == 1 else f"{len(names):,} documents"
 
 
 def _some(names: list[str]) -> str:
