@@ -83,6 +83,7 @@ def test_a_cluster_that_is_not_there_is_one_sentence_and_writes_nothing(
     assert ended.code == 1
     assert f"no Ray cluster answers at 127.0.0.1:{port}" in ended.stderr
     assert "Traceback" not in ended.stderr
+    assert not [*(tmp_path / "store").glob("collections/*")]
 
 
 def test_without_ray_installed_the_command_says_how_to_install_it(
@@ -90,6 +91,7 @@ def test_without_ray_installed_the_command_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
-    ended = command("ingest", str(tmp_path), "--store", ":memory:", "--engine", "ray")
+    ended = command("ingest", tmp_path, "--store", tmp_path / "store", "--engine", "ray")
     assert ended.code == 5
     assert "pip install 'rag-nodes[ray]'" in ended.stderr
+    assert not (tmp_path / "store").exists()

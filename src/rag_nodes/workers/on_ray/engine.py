@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, MissingExtraError
 from rag_nodes.workers.engines import usable_cores
 from rag_nodes.workers.ingesting import ingest_by
 from rag_nodes.workers.on_ray.transport import RayShape, RayTransport
@@ -39,6 +40,7 @@ class RayEngine:
 
     Raises:
         ConfigurationError: fewer than one worker, or a negative number of anything.
+        MissingExtraError: Ray is not installed.
     """
 
     def __init__(
@@ -54,6 +56,8 @@ class RayEngine:
         for name, value in (("embedders", embedders), ("num_gpus", num_gpus)):
             if value < 0:
                 raise ConfigurationError(f"{name} must not be negative, and is {value}")
+        if find_spec("ray") is None:  # before a store is made, or a file read
+            raise MissingExtraError("ray", "ray")
         self.shape = RayShape(workers or usable_cores(), embedders, num_gpus)
         self.address = address
 
@@ -68,7 +72,6 @@ class RayEngine:
         """As `rag_nodes.pipeline.ingest`, with its options.
 
         Raises:
-            MissingExtraError: Ray is not installed.
             EngineError: it cannot be started, or there is no such cluster.
         """
         return ingest_by(self.start, paths, parsers, store, **options)
@@ -77,7 +80,6 @@ class RayEngine:
         """The workers, made of a recipe.
 
         Raises:
-            MissingExtraError: Ray is not installed.
             EngineError: it cannot be started, or there is no such cluster.
         """
         share = recipe.shared_by(self.shape.workers, embedding=self.shape.embedding)
