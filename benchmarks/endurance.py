@@ -146,7 +146,8 @@ def trial(corpus: Path, store: str, chosen: argparse.Namespace) -> Iterator[Run]
         yield one
     counted, output = run("counted only", [*ingest, "--store", f"{store}-none", "--dry-run"])
     plan = json.loads(output)
-    counted.documents, counted.chunks = len(plan["files"]), plan["columns"][0]["chunks"]
+    counted.documents = len(plan["files"]) + plan["omitted"]
+    counted.chunks = plan["columns"][0]["chunks"]
     yield counted
 
 
