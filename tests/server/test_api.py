@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ from rag_nodes.errors import StoreLockedError
 from rag_nodes.server.failures import public, without_paths
 from rag_nodes.server.gate import Access, ServerLimits, Workers
 from rag_nodes.settings import Settings
+from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -394,3 +396,20 @@ def _wait_until(reached: Any) -> None:
     while not reached():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_a_full_disk_is_told_in_place_of_an_answer_and_asked_about_again(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = _uploaded(client)
+    full = shutil.disk_usage("/")._replace(free=1 << 20)
+    with monkeypatch.context() as patch:
+        patch.setattr(shards.shutil, "disk_usage", lambda _: full)
+        refused = client.post("/ask", json=QUESTION, headers=session)
+        compared = client.post("/compare", json=QUESTION, headers=session).json()
+    assert refused.status_code == 503, refused.text
+    assert "1 MB are free" in refused.json()["error"]
+    assert "free some space" in refused.json()["remedy"]
+    assert all("1 MB are free" in one["error"] for one in compared["columns"])
+    answered = client.post("/ask", json=QUESTION, headers=session)
+    assert "2.4 bar" in answered.json()["text"]

@@ -119,11 +119,10 @@ class ColumnEngines:
             document_ids: search only these documents; None for all.
 
         Raises:
-            StoreError: ingestion left the parser without a single chunk, and why.
+            StoreError: ingestion left the parser without a single stored chunk, and why.
         """
         parser, vector = self.columns[name]
-        known = self.statistics.get(parser)
-        if known and not known.chunks and (why := known.error or self._nothing_read(parser)):
+        if why := self._nothing_stored(parser):
             raise StoreError(why)
         return RagNodesQueryEngine(
             store=self.store,
@@ -174,12 +173,18 @@ class ColumnEngines:
             equal_size=self.sizing.target if self.sizing else None,
         )
 
-    def _nothing_read(self, name: str) -> str | None:
-        """Why there is nothing to search; None where an earlier run has stored something."""
-        failed = [file for file in self.files if file.status == "failed"]
-        if not failed or self.store.count(self.collection(name)):
+    def _nothing_stored(self, name: str) -> str | None:
+        """Why there is nothing to search; None where this or an earlier run stored something."""
+        known = self.statistics.get(name)
+        if known is None:
             return None
-        return f"there is nothing to search, because nothing could be read: {failed[0].error}"
+        why = known.error
+        if not known.chunks:
+            failed = [file.error for file in self.files if file.status == "failed"]
+            if why or not failed:
+                return why
+            why = f"there is nothing to search, because nothing could be read: {failed[0]}"
+        return why if why and not self.store.count(self.collection(name)) else None
 
     def _statistics_of(self, name: str) -> ParserOutcome:
         """The chunks of this run; without one, at least how many are stored."""

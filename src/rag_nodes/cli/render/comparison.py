@@ -161,7 +161,7 @@ def _title(column: Column, colour: str) -> Text:
 def _contents(column: Column, width: int, shown: int) -> dict[str, list[RenderableType]]:
     """Answer, sources and chunks of a parser, or why it has none."""
     problems: list[RenderableType] = [
-        _problem(text) for text in (column.error, column.statistics.error) if text
+        _problem(text) for text in dict.fromkeys((column.error, column.statistics.error)) if text
     ]
     lost = recovery_in_words(column.statistics.unplaced, column.statistics.chunks)
     if lost:
