@@ -247,6 +247,13 @@ def test_without_qdrant_the_install_line_is_given(monkeypatch: pytest.MonkeyPatc
         open_store(":memory:")
 
 
+def test_where_the_engine_has_no_build_a_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"qdrant_edge": None}
+    monkeypatch.setattr("rag_nodes.store.opening.find_spec", lambda name: found.get(name, True))
+    with pytest.raises(StoreError, match=r"no build of it .* run a Qdrant server"):
+        open_store(":memory:")
+
+
 def test_importing_the_store_imports_neither_qdrant_nor_llama_index() -> None:
     code = (
         "import sys, rag_nodes.store;"

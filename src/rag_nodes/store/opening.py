@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -68,12 +66,15 @@ def _require_edge() -> None:
     try:
         _require("qdrant_edge")
     except MissingExtraError as error:
-        if sys.platform == "win32" and platform.machine() == "ARM64":
-            raise StoreError(
-                "there is no build of Qdrant's embedded engine for Windows on ARM64; run a Qdrant "
-                "server and give its URL as the storage location"
-            ) from error
-        raise
+        if find_spec("qdrant_client") is None:
+            raise
+        # The rest of the extra is here: maybe the engine could not be installed with it.
+        raise StoreError(
+            "Qdrant's embedded engine (qdrant-edge-py) is not installed; pip install "
+            "'rag-nodes[qdrant]' brings it, but there is no build of it for Windows on ARM64, nor "
+            "for Linux on ARM64 with a glibc before 2.28: run a Qdrant server there and give its "
+            "URL as the storage location"
+        ) from error
 
 
 def _require(*modules: str) -> None:
