@@ -110,23 +110,24 @@ def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
     chunks.close()
 
 
+@pytest.mark.parametrize("key", ["v", keys.FILE_NAME, keys.SOURCE, keys.BREADCRUMB])
 def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
-    tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
+    key: str, tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = [1, 1.5, 2, -3, 0.0, "a", "b", "1", "2025-01-01", "2025-06-01T10:00:00Z"]
     others: list[object] = [["a", "b"], [1, 2.5], ["2024-01-01", "a"], True, False, [], None]
-    nodes = [make_node(f"{n}", X, v=one) for n, one in enumerate([*values, *others])]
+    nodes = [make_node(f"{n}", X, **{key: one}) for n, one in enumerate([*values, *others])]
     nodes.append(make_node("none", X))
     asked = [
-        MetadataFilter(key="v", value=value, operator=operator)
+        MetadataFilter(key=key, value=value, operator=operator)
         for operator in FilterOperator
         for value in [*values, ["a", "b"], ["2025-01-01"], [1, 2]]
     ]
     asked.append(MetadataFilter(key="no path", value="a"))
     plain, large = EdgeVectorStore(collection="c"), EdgeVectorStore(tmp_path, "c")
     large.add(nodes)
-    large.get_nodes(filters=MetadataFilters(filters=[MetadataFilter(key="v", value="a")]))
-    assert "v" in indexed(large.client)
+    large.get_nodes(filters=MetadataFilters(filters=[MetadataFilter(key=key, value="a")]))
+    assert key in indexed(large.client)
     monkeypatch.setattr(collections_, "INDEXED", 10**9)
     plain.add(nodes)
     for one in asked:
@@ -138,7 +139,7 @@ def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
             except ConfigurationError as error:
                 found.append(str(error))
         assert found[0] == found[1], one
-    assert "v" not in indexed(plain.client)
+    assert key not in indexed(plain.client)
     plain.close()
     large.close()
 

@@ -100,7 +100,7 @@ def _any(key: str, value: Any) -> Any:
 
 def _except(key: str, value: Any) -> Any:
     others = edge.FieldCondition(key=key, match=edge.MatchExcept(_listed(value)))
-    if key in INDEXES or not _are_texts(value):
+    if not _are_texts(value):
         return others
     # By an index of texts, others are other texts only, and what is none of them is left out.
     none = edge.Filter(must_not=[_any(key, value), _empty(key, value)])
