@@ -172,6 +172,18 @@ def test_only_some_documents_are_searched_where_they_are_named(
     assert asked(filled, doc_ids=["things"]) == ["grey stone"]
 
 
+def test_only_some_nodes_are_searched_where_they_are_named(
+    filled: BasePydanticVectorStore,
+) -> None:
+    known = {node.get_content(): node.node_id for node in filled.get_nodes()}
+    some = [known["green parrot"], known["grey stone"]]
+    for mode in (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID):
+        options = {"mode": mode, "hybrid_top_k": 4, "sparse_top_k": 4}
+        assert set(asked(filled, node_ids=some, **options)) == {"green parrot", "grey stone"}
+        found = asked(filled, node_ids=some, filters=one("kind", "bird"), **options)
+        assert found == ["green parrot"]
+
+
 def test_nodes_are_read_and_deleted_by_id_by_filter_and_by_document(
     filled: BasePydanticVectorStore,
 ) -> None:

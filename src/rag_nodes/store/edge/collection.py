@@ -180,8 +180,12 @@ class Collection:
         self, node_ids: Sequence[str] | None, chosen: Any, keys: Sequence[str] | None
     ) -> list[Point]:
         """Points of some ids (None for all) that pass conditions, with some keys (None for all)."""
-        ids = None if node_ids is None else one_of(self._ids(node_ids))
+        ids = None if node_ids is None else self.one_of(node_ids)
         return list(self._scrolled(self._scope(chosen, ids), keys, vectors=False))
+
+    def one_of(self, node_ids: Sequence[str]) -> Any:
+        """The condition that a point is one of some nodes."""
+        return one_of(self._ids(node_ids))
 
     def diverse(
         self, query: Query, also: Sequence[Any], weight: float, per_hit: int

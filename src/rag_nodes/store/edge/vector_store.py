@@ -178,7 +178,7 @@ class EdgeVectorStore(BasePydanticVectorStore):
             stored = self._collection()
             if mode != "sparse":
                 check_question(len(asked.vector or ()), stored.vectors.size, stored.where)
-            own = _scope(query)
+            own = _scope(query, stored)
             stored.find_by(indexes_for(query.filters))
             if query.mode == VectorStoreQueryMode.MMR:
                 weight = _DIVERSITY if query.mmr_threshold is None else query.mmr_threshold
@@ -280,11 +280,12 @@ class EdgeVectorStore(BasePydanticVectorStore):
         )
 
 
-def _scope(query: VectorStoreQuery) -> list[edge.Filter]:
+def _scope(query: VectorStoreQuery, stored: Collection) -> list[edge.Filter]:
     """Which nodes may be found."""
     from rag_nodes.store.edge.conditions import conditions
     from rag_nodes.store.filters import Filter
 
     documents = conditions(Filter(document_ids=query.doc_ids)) if query.doc_ids else None
-    found = (metadata_conditions(query.filters), documents)
+    nodes = stored.one_of(query.node_ids) if query.node_ids else None
+    found = (metadata_conditions(query.filters), documents, nodes)
     return [one for one in found if one is not None]
