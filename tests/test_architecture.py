@@ -27,3 +27,12 @@ def test_the_page_has_a_row_for_every_room() -> None:
 @pytest.mark.parametrize("path", SLOW)
 def test_what_make_quick_leaves_out_is_there(path: str) -> None:
     assert (HERE / path).exists()
+
+
+@pytest.mark.parametrize(
+    ("engine", "room"), [("qdrant_edge", "store/edge"), ("ray", "workers/on_ray")]
+)
+def test_an_engine_that_may_change_is_imported_in_one_room(engine: str, room: str) -> None:
+    imports = re.compile(rf"^\s*(import|from) {engine}\b", re.MULTILINE)
+    files = (path for path in PACKAGE.rglob("*.py") if imports.search(path.read_text("utf-8")))
+    assert {path.parent.relative_to(PACKAGE).as_posix() for path in files} == {room}

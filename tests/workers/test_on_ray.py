@@ -352,7 +352,9 @@ def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_w
 def test_ctrl_c_ends_a_ray_of_our_own_which_nobody_heard_of_and_which_wrote_nothing_down(
     place: Place,
 ) -> None:
-    run = start_and_wait_for_the_gate(place, place.command("--json"), place.environment)
+    # A cluster that nobody named to the command is none of its business.
+    elsewhere = {**place.environment, "RAY_ADDRESS": "127.0.0.1:1"}
+    run = start_and_wait_for_the_gate(place, place.command("--json"), elsewhere)
     started = place.processes()
     assert len(started) > 5
     os.kill(run.pid, signal.SIGINT)

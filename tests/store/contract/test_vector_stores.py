@@ -248,6 +248,8 @@ def test_what_other_stores_leave_out_is_there_in_process(
     }
     assert asked(filled, filters=one("tags", "sea", "contains")) == ["blue whale"]
     assert asked(filled, filters=one("kind", "bird", "text_match")) == ["green parrot"]
+    loud = one("kind", "BIRD", "text_match_insensitive")
+    assert asked(filled, filters=loud) == ["green parrot"]
     near = asked(filled, similarity_top_k=2)
     diverse = asked(filled, mode=VectorStoreQueryMode.MMR, mmr_threshold=0.1, similarity_top_k=2)
     assert near == ["red fox", "blue whale"]
