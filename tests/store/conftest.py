@@ -138,15 +138,16 @@ def certificate(tmp_path: Path) -> Callable[[str], Path]:
 def server_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """A Qdrant server: a double of its own, or the real one of `RAG_NODES_QDRANT_URL`.
 
-    Of a real one, the collections that came to be during a test are dropped after it.
+    A real one has to be empty; the collections that came to be during a test are dropped after it.
     """
     if not REAL_SERVER:
         yield request.getfixturevalue("double").url
         return
     with open_store(REAL_SERVER) as store:
-        before = set(store.engine.names())
+        there = store.engine.names()
+        assert not there, f"{REAL_SERVER} is not empty: {', '.join(there)}"
         yield REAL_SERVER
-        for name in set(store.engine.names()) - before:
+        for name in store.engine.names():
             store.drop(name)
 
 
