@@ -18,8 +18,10 @@ from openai_server import Fault
 from pydantic import SecretStr
 
 from rag_nodes.errors import StoreLockedError
+from rag_nodes.pipeline import delivery
 from rag_nodes.server.failures import public, without_paths
 from rag_nodes.server.gate import Access, ServerLimits, Workers
+from rag_nodes.server.rest.events import MEDIA_TYPE
 from rag_nodes.settings import Settings
 from rag_nodes.store.edge import shards
 
@@ -413,3 +415,22 @@ def test_a_full_disk_is_told_in_place_of_an_answer_and_asked_about_again(
     assert all("1 MB are free" in one["error"] for one in compared["columns"])
     answered = client.post("/ask", json=QUESTION, headers=session)
     assert "2.4 bar" in answered.json()["text"]
+    assert answered.json()["incomplete"] is None
+
+
+def test_an_answer_of_a_part_of_the_documents_says_why(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = _uploaded(client)
+    free = shutil.disk_usage("/")
+    left = iter([free] * 3)
+    full = free._replace(free=1 << 20)
+    monkeypatch.setattr(delivery, "BATCH", 2)
+    monkeypatch.setattr(shards.shutil, "disk_usage", lambda _: next(left, full))
+    answer = client.post("/ask", json=QUESTION, headers=session).json()
+    assert answer["chunks"]
+    assert "1 MB are free" in answer["incomplete"]
+    streamed = client.post("/ask", json=QUESTION, headers={**session, "Accept": MEDIA_TYPE})
+    name, end = _events(streamed.text)[-1]
+    assert name == "end"
+    assert "1 MB are free" in end["incomplete"]["retrieval"]

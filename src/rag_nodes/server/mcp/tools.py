@@ -122,7 +122,7 @@ class Tools(Calls):
             (column,) = self._answers(body, text, vector).columns
             if column.answer is None:
                 raise RagNodesError(column.error or "there is no answer")
-            return AnswerReply.of(column.answer)
+            return AnswerReply.of(column.answer, column.statistics.error)
 
         return await self._run(context, work)
 

@@ -17,7 +17,7 @@ from rag_nodes.query import (
     Retrieved,
     UnknownSource,
 )
-from rag_nodes.server.failures import public
+from rag_nodes.server.failures import public, without_paths
 from rag_nodes.server.rest.replies import AnswerReply, Chunk, CitationReply
 
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ class EventStream(StreamingResponse):
             parser, event = named
             name, data = described(event)
             yield line(name, {"parser": parser, **data})
-        yield line("end", {"seconds": self._asking.report().seconds})
+        report = self._asking.report()
+        lacks = ((one.name, one.statistics.error) for one in report.columns)
+        incomplete = {name: without_paths(why) for name, why in lacks if why}
+        yield line("end", {"seconds": report.seconds, "incomplete": incomplete})
 
 
 def line(name: str, data: dict[str, Any]) -> str:

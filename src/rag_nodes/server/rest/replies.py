@@ -206,12 +206,18 @@ class AnswerReply(_OfLibrary):
     embedding_model: str = Field(description="What embedded the question.")
     answer_model: str = Field(description="What wrote the answer.")
     seconds: dict[str, float] = Field(description="Per stage.")
+    incomplete: str | None = Field(
+        default=None,
+        description="Why some of the documents could not be searched; null where all were, and in "
+        "events, of which the last one says it.",
+    )
 
     @classmethod
-    def of(cls, answer: Answer) -> Self:
-        """An answer as plain data."""
+    def of(cls, answer: Answer, incomplete: str | None = None) -> Self:
+        """An answer as plain data, and why it is of a part of the documents where it is."""
         return cls._of(
             answer,
+            incomplete=without_paths(incomplete) if incomplete else None,
             citations=[CitationReply.of(one) for one in answer.citations],
             chunks=[Chunk.found(hit, index) for index, hit in enumerate(answer.hits)],
         )
@@ -257,7 +263,7 @@ class ColumnReply(_OfLibrary):
             column,
             parser=column.name,
             options=column.parser,
-            answer=AnswerReply.of(column.answer) if column.answer else None,
+            answer=column.answer and AnswerReply.of(column.answer, column.statistics.error),
             error=without_paths(column.error) if column.error else None,
             **{name: getattr(column.statistics, name) for name in figures},
         )
