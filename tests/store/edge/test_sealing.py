@@ -222,6 +222,27 @@ def test_a_further_embedding_is_kept_in_parts_that_were_sealed_before_and_after(
         assert are_alike(stored(store), units)
 
 
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_chunks_are_found_by_an_embedding_that_came_after_others_were_sealed(
+    mode: SearchMode, tmp_path: Path, make_nodes: Callable[[range], list[TextNode]]
+) -> None:
+    before, after = make_nodes(range(100)), make_nodes(range(100, 150))
+    for node in after:
+        node.metadata[keys.FURTHER_VECTORS] = {"summary": [1.0, 0.5]}
+    with open_store(tmp_path) as store:
+        store.add("c", before)
+        assert sealed(tmp_path)
+        store.add("c", after)
+    for _ in range(2):
+        with open_store(tmp_path) as store:
+            found = store.search(
+                "c", vector=[1.0, 0.5], text=WORDS[0], limit=99, mode=mode, using="summary"
+            )
+            similar = {hit.node.node_id for hit in found if hit.similarity is not None}
+            assert similar == {node.node_id for node in after}
+            store.delete("c", [node.node_id for node in before[10:90]])
+
+
 def test_a_disk_without_room_for_a_sealed_part_is_left_as_it_is() -> None:
     class Full:
         def optimize(self) -> bool:

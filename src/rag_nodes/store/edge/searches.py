@@ -32,7 +32,9 @@ class Searches:
         self, collection: Collection, query: Query, scope: Any, dense: str | None = None
     ) -> None:
         self._in, self._query, self._scope = collection, query, scope
-        self._each = dict(self._made(dense or collection.vectors.dense))
+        dense = dense or collection.vectors.dense
+        self._each = dict(self._made(dense))
+        self._scopes = {"dense": self._having(dense), "sparse": scope}
 
     def scores(self, depth: int, every: int = 0, sample: frozenset[Any] = frozenset()) -> Scores:
         """What each finds, completed by what only the other one found.
@@ -94,6 +96,17 @@ class Searches:
                 rarity = edge.IdfParams(corpus=corpus(self._in.tenant))
                 yield "sparse", (nearest, edge.SearchParams(idf=rarity))
 
+    def _having(self, dense: str) -> Any:
+        """The scope of a search by an embedding.
+
+        Of a part that was sealed before it had that embedding the engine reads, once it was opened
+        again, more than there is, and fails; unless it is told which points have one.
+        """
+        if dense == self._in.vectors.dense:
+            return self._scope
+        also = () if self._scope is None else (self._scope,)
+        return edge.Filter(must=[edge.HasVectorCondition(vector=dense), *also])
+
     def _among(self, kind: str, ids: Iterable[Any]) -> dict[Any, float]:
         """Scores of points by the engine's ids."""
         wanted = set(ids)
@@ -106,7 +119,7 @@ class Searches:
             return {}
         nearest, params = self._each[kind]
         request = edge.QueryRequest(
-            limit=limit, query=nearest, filter=scope or self._scope, params=params
+            limit=limit, query=nearest, filter=scope or self._scopes[kind], params=params
         )
         return {one.id: one.score for one in self._in.shard.query(request)}
 
