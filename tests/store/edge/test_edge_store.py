@@ -73,6 +73,27 @@ def test_a_full_disk_is_an_error_before_anything_is_written_and_what_is_stored_s
         ] == ["one"]
 
 
+def test_a_full_disk_names_no_command_on_another_store_for_one_in_memory_and_leaves_no_folder(
+    tmp_path: Path,
+    collection: str,
+    make_node: Callable[..., TextNode],
+    full: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    said = r"free some space, or set TMPDIR to a folder on another disk$"
+    with open_store() as store:
+        full()
+        with pytest.raises(StoreFullError, match=said):
+            store.add(collection, [make_node("one", X)])
+        assert list(tmp_path.iterdir()) == []
+        monkeypatch.undo()
+        store.add(collection, [make_node("one", X)])
+        full()
+        with pytest.raises(StoreFullError, match=said):
+            store.add(collection, [make_node("two", X)])
+
+
 def test_a_full_disk_refuses_to_open_what_would_end_the_process(
     tmp_path: Path, collection: str, make_node: Callable[..., TextNode], full: Callable[[], None]
 ) -> None:

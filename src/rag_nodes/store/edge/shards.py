@@ -82,7 +82,7 @@ def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool 
     Raises:
         StoreFullError: the disk has too little space.
     """
-    check_space(folder.parent)
+    check_space(folder.parent, temporary=tenants)
     sizes = {vectors.dense: vectors.size, **vectors.named}
     words = [vectors.sparse] if vectors.sparse else []
     config = _config(sizes, words, durable=durable, seals=not tenants)
@@ -132,12 +132,13 @@ def closed(shard: Any) -> None:
     shard.close()
 
 
-def check_space(place: Path, coming: int = 0) -> None:
+def check_space(place: Path, coming: int = 0, *, temporary: bool = False) -> None:
     """Find out whether a disk has room for what comes, before the process ends for lack of it.
 
     Args:
         place: a folder on that disk; its nearest parent counts while it is not there.
         coming: bytes about to be written.
+        temporary: nobody chose the folder, and nothing in it outlives the process.
 
     Raises:
         StoreFullError: it has not.
@@ -146,11 +147,15 @@ def check_space(place: Path, coming: int = 0) -> None:
         place = place.parent
     free = shutil.disk_usage(place).free
     if free < LEAST_FREE + coming:
+        clear = remedies.command("clear --parser NAME --yes")
+        remedy = (
+            "free some space, or set TMPDIR to a folder on another disk"
+            if temporary
+            else f"free some space ({clear} opens nothing), or choose a folder on another disk"
+        )
         raise StoreFullError(
             f"{place}: {free >> 20} MB are free, and at least {-(-(LEAST_FREE + coming) >> 20)} MB "
-            "are needed to open and write safely; free some space "
-            f"({remedies.command('clear --parser NAME --yes')} opens nothing), or choose a folder "
-            "on another disk"
+            f"are needed to open and write safely; {remedy}"
         )
 
 
@@ -185,7 +190,7 @@ def write(
     made = [_point(one, vectors, where, mask, tenant) for one in points]
     coming = BATCH * (vectors.size * 4 + _PAYLOAD) * _GROWTH
     for first in range(0, len(made), BATCH):
-        check_space(disk, coming)
+        check_space(disk, coming, temporary=tenant is not None)
         shard.update(edge.UpdateOperation.upsert_points(made[first : first + BATCH]))
 
 

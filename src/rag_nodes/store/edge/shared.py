@@ -40,9 +40,13 @@ class _Shared:
         self.folder = Path(tempfile.mkdtemp(prefix="rag-nodes-"))
         self.process = os.getpid()
         self.collections = 0
-        self.shard: Any = shards.made(
-            self.folder / "shard", self.vectors, durable=False, tenants=True
-        )
+        try:
+            self.shard: Any = shards.made(
+                self.folder / "shard", self.vectors, durable=False, tenants=True
+            )
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
 
     def close(self) -> None:
         """Remove it, in the process that made it: a forked one has its own copy of this."""
