@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.parsers import get_parser, load_preset, preset_for, save_preset
+from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +57,16 @@ def test_without_questions_drafts_choose_nothing_and_say_so(command: Callable[..
     assert (ended.json["told"], ended.json["chosen"]) == (False, "recursive 200 by sentences")
     assert ended.json["dataset"]["drafts"] == ended.json["dataset"]["questions"] > 20
     assert ended.json["verdict"][0].startswith("The data cannot tell: ")
+
+
+def test_what_keeps_every_candidate_from_being_measured_is_said_once(
+    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = shutil.disk_usage(CORPUS)._replace(free=1 << 20)
+    monkeypatch.setattr(shards.shutil, "disk_usage", lambda _: full)
+    ended = command("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK)
+    assert ended.code == 1
+    assert ended.stderr.count("1 MB are free") == 1
 
 
 def test_sizes_have_to_be_named(command: Callable[..., Ended]) -> None:

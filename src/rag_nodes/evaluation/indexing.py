@@ -227,7 +227,7 @@ def _ingested(
         transformations=steps,
     ).columns[0]
     if outcome.error:
-        raise RagNodesError(f"{variant.name}: {outcome.error}")
+        raise RagNodesError(outcome.error)
     return nodes, outcome, seconds + sum(outcome.seconds.values())
 
 

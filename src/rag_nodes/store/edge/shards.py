@@ -153,8 +153,10 @@ def check_space(place: Path, coming: int = 0, *, temporary: bool = False) -> Non
             if temporary
             else f"free some space ({clear} opens nothing), or choose a folder on another disk"
         )
+        # The name of a temporary folder tells nobody anything.
+        where = place.parent if temporary else place
         raise StoreFullError(
-            f"{place}: {free >> 20} MB are free, and at least {-(-(LEAST_FREE + coming) >> 20)} MB "
+            f"{where}: {free >> 20} MB are free, and at least {-(-(LEAST_FREE + coming) >> 20)} MB "
             f"are needed to open and write safely; {remedy}"
         )
 
