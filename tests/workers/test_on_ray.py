@@ -9,10 +9,9 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +19,9 @@ from zlib import crc32
 
 import pytest
 from hostile_models import HeavyEmbedding, impatient, ingest_many
+from llama_index.core.schema import Document
+from llama_index.ingestion.ray import RayIngestionPipeline, RayTransformComponent
+from ray_places import KEY, SPLITTER, Place, is_of_ray, made_place, wait_for_all
 from stored_points import points_of, without_seconds
 from tests.evaluation.labelled import corpus
 
@@ -28,7 +30,12 @@ from rag_nodes.errors import EngineError
 from rag_nodes.evaluation import EvaluationPlan, evaluate
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerLLM
-from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
+from rag_nodes.parsers import (
+    ForeignNodeParser,
+    HeadingHierarchyNodeParser,
+    SemanticNodeParser,
+    get_parser,
+)
 from rag_nodes.store import open_store
 from rag_nodes.transforms import FurtherVectors
 from rag_nodes.workers.on_ray import RayEngine
@@ -39,85 +46,11 @@ if TYPE_CHECKING:
 
     from rag_nodes.pipeline import IngestReport, Progress
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-KEY = "sk-canary-" + "7" * 30
 LLM_KEY = "canary-" + "3" * 30
-SPLITTER = "hostile_splitter:HostileSplitter"
-PATIENCE = 60_000
-"""Milliseconds in which what was started must be gone."""
 STARTING = 300_000
 """Milliseconds in which Ray must have started and a worker have opened the last file."""
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _TOKEN}
 """What a driver has to know that joins a Ray which listens on the loopback only."""
-COLUMNS = ("-p", "heading", "-p", SPLITTER)
-
-
-class Place(NamedTuple):
-    """Where a run takes place, and what it may leave nothing of."""
-
-    folder: Path
-    docs: Path
-
-    @property
-    def environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not is_of_ray(name)}
-        here = str(self.folder)
-        watched = {"RAY_TRAP": f"{here}/trap", "RAY_TRAP_KEY": KEY, "HOSTILE": f"{here}/said"}
-        return {
-            **kept,
-            **watched,
-            "HOME": f"{here}/home",
-            "TMPDIR": f"{here}/t",
-            "OPENAI_API_KEY": KEY,
-            "PYTHONPATH": os.pathsep.join([str(HERE / "ray_trap"), str(HERE.parent)]),
-        }
-
-    def command(self, *options: str) -> list[str]:
-        ingest = ["ingest", str(self.docs), "--store", str(self.folder / "store"), *COLUMNS]
-        engine = ["--engine", "ray", "--workers", "2", "--embedding", "lexical"]
-        return [sys.executable, "-m", "rag_nodes.cli", *ingest, *engine, *options]
-
-    def said(self, kind: str) -> list[str]:
-        return [one.read_text("utf-8") for one in (self.folder / "said").glob(f"*-{kind}")]
-
-    def trapped(self) -> list[tuple[str, Any]]:
-        lines = (self.folder / "trap").read_text("utf-8").splitlines()
-        return [(event, what) for event, what in map(json.loads, lines)]
-
-    def processes(self) -> dict[int, str]:
-        """Those that were started here, found by their environment, and what they are called."""
-        mark = f"HOSTILE={self.folder}/said".encode()
-        found = {}
-        for one in Path("/proc").glob("[0-9]*/environ"):
-            try:
-                if mark in one.read_bytes().split(b"\0"):
-                    found[int(one.parent.name)] = one.with_name("cmdline").read_text("utf-8")
-            except OSError:  # it ended meanwhile, or is somebody else's
-                continue
-        return found
-
-    def check_that_nothing_is_left_of(self, processes: dict[int, str]) -> None:
-        wait_for_all(processes)
-        assert list((self.folder / "t").glob("rag-*")) == []
-        assert not (self.folder / "home" / ".ray").exists()
-
-
-def is_of_ray(variable: str) -> bool:
-    return variable.startswith("RAY_")
-
-
-@contextmanager
-def made_place() -> Iterator[Place]:
-    """A short path, as Ray's sockets have names below it."""
-    folder = Path(tempfile.mkdtemp(prefix="rn", dir="/tmp"))
-    try:
-        for name in ("home", "t", "said"):
-            (folder / name).mkdir()
-        shutil.copytree(ROOT / "examples" / "corpus", folder / "docs")
-        yield Place(folder, folder / "docs")
-    finally:
-        shutil.rmtree(folder)
 
 
 @pytest.fixture
@@ -154,19 +87,6 @@ def running() -> Iterator[Running]:
         assert len(processes) > 3
         stack.close()
         place.check_that_nothing_is_left_of(processes)
-
-
-def wait_for_all(processes: dict[int, str]) -> None:
-    """Return when these have ended."""
-    for number, name in processes.items():
-        try:
-            handle = os.pidfd_open(number)
-        except ProcessLookupError:
-            continue
-        poll = select.poll()
-        poll.register(handle, select.POLLIN)
-        assert poll.poll(PATIENCE), f"{number} lives: {name}"
-        os.close(handle)
 
 
 def start_and_wait_for_the_gate(
@@ -321,6 +241,19 @@ def test_rows_of_an_evaluation_on_ray_are_those_of_one_process() -> None:
     columns = {"heading": get_parser("heading"), "fixed": get_parser("fixed")}
     found = evaluate(dataset, columns, plan=plan, engine=RayEngine(2))
     assert found.to_json() == evaluate(dataset, columns, plan=plan).to_json()
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")  # of Ray Data, to itself
+@pytest.mark.usefixtures("running")
+def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers() -> None:
+    texts = [f"# Part {part}\n\nIt is made of steel.\n\n## Care\n\nOil." for part in range(6)]
+    documents = [Document(text=text, id_=f"part {text[7]}") for text in texts]
+    options = {"chunk_size": 12, "min_chunk_size": 0}
+    cut = RayTransformComponent(HeadingHierarchyNodeParser, {"batch_size": 2}, options)
+    found = RayIngestionPipeline(transformations=[cut]).run(documents=documents)
+    expected = HeadingHierarchyNodeParser(**options)(documents)
+    assert len(found) > len(documents)
+    assert [node.to_dict() for node in found] == [node.to_dict() for node in expected]
 
 
 def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_with(

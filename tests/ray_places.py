@@ -1,0 +1,101 @@
+"""A folder of files that Ray reads and is at home in, and what it left there."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HERE = Path(__file__).parent
+KEY = "sk-canary-" + "7" * 30
+SPLITTER = "hostile_splitter:HostileSplitter"
+PATIENCE = 60_000
+"""Milliseconds in which what was started must be gone."""
+COLUMNS = ("-p", "heading", "-p", SPLITTER)
+
+
+class Place(NamedTuple):
+    """Where a run takes place, and what it may leave nothing of."""
+
+    folder: Path
+    docs: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not is_of_ray(name)}
+        here = str(self.folder)
+        watched = {"RAY_TRAP": f"{here}/trap", "RAY_TRAP_KEY": KEY, "HOSTILE": f"{here}/said"}
+        return {
+            **kept,
+            **watched,
+            "HOME": f"{here}/home",
+            "TMPDIR": f"{here}/t",
+            "OPENAI_API_KEY": KEY,
+            "PYTHONPATH": os.pathsep.join([str(HERE / "workers" / "ray_trap"), str(HERE)]),
+        }
+
+    def command(self, *options: str) -> list[str]:
+        ingest = ["ingest", str(self.docs), "--store", str(self.folder / "store"), *COLUMNS]
+        engine = ["--engine", "ray", "--workers", "2", "--embedding", "lexical"]
+        return [sys.executable, "-m", "rag_nodes.cli", *ingest, *engine, *options]
+
+    def said(self, kind: str) -> list[str]:
+        return [one.read_text("utf-8") for one in (self.folder / "said").glob(f"*-{kind}")]
+
+    def trapped(self) -> list[tuple[str, Any]]:
+        lines = (self.folder / "trap").read_text("utf-8").splitlines()
+        return [(event, what) for event, what in map(json.loads, lines)]
+
+    def processes(self) -> dict[int, str]:
+        """Those that were started here, found by their environment, and what they are called."""
+        mark = f"HOSTILE={self.folder}/said".encode()
+        found = {}
+        for one in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if mark in one.read_bytes().split(b"\0"):
+                    found[int(one.parent.name)] = one.with_name("cmdline").read_text("utf-8")
+            except OSError:  # it ended meanwhile, or is somebody else's
+                continue
+        return found
+
+    def check_that_nothing_is_left_of(self, processes: dict[int, str]) -> None:
+        wait_for_all(processes)
+        assert list((self.folder / "t").glob("rag-*")) == []
+        assert not (self.folder / "home" / ".ray").exists()
+
+
+def is_of_ray(variable: str) -> bool:
+    return variable.startswith("RAY_")
+
+
+@contextmanager
+def made_place() -> Iterator[Place]:
+    """A short path, as Ray's sockets have names below it."""
+    folder = Path(tempfile.mkdtemp(prefix="rn", dir="/tmp"))
+    try:
+        for name in ("home", "t", "said"):
+            (folder / name).mkdir()
+        shutil.copytree(HERE.parent / "examples" / "corpus", folder / "docs")
+        yield Place(folder, folder / "docs")
+    finally:
+        shutil.rmtree(folder)
+
+
+def wait_for_all(processes: dict[int, str]) -> None:
+    """Return when these have ended."""
+    for number, name in processes.items():
+        try:
+            handle = os.pidfd_open(number)
+        except ProcessLookupError:
+            continue
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        assert poll.poll(PATIENCE), f"{number} lives: {name}"
+        os.close(handle)
