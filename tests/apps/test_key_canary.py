@@ -210,7 +210,8 @@ def _load(page: Page, key: str) -> None:
 
 
 def _ask(page: Page, turns: int) -> None:
-    page.locator("#rn-question textarea:enabled").fill(QUESTION)
+    # A question that was answered leaves its box, which may be while the same is typed again.
+    page.locator("#rn-question textarea:enabled").fill(f"{turns}. {QUESTION}")
     page.locator("#rn-question textarea").press("Enter")
     page.wait_for_function(f"() => document.querySelectorAll('.rn-turn').length === {turns}")
 
