@@ -253,7 +253,9 @@ def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers() -> None
     found = RayIngestionPipeline(transformations=[cut]).run(documents=documents)
     expected = HeadingHierarchyNodeParser(**options)(documents)
     assert len(found) > len(documents)
-    assert [node.to_dict() for node in found] == [node.to_dict() for node in expected]
+    assert {node.id_: node.to_dict() for node in found} == {
+        node.id_: node.to_dict() for node in expected
+    }
 
 
 def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_with(
