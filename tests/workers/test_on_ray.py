@@ -9,6 +9,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,9 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import pytest
+import ray_data_child
 from hostile_models import HeavyEmbedding, impatient, ingest_many
-from llama_index.core.schema import Document
-from llama_index.ingestion.ray import RayIngestionPipeline, RayTransformComponent
 from ray_places import KEY, SPLITTER, Place, is_of_ray, made_place, wait_for_all
 from stored_points import points_of, without_seconds
 from tests.evaluation.labelled import corpus
@@ -32,7 +32,6 @@ from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import (
     ForeignNodeParser,
-    HeadingHierarchyNodeParser,
     SemanticNodeParser,
     get_parser,
 )
@@ -243,19 +242,17 @@ def test_rows_of_an_evaluation_on_ray_are_those_of_one_process() -> None:
     assert found.to_json() == evaluate(dataset, columns, plan=plan).to_json()
 
 
-@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")  # of Ray Data, to itself
-@pytest.mark.usefixtures("running")
-def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers() -> None:
-    texts = [f"# Part {part}\n\nIt is made of steel.\n\n## Care\n\nOil." for part in range(6)]
-    documents = [Document(text=text, id_=f"part {text[7]}") for text in texts]
-    options = {"chunk_size": 12, "min_chunk_size": 0}
-    cut = RayTransformComponent(HeadingHierarchyNodeParser, {"batch_size": 2}, options)
-    found = RayIngestionPipeline(transformations=[cut]).run(documents=documents)
-    expected = HeadingHierarchyNodeParser(**options)(documents)
-    assert len(found) > len(documents)
-    assert {node.id_: node.to_dict() for node in found} == {
-        node.id_: node.to_dict() for node in expected
-    }
+def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers(
+    running: Running, tmp_path: Path
+) -> None:
+    # In a process of its own: threads of Ray Data go on until theirs ends.
+    address = running.ray.get_runtime_context().gcs_address
+    environment = {**running.place.environment, **LOOPBACK}
+    script, found = Path(ray_data_child.__file__), tmp_path / "found.json"
+    subprocess.run([sys.executable, script, address, found], env=environment, check=True)
+    expected = {node.id_: node.to_dict() for node in ray_data_child.PARSER(ray_data_child.PAGES)}
+    assert len(expected) > len(ray_data_child.PAGES)
+    assert json.loads(found.read_text("utf-8")) == json.loads(json.dumps(expected))
 
 
 def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_with(
