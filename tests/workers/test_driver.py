@@ -19,7 +19,8 @@ from rag_nodes.errors import (
 )
 from rag_nodes.ledger import FileRow
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
-from rag_nodes.pipeline.books import Books, FoundDocument
+from rag_nodes.pipeline.books import Books
+from rag_nodes.pipeline.found import FoundDocument
 from rag_nodes.pipeline.record import CollectionRecord
 from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.readers import ListedFile

@@ -10,7 +10,7 @@ import pytest
 from rag_nodes.errors import ConfigurationError, CredentialsError, EmptyFileError
 from rag_nodes.ledger import DepositRow
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
-from rag_nodes.pipeline.books import FoundDocument
+from rag_nodes.pipeline.found import FoundDocument
 from rag_nodes.store import StoredNode
 from rag_nodes.store.engine import Point
 from rag_nodes.workers.messages import (

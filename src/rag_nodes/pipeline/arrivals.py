@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.ledger import DocumentRow, FileRow
-    from rag_nodes.pipeline.books import Left
+    from rag_nodes.pipeline.found import Left
     from rag_nodes.readers import Limits, ListedFile
 
 FIRST = 300_000

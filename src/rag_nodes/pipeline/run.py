@@ -19,10 +19,11 @@ from rag_nodes.metadata import READ_WARNINGS, SOURCE_HASH
 from rag_nodes.models.embedded_tokens import metered
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers import as_parser
-from rag_nodes.pipeline.books import Books, FoundDocument
+from rag_nodes.pipeline.books import Books
 from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.dry_run import cut_unasked, is_estimated, rehearsed_steps
+from rag_nodes.pipeline.found import FoundDocument
 from rag_nodes.pipeline.report import (
     FileOutcome,
     FormerCollection,
@@ -45,9 +46,9 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.arrivals import Arrival
-    from rag_nodes.pipeline.books import Left
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.deposit import Deposit
+    from rag_nodes.pipeline.found import Left
     from rag_nodes.pipeline.record import CollectionRecord
     from rag_nodes.store import Store
 

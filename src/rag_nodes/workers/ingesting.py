@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import Progress
     from rag_nodes.pipeline.arrivals import Parsers
-    from rag_nodes.pipeline.books import Seen
+    from rag_nodes.pipeline.found import Seen
     from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
     from rag_nodes.workers.messages import Batch, Message

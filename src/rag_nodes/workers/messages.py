@@ -16,7 +16,7 @@ from typing import Any, get_args
 from rag_nodes.errors import RagNodesError
 from rag_nodes.ledger import DepositRow
 from rag_nodes.pipeline import IngestReport, Progress, WriterOutcome
-from rag_nodes.pipeline.books import FoundDocument
+from rag_nodes.pipeline.found import FoundDocument
 from rag_nodes.processes import pack_error, unpack_error
 from rag_nodes.store import StoredNode
 from rag_nodes.workers.packing import PackedPoints

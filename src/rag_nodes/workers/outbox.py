@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rag_nodes.errors import RagNodesError, StoreError
 from rag_nodes.ledger import FileRow
-from rag_nodes.pipeline.books import Books, Seen
+from rag_nodes.pipeline.books import Books
+from rag_nodes.pipeline.found import Seen
 from rag_nodes.pipeline.record import CollectionRecord
 from rag_nodes.store import Store
 from rag_nodes.store.payload import agreed_length, lengths_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, TextNode
 
     from rag_nodes.ledger import CollectionRow, DepositRow
-    from rag_nodes.pipeline.books import FoundDocument
+    from rag_nodes.pipeline.found import FoundDocument
     from rag_nodes.readers import ListedFile
     from rag_nodes.store import CollectionInfo, Hit, Query, StoredNode
     from rag_nodes.workers.messages import Batch, Message
