@@ -31,26 +31,33 @@ RUNTIME := pdf,docx,html,firecrawl,qdrant,openai,evaluate,fast
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo app quick test test-deep test-compat test-newest bench check format lock wheel clean
+.PHONY: help demo app quick test test-deep test-compat test-newest bench check format lock wheel readme clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
+# What is installed and how much it is, said before: $(1) for what, $(2) MB to fetch, $(3) on disk.
+say = @echo "Installing rag-nodes $(1) into .venv: about $(2) MB to download, $(3) MB on disk. Once."
+
 $(BIN)/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name it: make PYTHON=/path/to/python3.12 ..." >&2; exit 5; }
+	@echo "Making the environment .venv with uv, which installs the rest: about 20 MB to download. Once."
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.8"
 
 .venv/installed-demo: $(BIN)/uv $(PINS)
+	$(call say,with readers and an embedded Qdrant (110 packages),200,540)
 	$(INSTALL) --editable '.[$(RUNTIME)]'
 	@touch $@
 
 .venv/installed-app: $(BIN)/uv $(PINS)
+	$(call say,with the app and its packages,260,720)
 	$(INSTALL) --editable '.[$(RUNTIME),app]'
 	@touch $@
 
 .venv/installed-dev: $(BIN)/uv $(PINS)
+	$(call say,with all that develops and tests it,490,1400)
 	$(INSTALL) --editable '.[$(RUNTIME),app,fastembed]' --group dev
 	@touch $@
 
@@ -61,8 +68,9 @@ demo: .venv/installed-demo ## compare four parsers; make demo DOC=your.pdf ASK="
 		printf '\nOne question says little. The answers to those in %s:\n' "$$QUESTIONS"; \
 		$(BIN)/rag-nodes evaluate "$$DOC" --questions "$$QUESTIONS" --sizes 100,400 --equal-size 200; \
 	else \
-		printf '\nOne question says little. Have some drafted and checked by you, then see the verdict:\n'; \
+		printf '\nOne question says little. Have some drafted:\n'; \
 		printf '  $(BIN)/rag-nodes questions draft "%s" --output questions.json\n' "$$DOC"; \
+		printf 'In questions.json, set "draft" to false where people would ask that, then see the verdict:\n'; \
 		printf '  make demo DOC="%s" ASK="%s" QUESTIONS=questions.json\n' "$$DOC" "$$ASK"; \
 	fi
 
@@ -130,6 +138,9 @@ wheel: $(BIN)/uv ## build the wheel in dist/, and try it in an environment of it
 	$(BIN)/uv pip install --quiet --python artefacts/wheel/bin/python --constraint constraints.txt \
 		"$$(echo dist/*.whl)[qdrant]"
 	artefacts/wheel/bin/rag-nodes compare examples/corpus/manual.md --ask "How do I start?"
+
+readme: $(BIN)/uv ## run what the README shows, in an environment that its install line makes
+	$(BIN)/python docs/run_readme.py
 
 clean: ## remove the environment and everything generated
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache artefacts dist

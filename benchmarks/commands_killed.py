@@ -7,8 +7,8 @@ The command, such as `remove a.pdf`, `clear --yes`, `ingest docs --prune`, `stor
 `store pull BACKUP`, works on copies of the folder STORE; `{}` is a folder beside each copy. It is
 killed (SIGKILL) at random moments until it comes to its end, in the last copies at the first of
 them; then all points, the documents that `list` shows and the findings of `doctor` are compared
-with those of a copy in which nobody disturbed it. A store whose ledger an earlier release wrote is
-brought up to date by any command, such as `status`. Needs Linux.
+with those of a copy in which nobody disturbed it. Needs
+Linux.
 """
 
 from __future__ import annotations

@@ -81,6 +81,7 @@ def pathological(characters: int) -> dict[str, str]:
     return {
         "no spaces": "".join(chr(97 + (n * 7919) % 26) for n in range(characters)),
         "one letter": "a" * characters,
+        "flags": ("\U0001f1e9\U0001f1ea" * characters)[:characters],
         "newlines": "\n" * characters,
         "spaces": " " * characters,
         "one sentence": "word " * (characters // 5),

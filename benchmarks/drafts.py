@@ -58,8 +58,9 @@ def recalls(
     datasets: Sequence[Dataset], plan: EvaluationPlan, *, own_document: bool
 ) -> list[dict[str, float]]:
     """Mean recall of every column at every size, for each set of questions about the same texts."""
-    marked = [replace(one, id=f"{number} {one.id}") for number, each in enumerate(datasets)
-              for one in each.questions]  # fmt: skip
+    # Drafts count as accepted here: what they would choose is what is measured.
+    marked = [replace(one, id=f"{number} {one.id}", draft=False)
+              for number, each in enumerate(datasets) for one in each.questions]  # fmt: skip
     marked.sort(key=lambda one: one.document)  # a filter is looked up once for all its questions
     together = replace(datasets[0], questions=tuple(marked))
     report = evaluate(

@@ -116,7 +116,7 @@ SIDES: dict[str, Callable[[Path, Path, int], int]] = {"stock": stock, "ours": ou
 def forgotten(store: Path, chunks: int) -> int:
     """Like `streamed`, but all that would be stored is made and dropped: what is ours alone."""
     from rag_nodes.store.edge import open_edge
-    from rag_nodes.store.points import points_of
+    from rag_nodes.store.payload import points_of
     from rag_nodes.store.qdrant import QdrantStore
 
     class Forgetful(QdrantStore):

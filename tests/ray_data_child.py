@@ -8,8 +8,8 @@ from pathlib import Path
 
 from llama_index.core.schema import Document
 
+from rag_nodes.executors.ray_session import ray_session
 from rag_nodes.parsers import HeadingHierarchyNodeParser
-from rag_nodes.workers.on_ray.session import ray_session
 
 PARSER = HeadingHierarchyNodeParser(chunk_size=12, min_chunk_size=0)
 PAGES = [

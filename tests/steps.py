@@ -47,9 +47,17 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 def steps_of(work: Callable[[], object], patch: pytest.MonkeyPatch) -> int:
-    """Functions called, and characters in which clusters were looked for."""
+    """Functions called, and characters in which clusters and letters of flags were looked for."""
+    looked_at, letters_before = 0, graphemes._letters_before
+
+    def counted(text: str, offset: int, floor: int) -> int:
+        nonlocal looked_at
+        looked_at += offset - floor
+        return letters_before(text, offset, floor)
+
     with patch.context() as during:
+        during.setattr(graphemes, "_letters_before", counted)
         pattern = CountingPattern(graphemes._CLUSTER)
         for module in (graphemes, recursive):
             during.setattr(module, "_CLUSTER", pattern)
-        return calls_of(work) + pattern.characters
+        return calls_of(work) + pattern.characters + looked_at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 DEMO = dict(re.findall(r"^(DOC|ASK) \??:?= (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
 TRUTHS = {
-    one["question"]: one["answer_contains"]
+    one["question"]: one["gold"]
     for one in json.loads((ROOT / "examples/corpus/questions.json").read_text(encoding="utf-8"))
 }
 
@@ -131,9 +132,32 @@ def test_a_document_of_ones_own_is_asked_and_its_questions_can_be_drafted(
     first, *rest = demo("DOC=my report.pdf", "ASK=What is $5?").splitlines()
     assert first.startswith("<compare> <my report.pdf> <--ask> <What is $5?> ")
     assert 'rag-nodes questions draft "my report.pdf" --output questions.json' in "".join(rest)
+    assert 'set "draft" to false' in "".join(rest)
     assert "<evaluate>" not in "".join(rest)
 
 
 def test_questions_of_ones_own_are_asked_of_ones_own_document(demo: Callable[..., str]) -> None:
     *_, last = demo("DOC=a.pdf", "ASK=Why?", "QUESTIONS=own $5.csv").splitlines()
     assert last.startswith("<evaluate> <a.pdf> <--questions> <own $5.csv> ")
+
+
+def test_the_demo_says_what_it_installs_and_how_much_before_it_begins(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("uv", "rag-nodes"):
+        (programs / name).write_text(f"#!/bin/sh\necho '<{name} begins>'\n")
+        (programs / name).chmod(0o755)
+
+    command = ["make", "-s", "demo"]
+    first, second = (
+        subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+
+    said, _, rest = first.partition("<uv begins>")
+    assert re.search(r"Installing .* packages.*: about \d+ MB to download, \d+ MB on disk", said)
+    assert "Once." in said
+    assert rest
+    assert "Installing" not in second

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -41,6 +42,21 @@ def test_the_wheel_is_built_and_tried_before_a_change_is_accepted() -> None:
     assert "make wheel\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
+def test_what_the_readme_shows_is_run_before_a_change_is_accepted() -> None:
+    assert "make readme\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = runpy.run_path(str(ROOT / "docs" / "run_readme.py"))["blocks_of"](page)
+    assert [kind for kind, _ in blocks] == ["sh", "python", "python", "sh"]
+    assert blocks[0][1].startswith("pip install")
+
+
+def test_the_front_page_begins_with_the_commands_of_a_fresh_machine_and_a_cited_answer() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    for start, last in (("make demo", 30), ("make test", 30), ("pip install", 30), ("cited =", 50)):
+        assert any(line.startswith(start) for line in lines[:last]), start
+    assert len(lines) <= 150
+
+
 def test_every_extra_brings_what_the_source_imports() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     sources = "\n".join(
@@ -49,7 +65,8 @@ def test_every_extra_brings_what_the_source_imports() -> None:
     for extra, wanted in project["optional-dependencies"].items():
         if extra == "all":
             continue
-        modules = {MODULES.get(name, name) for name in map(_distribution, wanted)}
+        names = set(map(_distribution, wanted)) - {"rag-nodes"}  # a further extra of ours
+        modules = {MODULES.get(name, name) for name in names}
         for module in modules:
             assert re.search(rf"(import|from) {re.escape(module)}\b", sources), (extra, module)
 
@@ -60,6 +77,13 @@ def test_all_brings_every_extra() -> None:
     (everything,) = extras["all"]
     named = everything.partition("[")[2].rstrip("]").split(",")
     assert sorted(named) == sorted(extras.keys() - {"all", "ray"})  # ray is for several machines
+
+
+def test_the_app_brings_what_opens_a_file_and_keeps_its_chunks() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = " ".join(project["optional-dependencies"]["app"])
+    (ours,) = re.findall(r"rag-nodes\[(.+?)\]", wanted)
+    assert {"pdf", "docx", "html", "qdrant"} <= set(ours.split(","))
 
 
 def _distribution(requirement: str) -> str:

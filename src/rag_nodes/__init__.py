@@ -1,10 +1,10 @@
-"""LlamaIndex node parsers whose chunks are exact slices, and tools to compare them.
+"""LlamaIndex node parsers with exact source spans, and an evaluation that shows which chunking works on your documents.
 
 The public names, and every module below, are attributes of this package. They are imported when
 they are first used, so `import rag_nodes` alone loads neither LlamaIndex nor a client.
 `rag_nodes.settings.Settings` stays where it is: next to LlamaIndex's own `Settings` it would be
 taken for that.
-"""
+"""  # noqa: E501 - one sentence, the same everywhere
 
 from __future__ import annotations
 
@@ -63,6 +63,12 @@ if TYPE_CHECKING:
     )
 
     __version__: str
+
+IDENTITY = (
+    "LlamaIndex node parsers with exact source spans, and an evaluation that shows which chunking "
+    "works on your documents."
+)
+"""What the project is, in the words of README, help, REST and MCP."""
 
 __all__ = [
     "PRESETS",

@@ -295,6 +295,10 @@ class StoreLockedError(StoreError):
     """Another process holds the storage folder."""
 
 
+class StoreForeignError(StoreError):
+    """The folder holds what no store of ours made; nothing in it is changed."""
+
+
 class StoreDamagedError(StoreError):
     """The storage folder cannot be opened."""
 

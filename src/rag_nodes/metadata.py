@@ -82,7 +82,7 @@ CUT_BY_SIZE = _own("cut_by_size")
 TOKEN_COUNT = _hidden("token_count")
 """Tokens of the node's text in the parser's encoding, exact (int)."""
 TOKEN_COUNT_ESTIMATED = _hidden("token_count_estimated")
-"""True where the tokenizer is a rule of thumb and `token_count` with it (C11)."""
+"""True where the tokenizer is a rule of thumb and `token_count` with it."""
 START_CHAR = _own("start_char")
 """Offset of the node in its document; equals `start_char_idx`, which some components drop."""
 END_CHAR = _own("end_char")
@@ -97,7 +97,7 @@ HEADINGS_INSIDE = _own("headings_inside")
 The first is the node's own start where the node is named after a later section of it."""
 BREADCRUMB = "Heading"
 """`A > B`: the one key that is embedded. LlamaIndex renders metadata as `key: value`, so this
-spelling yields the `Heading: A > B` line of S1-06."""
+spelling yields the line `Heading: A > B`."""
 LINK = _hidden("link")
 """`url#anchor` of the section (str)."""
 PART = _own("part")
@@ -115,7 +115,7 @@ TABLE_HEADER = _own("table_header")
 CODE_LANGUAGE = _own("code_language")
 """Language of the code this node continues, as its fence names it (str)."""
 WHOLE_DOCUMENT = _own("whole_document")
-"""True where the node is the full document because that is short (S1-42, S2-06)."""
+"""True where the node is the full document because that is short."""
 PARSER = _hidden("parser")
 """Class name and fingerprint of the parser, `name:hex` (str)."""
 

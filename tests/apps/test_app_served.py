@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from gradio_client import Client, handle_file
 
+from rag_nodes import apps
 from rag_nodes.errors import ConfigurationError, FileMissingError
 from rag_nodes.server.serve import launch
 from rag_nodes.settings import Settings
@@ -35,6 +36,15 @@ def test_the_api_offers_loading_asking_and_clearing_and_nothing_else(
     app = build(settings)
     endpoints = app.get_api_info()["named_endpoints"]
     assert set(endpoints) == {"/process", "/process_example", "/ask", "/clear"}
+
+
+def test_no_event_of_the_page_is_public_as_gradio_keeps_a_history_of_those_in_the_browser(
+    build: Callable[..., gr.Blocks], settings: Settings
+) -> None:
+    events = build(settings).fns.values()
+    started_by_the_page = [one for one in events if one.targets]
+    assert started_by_the_page
+    assert [one.name for one in started_by_the_page if one.api_visibility == "public"] == []
 
 
 def test_a_script_uploads_asks_and_gets_a_column_per_parser_with_citations(app: gr.Blocks) -> None:
@@ -124,6 +134,11 @@ def test_a_typed_key_comes_back_in_no_answer(app: gr.Blocks) -> None:
 def test_a_document_that_is_not_there_is_said_before_anything_starts(settings: Settings) -> None:
     with pytest.raises(FileMissingError, match=r"nowhere\.pdf"):
         launch(settings, documents=["nowhere.pdf"])
+
+
+def test_the_app_is_launched_from_where_it_is_built(settings: Settings) -> None:
+    with pytest.raises(FileMissingError, match=r"nowhere\.pdf"):
+        apps.launch(settings, documents=["nowhere.pdf"])
 
 
 def test_a_port_in_use_is_said_with_the_remedy(app: gr.Blocks, settings: Settings) -> None:

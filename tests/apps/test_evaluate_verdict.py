@@ -115,6 +115,29 @@ def test_a_run_says_how_far_it_is_and_then_the_verdict_with_every_question_in_ev
     assert not session.evaluator.running
 
 
+def test_drafts_put_no_parser_first_on_the_page_until_some_are_accepted(
+    events: VerdictEvents, session: Session, tmp_path: Path
+) -> None:
+    lines = [line for line in TEXT.splitlines() if line.startswith("On day")][:8]
+    drafts = [
+        {"id": f"d{n}", "question": f"What of day {n}?", "draft": True, "gold": [{"text": line}]}
+        for n, line in enumerate(lines)
+    ]
+    told, _ = events.upload(str(written(tmp_path / "drafts.json", json.dumps(drafts))), Request())
+    assert "all of them drafts, which cannot choose" in told
+    html = _run(events)[-1][0]
+    assert "Drafts cannot choose: nobody has accepted any of these questions" in html
+    assert "All numbers" in html
+    assert "<svg" not in html
+    assert len(_cells(html)) == 8 * 4
+    for name in ("d1", "d5", "d6"):
+        session.questions.change(name, lambda one: replace(one, draft=False))
+    html = _run(events)[-1][0]
+    assert "5 drafts that nobody has accepted were left out." in html
+    assert html.count("<svg") == 3
+    assert len(_cells(html)) == 3 * 4
+
+
 def test_another_embedding_is_measured_without_an_llm(
     openai_server: OpenAIServer, tmp_path: Path, sheet: str
 ) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.evaluation.judging.scripted import good, kind_of
 
+from rag_nodes.executors import Pool
 from rag_nodes.workers import engines
-from rag_nodes.workers.children import ChildProcesses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,12 +111,12 @@ def test_two_processes_print_the_json_of_one(
 ) -> None:
     started: list[int] = []
 
-    class Noted(ChildProcesses[Any, Any]):
-        def submit(self, worker: int, task: Any) -> None:
-            started.append(worker)
-            super().submit(worker, task)
+    class Noted(Pool):
+        def _submit(self, unit: bytes) -> int:
+            started.append(super()._submit(unit))
+            return started[-1]
 
-    monkeypatch.setattr(engines, "ChildProcesses", Noted)
+    monkeypatch.setattr(engines, "Pool", Noted)
     columns = ("-p", "heading", "-p", "fixed")
     budgets = ("--sizes", "0", "--equal-size", "30", "--budget", "20,40", "-q", "--json")
     asked = ("evaluate", manual, "--questions", sheet, *columns, *budgets)
@@ -139,6 +139,29 @@ def test_a_run_against_its_own_baseline_passes_and_a_limit_not_reached_exits_wit
     missed = command(*asked, "--fail-under", "precision@40=0.99")
     assert missed.code == 4
     assert "is under precision@40" in missed.stdout
+
+
+def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_sure_with_4(
+    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run.json"
+    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
+    assert command(*asked, "--output", run).code == 0
+    before = json.loads(run.read_text("utf-8"))
+    for outcome in before["rows"][0]["outcomes"]:
+        outcome["scores"]["recall@40"] += 0.5
+    run.write_text(json.dumps(before), "utf-8")
+    ended = command(*asked, "--baseline", run)
+    assert ended.code == 5
+    said = " ".join(ended.stdout.split())
+    assert "heading: cannot tell: recall@40 -50.0 (-50.0 to +0.0)" in said
+    both = command(*asked, "--baseline", run, "--fail-under", "precision@40=0.99", "--json")
+    assert both.code == 4
+    assert [(one["row"], one["outcome"]) for one in both.json["gates"]] == [
+        ("heading", "cannot tell"),
+        ("heading", "fell"),
+    ]
+    assert both.json["gates"][0]["gap"]["mean"] == pytest.approx(-0.5)
 
 
 def test_questions_whose_answers_have_no_place_are_named_and_the_rest_is_measured(
@@ -171,7 +194,7 @@ def test_questions_about_another_file_say_which_one_it_is(
         (("--budget", "many"), "must be numbers with commas"),
         (("--budget", "0"), "at least 1 token"),
         (("--fail-under", "recall"), "such as recall@1000"),
-        (("--baseline", "nowhere.json"), "cannot be read as an evaluation"),
+        (("--baseline", "nowhere.json"), "nowhere.json: no such file or folder"),
         (("--html", "/nowhere/at/all/report.html"), "cannot be written"),
     ],
 )
@@ -295,11 +318,31 @@ def test_a_document_without_questions_is_measured_with_drafts_and_that_is_said(
     assert ended.code == 0, ended.stderr
     assert "12 were drafted from the documents" in " ".join(ended.stderr.split())
     said = " ".join(ended.stdout.split())
-    assert "12 of the questions are drafts that nobody has accepted" in said
-    assert "drafted questions flatter search by words" in said
+    assert "Drafts cannot choose: nobody has accepted any of these questions" in said
+    assert "is better" not in said
     html = page.read_text("utf-8")
     assert "12 of them drafts" in html
-    assert "flatter search by words" in html
+    assert "Drafts cannot choose" in html
+
+
+def test_drafts_pass_no_gate_until_somebody_accepts_them(
+    command: Callable[..., Ended], tmp_path: Path
+) -> None:
+    drafts, run = tmp_path / "drafts.json", tmp_path / "run.json"
+    assert command("questions", "draft", FERRY, "-o", drafts, "--count", "8").code == 0
+    asked = ("evaluate", FERRY, "--questions", drafts, "-p", "fixed", *QUICK)
+    assert command(*asked, "-o", run).code == 0
+    gates = ("--baseline", run, "--fail-under", "recall@40=0.0")
+    ended = command(*asked, *gates)
+    assert ended.code == 5
+    assert "fixed: cannot tell: drafts cannot choose" in " ".join(ended.stdout.split())
+    text = drafts.read_text("utf-8")
+    drafts.write_text(text.replace('"draft": true', '"draft": false', 3), "utf-8")
+    ended = command(*asked, *gates)
+    assert ended.code == 0, ended.stdout
+    said = " ".join(ended.stdout.split())
+    assert "the same for each of 3 questions" in said
+    assert "5 drafts that nobody has accepted were left out." in said
 
 
 def test_neither_documents_nor_questions_is_refused(command: Callable[..., Ended]) -> None:
@@ -315,7 +358,7 @@ def test_drafts_are_written_as_our_own_json_and_are_sound(
     asked = ("questions", "draft", FERRY, "-o", drafts, "--count", "15")
     ended = command(*asked)
     assert ended.code == 0, ended.stderr
-    assert "flatter search by words" in " ".join(ended.stdout.split())
+    assert "Drafts cannot choose a parser or a size" in " ".join(ended.stdout.split())
     written = json.loads(drafts.read_text("utf-8"))["questions"]
     assert len(written) == 15
     assert all(one["draft"] for one in written)

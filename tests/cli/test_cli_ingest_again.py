@@ -86,7 +86,7 @@ def test_a_missing_folder_prunes_nothing_and_says_so(
 
     ended = command("ingest", folder, *KEPT, "--prune")
 
-    assert ended.code == ExitCode.FAILURE
+    assert ended.code == ExitCode.USAGE
     assert "nothing was removed" in ended.stderr
     assert len(command("list", "--store", "kept", "--json").json["documents"]) == 2
 

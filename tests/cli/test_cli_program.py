@@ -50,6 +50,37 @@ def test_help_names_every_command_and_the_exit_codes(command: Callable[..., Ende
     assert ended.stderr == ""
 
 
+def test_shell_completion_is_offered_and_help_does_not_list_it(
+    command: Callable[..., Ended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "completion" not in command("--help").stdout
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    shown = command("--show-completion", "bash")
+    assert shown.code == ExitCode.DONE
+    assert "complete -o default -F _rag_nodes_completion rag-nodes" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("rag-nodes ev", ["evaluate"]), ("rag-nodes read --mark", ["--markdown"])],
+)
+def test_a_shell_completes_commands_and_options(typed: str, offered: list[str]) -> None:
+    asked = {
+        "_RAG_NODES_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(typed.count(" ")),
+    }
+    ended = subprocess.run(
+        [sys.executable, "-c", "from rag_nodes.cli import main; main()"],
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.split() == offered
+    assert ended.stderr == ""
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_every_command_shows_examples(command: Callable[..., Ended], name: str) -> None:
     ended = command(name, "--help")
@@ -318,14 +349,71 @@ def test_a_run_leaves_the_loggers_as_they_were(command: Callable[..., Ended], ma
     assert (logger.level, logger.propagate, list(logger.handlers)) == before
 
 
+# --- paths --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("compare", "GONE", "--ask", "Why?"),
+        ("evaluate", "GONE", "--questions", "THERE"),
+        ("evaluate", "THERE", "--questions", "GONE"),
+        ("evaluate", "THERE", "--questions", "THERE", "--baseline", "GONE"),
+        ("recommend", "GONE", "--questions", "THERE"),
+        ("recommend", "THERE", "--questions", "GONE"),
+        ("recommend", "GONE"),
+        ("ingest", "GONE", "--store", "kept"),
+        ("ingest", "GONE", "--store", "pruned", "--prune"),
+        ("ingest", "GONE", "--store", "kept", "--json"),
+        ("read", "GONE"),
+        ("read", "GONE", "GONE"),
+        ("chunk", "GONE"),
+        ("chunk", "THERE", "--parser", "GONE.toml"),
+        ("docs", "GONE", "chunks.json"),
+        ("questions", "draft", "GONE", "-o", "q.json"),
+        ("questions", "check", "GONE", "THERE"),
+        ("questions", "check", "THERE", "GONE"),
+        ("questions", "convert", "GONE", "THERE", "-o", "q.json"),
+        ("questions", "draft", "THERE", "-o", "GONE/q.json"),
+        ("questions", "convert", "THERE", "THERE", "-o", "GONE/q.json"),
+        ("store", "merge-ledgers", "all.sqlite", "GONE"),
+        ("store", "push", "http://localhost:1", "--store", "GONE"),
+        ("store", "alias", "--store", "GONE"),
+        ("ask", "Why?", "--store", "GONE"),
+        ("doctor", "--store", "GONE"),
+        ("app", "GONE"),
+    ],
+    ids=" ".join,
+)
+def test_a_path_that_is_not_there_is_a_usage_error_that_names_it_and_a_remedy(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path, typed: tuple[str, ...]
+) -> None:
+    gone = str(tmp_path / "gone")
+    ended = command(*(one.replace("GONE", gone).replace("THERE", str(manual)) for one in typed))
+    assert ended.code == ExitCode.USAGE
+    error = ended.stderr.splitlines()[-1]
+    assert error.startswith(f"Error: {gone}")
+    assert "; " in error
+    assert ended.stdout == ""
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_path_that_is_not_there_among_others_is_named_in_the_report(
+    command: Callable[..., Ended], manual: Path, tmp_path: Path
+) -> None:
+    ended = command("read", manual, tmp_path / "gone.pdf")
+    assert ended.code == ExitCode.PARTIAL
+    assert "Tea machine" in ended.stdout
+    assert "gone.pdf: no such file; check the path" in ended.stderr
+
+
 # --- parsers and app ----------------------------------------------------------------------------
 
 
-def test_parsers_lists_options_and_where_they_come_from(command: Callable[..., Ended]) -> None:
+def test_parsers_lists_presets_with_their_options(command: Callable[..., Ended]) -> None:
     listed = {preset["name"]: preset for preset in command("parsers", "--json").json["parsers"]}
     assert list(listed) == list(PRESETS)
     assert listed["fixed"]["options"]["chunk_size"] == 1000
-    assert listed["fixed"]["requirements"] == ["S0-18", "S3-03"]
     assert "embed_model" not in listed["semantic"]["options"]
     assert json.dumps(listed)
     assert "breakpoint_percentile=75.0" in command("parsers").stdout

@@ -56,7 +56,8 @@ def test_without_questions_drafts_choose_nothing_and_say_so(command: Callable[..
     assert "were drafted from the documents" in ended.stderr
     assert (ended.json["told"], ended.json["chosen"]) == (False, "recursive 200 by sentences")
     assert ended.json["dataset"]["drafts"] == ended.json["dataset"]["questions"] > 20
-    assert ended.json["verdict"][0].startswith("The data cannot tell: ")
+    assert ended.json["verdict"][0].startswith("Drafts cannot choose: ")
+    assert [one["name"] for one in ended.json["trials"]] == ["recursive 200 by sentences"]
 
 
 def test_what_keeps_every_candidate_from_being_measured_is_said_once(

@@ -58,9 +58,6 @@ def test_a_push_is_repeated_without_sending_anything(
     assert len(first["collections"]) == 2
     assert all(one["sent"] == one["points"] > 0 for one in first["collections"])
     assert all(one["sent"] == 0 for one in again["collections"])
-    assert [one["checksum"] for one in first["collections"]] == [
-        one["checksum"] for one in again["collections"]
-    ]
 
 
 def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_mended(
@@ -127,8 +124,8 @@ def test_a_folder_that_is_not_there_is_not_made(
     command: Callable[..., Ended], url: str, tmp_path: Path
 ) -> None:
     ended = command("store", "push", url, "--store", tmp_path / "none")
-    assert ended.code == 1
-    assert "there is no store here" in ended.stderr
+    assert ended.code == ExitCode.USAGE
+    assert "there is no store here; check --store" in ended.stderr
     assert not (tmp_path / "none").exists()
 
 

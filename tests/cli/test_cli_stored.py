@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rag_nodes.cli.failures import ExitCode
 from rag_nodes.errors import CredentialsError
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.store.edge import shards
@@ -93,8 +94,8 @@ def test_a_store_that_is_not_there_is_not_made(
     command: Callable[..., Ended], tmp_path: Path, name: str
 ) -> None:
     ended = command(name, "--store", tmp_path / "none")
-    assert ended.code == 1
-    assert "there is no store here" in ended.stderr
+    assert ended.code == ExitCode.USAGE
+    assert "there is no store here; check --store" in ended.stderr
     assert not (tmp_path / "none").exists()
 
 

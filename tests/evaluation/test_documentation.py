@@ -30,6 +30,14 @@ def test_the_examples_of_questions_are_found_in_the_example_document(
     assert all(question.confidence == 1 for question in dataset.questions)
 
 
+def test_the_questions_of_the_example_corpus_are_found_in_its_documents() -> None:
+    corpus = ROOT / "examples" / "corpus"
+    documents = [read(corpus / name) for name in ("ferry.pdf", "handbook.pdf", "manual.md")]
+    dataset = load_dataset(corpus / "questions.json", documents)
+    assert dataset.unplaced == ()
+    assert len(dataset.questions) == 19
+
+
 def test_every_option_of_the_command_is_on_the_page(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

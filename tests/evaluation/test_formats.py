@@ -42,6 +42,13 @@ def test_our_own_json_holds_passages_alternatives_kinds_and_scopes(tmp_path: Pat
     assert (question.kind, question.within, question.draft) == ("fact", ("tea",), True)
 
 
+@pytest.mark.parametrize("value", ["true", "false", 1])
+def test_a_mark_of_a_draft_that_could_mean_either_is_refused(tmp_path: Path, value: object) -> None:
+    row = {"id": "q7", "question": "How hot?", "gold": "eighty degrees", "draft": value}
+    with pytest.raises(DatasetError, match=r"q\.json: question 'q7' .* write true or false"):
+        load_dataset(write(tmp_path / "q.json", [row]), [TEA])
+
+
 def test_what_is_written_down_is_read_again_as_it_was(tmp_path: Path) -> None:
     rows = [{"question": "How hot?", "gold": [{"text": "eighty degrees"}], "within": ["tea.md"]}]
     dataset = load_dataset(write(tmp_path / "a" / "q.json", rows), [TEA])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rag_nodes.evaluation.bootstrap import Bootstrap
 from rag_nodes.evaluation.report import Row
-from rag_nodes.evaluation.verdicts import Judge, contrasts_of, of_drafts, shares_of, summary
+from rag_nodes.evaluation.verdicts import Judge, contrasts_of, drafts_left_out, shares_of, summary
 
 DOCUMENTS, EACH = 12, 5
 BOOTSTRAP = Bootstrap([f"d{n}" for n in range(DOCUMENTS) for _ in range(EACH)], draws=200)
@@ -63,12 +63,16 @@ def test_one_question_is_one_question_and_shows_nothing() -> None:
     assert sentences[1].startswith("1 question about one document was asked")
 
 
-def test_drafts_are_said_with_what_they_are_worth_and_nothing_where_there_are_none() -> None:
-    assert list(of_drafts(0, 0.5)) == []
-    [one], [more] = list(of_drafts(1, 0.5)), list(of_drafts(3, 0.625))
-    assert one.startswith("1 of the questions is a draft that nobody has accepted; 50% of the")
-    assert more.startswith("3 of the questions are drafts that nobody has accepted; 62% of the")
-    assert "where yours have long answers, they prefer the wrong sizes" in one
+@pytest.mark.parametrize(
+    ("drafts", "said"),
+    [
+        (0, []),
+        (1, ["1 draft that nobody has accepted was left out."]),
+        (3, ["3 drafts that nobody has accepted were left out."]),
+    ],
+)
+def test_drafts_that_were_left_out_are_counted(drafts: int, said: list[str]) -> None:
+    assert list(drafts_left_out(drafts)) == said
 
 
 def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:

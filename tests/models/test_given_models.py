@@ -26,7 +26,8 @@ from rag_nodes import (
     ingest_documents,
     open_store,
 )
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, ModelConnectionError, ModelError
+from rag_nodes.models import check_models
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.settings import Settings as OurSettings
 
@@ -245,3 +246,61 @@ def test_a_key_in_a_secret_field_stays_out_of_the_name() -> None:
 
     one, two = (Keyed(access=SecretStr(key)) for key in ("sk-canary-1", "sk-canary-2"))
     assert Models.of(embed_model=one).embedding_name == Models.of(embed_model=two).embedding_name
+
+
+class BrokenEmbedding(CountingEmbedding):
+    """A model of the user's own with a mistake, or whose service is away."""
+
+    fails: Any = None
+
+    def _get_text_embedding(self, text: str) -> list[float]:  # noqa: ARG002
+        raise self.fails
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:  # noqa: ARG002
+        raise self.fails
+
+
+class BrokenLLM(EchoLLM):
+    """An LLM of the user's own with a mistake."""
+
+    def complete(self, prompt: str, **_: Any) -> CompletionResponse:
+        raise KeyError(prompt[:5])
+
+
+def test_a_mistake_in_a_model_of_ones_own_is_told_by_class_and_error_without_an_address() -> None:
+    broken = BrokenEmbedding(fails=KeyError("weights"), api_key="canary-abc-123")
+    with open_store() as store:
+        [column] = ingest_documents([DOCUMENT], PARSERS, store, embed_model=broken).columns
+    assert f"{__name__}.BrokenEmbedding failed: KeyError: 'weights'" in str(column.error)
+    assert "http" not in str(column.error)
+    assert "OpenAI" not in str(column.error)
+    with open_store() as store:
+        report = ingest_documents([DOCUMENT], PARSERS, store, embed_model=CountingEmbedding())
+        places = {"store": store, "collection": report.columns[0].collection}
+        with pytest.raises(ModelError, match=r"BrokenEmbedding failed: KeyError: 'weights'; mend"):
+            ask("How much?", **places, embed_model=broken, llm="extractive")
+        with pytest.raises(ModelError, match=r"\.BrokenLLM failed: KeyError: ") as failure:
+            ask("How much?", **places, embed_model=CountingEmbedding(), llm=BrokenLLM())
+    assert "http" not in str(failure.value)
+
+
+def test_no_key_of_a_model_of_ones_own_is_in_what_is_said_of_its_mistake() -> None:
+    class Keyed(BrokenEmbedding):
+        access_key: SecretStr = SecretStr("canary-abc-123")
+        _token: str = "canary-private-1"
+
+    fails = ValueError("no use of canary-abc-123, canary-private-1 and sk-canary-2")
+    with pytest.raises(ModelError) as failure:
+        check_models(Models.of(embed_model=Keyed(fails=fails), llm="extractive"))
+    assert "canary" not in str(failure.value)
+    assert "no use of ****, **** and ****" in str(failure.value)
+
+
+def test_a_service_of_ones_own_model_that_is_away_ends_the_run_as_any_other_does() -> None:
+    away = BrokenEmbedding(fails=ConnectionRefusedError("port 7"))
+    with pytest.raises(ModelConnectionError, match=r"BrokenEmbedding failed: Connection.*port 7"):
+        check_models(Models.of(embed_model=away, llm="extractive"))
+    file = BrokenEmbedding(fails=FileNotFoundError("weights.bin"))
+    with pytest.raises(ModelError, match=r"FileNotFoundError: weights\.bin") as failure:
+        check_models(Models.of(embed_model=file, llm="extractive"))
+    assert not isinstance(failure.value, ModelConnectionError)

@@ -15,6 +15,12 @@ import openai
 import openai_server as stub
 import pytest
 from llama_index.core import MockEmbedding
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events.embedding import (
+    EmbeddingEndEvent,
+    EmbeddingStartEvent,
+)
 from llama_index.core.settings import Settings as LlamaSettings
 from llama_index.core.settings import _Settings
 from llama_index.embeddings.openai import OpenAIEmbedding
@@ -44,6 +50,32 @@ def test_a_model_of_llama_indexs_settings_that_nobody_set_is_none_in_a_private_a
     assert getattr(_Settings(), f"_{name}") is None
     monkeypatch.setattr(LlamaSettings, f"_{name}", None)
     assert inside.set_in_llama_index(name) is None
+
+
+async def test_events_of_one_request_share_a_span_and_name_model_and_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Any] = []
+
+    class Noting(BaseEventHandler):
+        def handle(self, event: Any, **_: Any) -> None:
+            seen.append(event)
+
+    monkeypatch.setattr(get_dispatcher(), "event_handlers", [Noting()])
+    model = MockEmbedding(embed_dim=3)
+    model.get_text_embedding("a")
+    model.get_query_embedding("a")
+    model.get_text_embedding_batch(["a"])
+    await model.aget_text_embedding_batch(["a"])
+    await model.aget_query_embedding("a")
+    starts = [event for event in seen if isinstance(event, EmbeddingStartEvent)]
+    ends = [event for event in seen if isinstance(event, EmbeddingEndEvent)]
+    assert [event.chunks for event in ends] == [["a"]] * 5
+    assert [event.span_id for event in ends] == [event.span_id for event in starts]
+    assert len({event.span_id for event in ends}) == 5
+    for event in starts:
+        named = event.model_dict["class_name"], event.model_dict["model_name"]
+        assert named == (model.class_name(), model.model_name)
 
 
 def test_out_of_a_pickle_a_model_of_llama_index_is_made_anew_of_its_fields(

@@ -24,6 +24,9 @@ EVERY_PRESET = pytest.mark.parametrize("preset", PRESETS)
 
 RUNS = {
     "flags": "\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7",
+    "one letter of flags": "\U0001f1e9",
+    "flags of joined emoji": "\U0001f3f3\ufe0f\u200d\U0001f308",
+    "flags of tags": "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
     "joined emoji": "\U0001f469\u200d",
     "marks": "\u0301",
     "letters with marks": "e\u0301\u0323",

@@ -25,13 +25,16 @@ TEXT = "\n\n".join(
 )
 
 
+# The comments are the one place that names the requirement each preset comes from. Those without
+# options of their own here: parent-child S2-23, semantic-optimal S0-20 and S0-26, auto S3-25 and
+# S3-26; page and retrieval come from none.
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("fixed", {"chunk_size": 1000, "chunk_overlap": 200, "unit": "characters"}),  # S0-18, S3-03
-        ("heading", {"chunk_size": 1000, "min_chunk_size": 100}),  # S1, resolved in C2
-        ("token-overlap", {"chunk_size": 750, "chunk_overlap": 100}),  # S2-12, S2-02
-        ("semantic", {"breakpoint_percentile": 75.0}),  # S0-23 as a percentile of distance
+        ("heading", {"chunk_size": 1000, "min_chunk_size": 100}),  # S1-20, S1-43, S1-44
+        ("token-overlap", {"chunk_size": 750, "chunk_overlap": 100}),  # S2-01, S2-02, S2-12, S2-14
+        ("semantic", {"breakpoint_percentile": 75.0}),  # S0-20, S0-23, S0-26
         (
             "recursive",  # S0-19
             {
@@ -42,7 +45,7 @@ TEXT = "\n\n".join(
             },
         ),
         (
-            "web",  # S3-06, S3-08
+            "web",  # S3-06, S3-07, S3-08
             {
                 "chunk_size": 4000,
                 "chunk_overlap": 200,

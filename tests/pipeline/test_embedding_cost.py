@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from llama_index.core import Document, MockEmbedding
-from llama_index.core import Settings as LlamaIndexSettings
-from llama_index.core.callbacks import CallbackManager
 from llama_index.core.schema import MetadataMode
 from openai_server import OpenAIServer
 
 from rag_nodes.compare import Comparison
 from rag_nodes.models import Models, choose_models
-from rag_nodes.models.embedded_tokens import EmbeddedTokens, metered
-from rag_nodes.models.handlers import QuietHandler
+from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.models.prices import PRICES, cost_of, dollars, price_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import Progress, ingest, ingest_documents
@@ -26,6 +23,8 @@ from rag_nodes.text.tokens import count_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
 
     from rag_nodes.store import Store
 
@@ -136,17 +135,34 @@ def test_nothing_of_the_counting_stays_on_the_model(kept: Store, models: Models)
     assert models.embedding.callback_manager.handlers == before
 
 
-def test_models_that_share_the_handlers_of_llama_index_are_counted_once(
-    monkeypatch: pytest.MonkeyPatch,
+def test_what_a_parser_has_embedded_by_another_model_is_not_charged(
+    kept: Store, models: Models, prices: dict[str, tuple[float, float]]
 ) -> None:
-    monkeypatch.setattr(LlamaIndexSettings, "_callback_manager", CallbackManager([QuietHandler()]))
-    shared = MockEmbedding(embed_dim=3), MockEmbedding(embed_dim=3)
-    assert shared[0].callback_manager.handlers is shared[1].callback_manager.handlers
-    counts = EmbeddedTokens()
-    with metered(shared[0]), metered(shared[1]), metered(shared[0]), counts.counting():
-        shared[0].get_text_embedding_batch(["one two three"])
-    assert counts.tokens == count_tokens("one two three")
-    assert len(shared[0].callback_manager.handlers) == 1, "nothing stays"
+    document = Document(text=TEXT, id_="tank")
+    other = MockEmbedding(embed_dim=3)
+
+    def embedded(model: BaseEmbedding) -> int:
+        parsers = {"semantic": get_parser("semantic", embed_model=model)}
+        report = ingest_documents([document], parsers, kept, models=models, prices=prices)
+        (column,) = report.columns
+        assert column.chunks
+        assert column.error is None
+        return column.embedding_tokens - sum(
+            count_tokens(node.get_content(MetadataMode.EMBED))
+            for node in parsers["semantic"]([document])
+        )
+
+    assert embedded(other) == 0
+    assert embedded(models.embedding) > 0
+
+
+def test_where_two_count_the_inner_one_counts_and_nobody_does_outside() -> None:
+    model = MockEmbedding(embed_dim=3)
+    counts, others = EmbeddedTokens(model), EmbeddedTokens(model)
+    with others.counting(), counts.counting():
+        model.get_text_embedding_batch(["one two three"])
+    model.get_text_embedding_batch(["not counted"])
+    assert (counts.tokens, others.tokens) == (count_tokens("one two three"), 0)
 
 
 def test_one_table_holds_the_prices_and_ones_own_win() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ DOCUMENTS = 4
 FAULTS = {
     "too many requests": LIMITED,
     "server error": FAILING,
+    "request not in time": Fault(408),
     "broken connection": Fault(body="reset"),
     "no answer in time": Fault(body="slow"),
     "wrong dimension": Fault(body="dimension"),
@@ -36,7 +38,7 @@ FATAL = {"too many requests", "no answer in time", "wrong dimension", "revoked k
 """After these the next request would only fail the same way."""
 
 
-def models_at(server: OpenAIServer, timeout: float) -> Models:
+def models_at(server: OpenAIServer, timeout: float = 60.0, *, retry_seconds: float = 0) -> Models:
     return choose_models(
         Settings(
             embedding="openai",
@@ -45,7 +47,7 @@ def models_at(server: OpenAIServer, timeout: float) -> Models:
             llm="extractive",
             api_base=server.base,
             request_timeout=timeout,
-            retry_seconds=0,
+            retry_seconds=retry_seconds,
         )
     )
 
@@ -109,3 +111,36 @@ def test_nothing_stored_is_lost_the_rest_completes_and_nothing_is_paid_twice(
         node.text for number in range(DOCUMENTS) for node in PARSER([documents("latter")[number]])
     )
     assert Counter(openai_server.embedded) == wanted, "each text once, and none twice"
+
+
+def test_a_request_that_came_too_late_is_made_again_and_not_chunk_by_chunk(
+    store: Store, openai_server: OpenAIServer
+) -> None:
+    openai_server.fail(Fault(408))
+    report = ingested("first", store, models_at(openai_server, retry_seconds=10))
+    [column] = report.columns
+    assert column.error is None
+    assert len(openai_server.asked("embeddings")) == -(-column.chunks // 5) + 1
+
+
+@pytest.mark.parametrize("status", [408, 409])
+def test_a_server_that_lets_every_request_expire_refuses_no_chunk(
+    store: Store, openai_server: OpenAIServer, status: int
+) -> None:
+    openai_server.fail(Fault(status), times=1_000)
+    [column] = ingested("first", store, models_at(openai_server)).columns
+    assert f"HTTP {status}" in str(column.error)
+    assert len(openai_server.asked("embeddings")) <= -(-column.chunks // 5)
+
+
+def test_a_refused_chunk_is_one_line_of_the_log_and_the_report_says_why(
+    store: Store, openai_server: OpenAIServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    openai_server.fail(TOO_LONG, times=2)
+    with caplog.at_level(logging.WARNING):
+        report = ingested("first", store, models_at(openai_server))
+    [line] = [one for one in caplog.records if one.name.startswith("rag_nodes.pipeline")]
+    assert line.exc_info is None
+    assert "\n" not in line.getMessage()
+    assert "make the chunks" in line.getMessage()
+    assert "make the chunks" in str(report.columns[0].error)

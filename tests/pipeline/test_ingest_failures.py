@@ -187,5 +187,5 @@ def test_an_embedding_that_raises_its_own_errors_ends_as_one_of_ours(
 
     embedding.fail(fail)  # type: ignore[attr-defined]
     [column] = ingest([manual], {"fixed": get_parser("fixed")}, store, models=models).columns
-    assert "cannot be reached" in (column.error or "")
+    assert "CountingEmbedding failed: ConnectionError: provider's own words" in (column.error or "")
     assert column.written == 0

@@ -128,6 +128,7 @@ def test_chunks_about_which_nothing_was_written_are_named_and_written_about_by_t
     file.write_text(TEXT)
     options: dict[str, Any] = {"transformations": [FurtherVectors("summary")]}
     silent = replace(paid, llm=FailingLLM(says="About tea.", fails_at="It is hard"))
+    paid = replace(paid, llm=FailingLLM(says="About tea.", fails_at="what nobody wrote"))
     with open_store(tmp_path / "store") as store:
         report = ingest([file], PARSERS, store, models=silent, **options)
         [[column]] = [one.columns.values() for one in report.files]

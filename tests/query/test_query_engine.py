@@ -222,9 +222,9 @@ async def test_an_llm_that_fails_ends_in_one_of_our_errors(
     store: Store, collection: str, with_llm: MakeModels
 ) -> None:
     asked = engine(store, collection, with_llm(ConnectionError("provider's words")))
-    with pytest.raises(ModelConnectionError, match="telling"):
+    with pytest.raises(ModelConnectionError, match="TellingLLM failed: ConnectionError"):
         asked.answer(QUESTION)
-    with pytest.raises(ModelConnectionError, match="telling"):
+    with pytest.raises(ModelConnectionError, match="TellingLLM failed: ConnectionError"):
         await asked.aanswer(QUESTION)
 
 

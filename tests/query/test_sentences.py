@@ -421,6 +421,40 @@ def test_the_similarity_of_chunks_counts_only_where_the_embedding_knows_meaning(
     assert order(by_meaning=True) == ["meaning", "words"]
 
 
+def test_what_was_not_found_is_no_nearer_than_the_worst_that_was_even_below_zero() -> None:
+    hits = [
+        hit_of("The boat is cheap", "far", -0.7, 1),
+        hit_of("The boat is quick", "near", -0.1, 2),
+        hit_of("The boat is brown", "beside", None, 3),
+    ]
+    found = Sentences("What does a boat cost?", hits, by_meaning=True).hits(100)
+    assert [one.node.ref_doc_id for one in found] == ["near", "far"]
+
+
+def placed(start: int, text: str, rank: int) -> Hit:
+    node = TextNode(text=text, start_char_idx=start, end_char_idx=start + len(text))
+    node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="valves")
+    return Hit(node=node, rank=rank, score=1 / rank)
+
+
+def test_a_chunk_that_contradicts_another_at_its_place_is_read_whole_and_without_a_place() -> None:
+    true = "The pump is red. The valve opens at four bar. The crew looks at it."
+    false = "The valve shuts at nine bar."
+    hits = [placed(0, true, 1), placed(true.index("The valve"), false, 2)]
+    best, other = Sentences("When does the valve shut?", hits).hits(100)
+    assert (best.read.text, best.read.start_char_idx, best.read.end_char_idx) == (false, None, None)
+    assert (other.read.text, other.read.start_char_idx) == (true, 0)
+
+
+def test_no_text_is_put_together_of_chunks_that_contradict_each_other() -> None:
+    first, second = "The valve opens at four bar. It is", "It was shut on Friday. It is green."
+    hits = [placed(0, first, 1), placed(first.index("It is"), second, 2)]
+    found = Sentences("Is the valve shut?", hits).hits(100)
+    assert {one.read.text for one in found} == {first, second}
+    assert [one.read.start_char_idx for one in found if one.read.text == first] == [0]
+    assert [one.read.start_char_idx for one in found if one.read.text == second] == [None]
+
+
 def test_an_embedding_that_knows_meaning_is_asked_for_it_and_the_lexical_one_is_not(
     store: Store, offline: Models, valves: Document, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,8 @@ from rag_nodes.errors import ConfigurationError, DimensionError
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.query import Filter, Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.store import open_store
+from rag_nodes.store.importing import ImportFailure, import_collections
+from rag_nodes.store.inside_qdrant import LocalFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,10 +34,18 @@ POWER = "A spare battery starts the generator when the grid is down."
 
 
 def written(folder: Path, fill: Callable[[QdrantClient], None]) -> Store:
-    client = QdrantClient(path=str(folder))
-    fill(client)
-    client.close()
-    return open_store(folder)
+    """What a program wrote into a folder of its own, imported into one of ours."""
+    with closing(QdrantClient(path=str(folder / "theirs"))) as client:
+        fill(client)
+    return imported(folder)
+
+
+def imported(folder: Path) -> Store:
+    store = open_store(folder / "ours")
+    with LocalFolder(folder / "theirs") as theirs:
+        outcomes = list(import_collections(theirs, store))
+    assert not any(isinstance(one, ImportFailure) for one in outcomes)
+    return store
 
 
 def stock_index(client: QdrantClient) -> None:
@@ -55,7 +66,7 @@ def stock_index(client: QdrantClient) -> None:
 
 @pytest.fixture
 def stock(tmp_path: Path) -> Iterator[Store]:
-    with written(tmp_path / "kept", stock_index) as store:
+    with written(tmp_path, stock_index) as store:
         yield store
 
 
@@ -105,7 +116,7 @@ def test_a_search_by_words_alone_is_refused_with_a_remedy(stock: Store, offline:
 
 
 def test_its_scores_are_those_of_the_stock_retriever(tmp_path: Path, offline: Models) -> None:
-    client = QdrantClient(path=str(tmp_path / "kept"))
+    client = QdrantClient(path=str(tmp_path / "theirs"))
     stock_index(client)
     index = VectorStoreIndex.from_vector_store(
         QdrantVectorStore("stock", client=client, index_doc_id=False), embed_model=offline.embedding
@@ -115,7 +126,7 @@ def test_its_scores_are_those_of_the_stock_retriever(tmp_path: Path, offline: Mo
         for node in index.as_retriever(similarity_top_k=4).retrieve(QUESTION)
     }
     client.close()
-    with open_store(tmp_path / "kept") as store:
+    with imported(tmp_path) as store:
         retriever = RagNodesRetriever(
             store=store, collection="stock", models=offline, options=QueryOptions(top_k=4)
         )
@@ -171,43 +182,6 @@ def make_vector(offline: Models) -> list[float]:
     return offline.embedding.get_query_embedding(QUESTION)
 
 
-@pytest.mark.parametrize(
-    ("vectors", "said"),
-    [
-        (rest.VectorParams(size=4, distance=rest.Distance.EUCLID), "compares vectors by Euclid"),
-        (
-            {
-                name: rest.VectorParams(size=4, distance=rest.Distance.COSINE)
-                for name in ("title", "body")
-            },
-            "has 2 kinds of vectors (title, body)",
-        ),
-        (
-            rest.VectorParams(
-                size=4,
-                distance=rest.Distance.COSINE,
-                multivector_config=rest.MultiVectorConfig(
-                    comparator=rest.MultiVectorComparator.MAX_SIM
-                ),
-            ),
-            "compares vectors several per chunk",
-        ),
-    ],
-    ids=["euclid", "two", "many"],
-)
-def test_vectors_that_cannot_be_ranked_here_are_named(
-    tmp_path: Path, offline: Models, vectors: Any, said: str
-) -> None:
-    def fill(client: QdrantClient) -> None:
-        client.create_collection("stock", vectors_config=vectors)
-
-    with written(tmp_path / "kept", fill) as store:
-        with pytest.raises(ConfigurationError) as refused:
-            engine(store, offline).answer(QUESTION)
-        assert said in str(refused.value)
-        assert "ingest the documents" in str(refused.value)
-
-
 def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(
     tmp_path: Path, offline: Models
 ) -> None:
@@ -226,7 +200,7 @@ def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(
         vector = offline.embedding.get_text_embedding(POWER)
         store.add([TextNode(text=POWER, embedding=vector)])
 
-    with written(tmp_path / "kept", fill) as store:
+    with written(tmp_path, fill) as store:
         [hit] = engine(store, offline).answer(QUESTION).hits
     assert hit.similarity is not None
     assert hit.keyword_score is None
@@ -244,7 +218,7 @@ def test_points_that_hold_no_node_of_llama_index_are_named(
         client.upsert("stock", [rest.PointStruct(id=point, vector=make_vector, payload=payload)])
 
     with (
-        written(tmp_path / "kept", fill) as store,
+        written(tmp_path, fill) as store,
         pytest.raises(ConfigurationError, match="no node of LlamaIndex but 'page_content', 'meta"),
     ):
         engine(store, offline).answer(QUESTION)

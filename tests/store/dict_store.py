@@ -1,5 +1,7 @@
 """A store of one's own: chunks in a dictionary."""
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 
 from llama_index.core.schema import BaseNode, TextNode
@@ -8,14 +10,15 @@ from rag_nodes.parsers import leaf_nodes
 from rag_nodes.store import (
     CollectionInfo,
     Hit,
-    LocalIndex,
     Query,
+    Scores,
     Store,
     StoredNode,
     best_hits,
     described,
     missing,
 )
+from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.payload import check_question, checked_length, family
 
 
@@ -61,8 +64,13 @@ class DictStore(Store):
         if query.vector is not None:
             check_question(len(query.vector), self._length(collection), collection)
         passing = {node.node_id for node in ranked if query.filter.passes(node)}
-        scores = LocalIndex.of(ranked).scores(query, passing)
-        return best_hits(query, scores, lambda node_ids: self.fetch(collection, node_ids))
+        dense = None if query.mode == "sparse" else similarities(ranked, query.vector or ())
+        sparse = None if query.mode == "dense" else word_scores(ranked, query.text or "")
+        found = [
+            one and {node_id: score for node_id, score in one.items() if node_id in passing}
+            for one in (dense, sparse)
+        ]
+        return best_hits(query, Scores(*found), lambda node_ids: self.fetch(collection, node_ids))
 
     def _existing(self, collection: str) -> dict[str, BaseNode]:
         if collection not in self._all:
@@ -74,3 +82,29 @@ class DictStore(Store):
 
     def _length(self, collection: str) -> int | None:
         return next((len(node.get_embedding()) for node in self._ranked(collection)), None)
+
+
+def similarities(nodes: Sequence[BaseNode], vector: Sequence[float]) -> dict[str, float]:
+    """Cosine similarity of each node."""
+    found = {}
+    for node in nodes:
+        own = node.get_embedding()
+        lengths = math.hypot(*vector) * math.hypot(*own)
+        product = sum(one * other for one, other in zip(vector, own, strict=True))
+        found[node.node_id] = product / lengths if lengths else 0.0
+    return found
+
+
+def word_scores(nodes: Sequence[BaseNode], text: str) -> dict[str, float]:
+    """BM25 score of each node that has a word of the question."""
+    (asked,), _ = query_vectors([text])
+    vectors = zip(*document_vectors(node.get_content() for node in nodes), strict=True)
+    weights = [dict(zip(*vector, strict=True)) for vector in vectors]
+    found: Counter[str] = Counter()
+    for word in asked:
+        having = sum(word in one for one in weights)
+        rarity = math.log((len(nodes) - having + 0.5) / (having + 0.5) + 1)
+        for node, one in zip(nodes, weights, strict=True):
+            if word in one:
+                found[node.node_id] += rarity * one[word]
+    return found

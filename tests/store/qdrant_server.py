@@ -122,6 +122,7 @@ def _describe(double: QdrantDouble, name: str, _body: Any) -> Any:
         config["params"][key] = wanted.get(key, 1)
     config["params"]["on_disk_payload"] = wanted.get("on_disk_payload", True)
     config["quantization_config"] = wanted.get("quantization_config")
+    config["metadata"] = {k: v for k, v in (wanted.get("metadata") or {}).items() if v is not None}
     config["hnsw_config"] |= wanted.get("hnsw_config") or {}
     for vector, about in (wanted.get("vectors") or {}).items():
         if isinstance(about, dict):
@@ -156,6 +157,8 @@ def _change(double: QdrantDouble, name: str, body: Any) -> Any:
     for key, value in body.items():
         if key == "params":
             known |= value
+        elif key == "metadata":  # null removes a key
+            known[key] = {**(known.get(key) or {}), **value}
         elif isinstance(known.get(key), dict) and key != "quantization_config":
             for inner, given in value.items():
                 old = known[key].get(inner)

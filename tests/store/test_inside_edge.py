@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 
 from rag_nodes.store.edge import sealing, shards
 from rag_nodes.store.edge.shards import Vectors
-from rag_nodes.store.engine import DENSE, SPARSE
+from rag_nodes.store.points import DENSE, SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

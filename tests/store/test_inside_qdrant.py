@@ -6,22 +6,28 @@ Each test fails with what breaks for our users where the assumption no longer ho
 from __future__ import annotations
 
 import gc
-import json
+import os
+import pickle
+import sqlite3
 import tomllib
+from contextlib import closing
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
 from packaging.requirements import Requirement
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
-from qdrant_client.local.qdrant_local import QdrantLocal
 
-from rag_nodes.errors import StoreLockedError
-from rag_nodes.store import inside_qdrant
+from rag_nodes.errors import StoreDamagedError, StoreError, StoreLockedError
+from rag_nodes.store.inside_qdrant import LocalFolder
 
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 POINTS = {1: [3.0, 4.0], 2: [0.0, 2.0], 3: [1.0, 0.0]}
+WORDS = rest.SparseVector(indices=[7, 9], values=[0.5, 1.5])
 
 
 def fill(client: QdrantClient) -> None:
@@ -31,9 +37,8 @@ def fill(client: QdrantClient) -> None:
         vectors_config={"dense": rest.VectorParams(size=2, distance=rest.Distance.COSINE)},
         sparse_vectors_config={"words": rest.SparseVectorParams()},
     )
-    words = rest.SparseVector(indices=[7, 9], values=[0.5, 1.5])
     points = [
-        rest.PointStruct(id=one, vector={"dense": vector, "words": words})
+        rest.PointStruct(id=one, vector={"dense": vector, "words": WORDS}, payload={"n": one})
         for one, vector in POINTS.items()
     ]
     client.upsert("c", [*points, rest.PointStruct(id=4, vector={})])
@@ -42,10 +47,15 @@ def fill(client: QdrantClient) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    client = inside_qdrant.open_folder(tmp_path)
-    fill(client)
-    client.close()
+    with closing(QdrantClient(path=str(tmp_path))) as client:
+        fill(client)
     return tmp_path
+
+
+def put(folder: Path, value: bytes) -> None:
+    """A row as another version of qdrant-client may have written it."""
+    with closing(sqlite3.connect(folder / "collection" / "c" / "storage.sqlite")) as opened, opened:
+        opened.execute("INSERT OR REPLACE INTO points VALUES ('x', ?)", [value])
 
 
 def test_the_installed_client_is_within_the_bound_that_was_tried() -> None:
@@ -55,38 +65,77 @@ def test_the_installed_client_is_within_the_bound_that_was_tried() -> None:
     assert bound.specifier.contains(version("qdrant-client"))
 
 
-def test_collections_are_named_in_one_file_and_stand_in_one_folder_each(folder: Path) -> None:
-    told = "a folder that lost a file opens as if nothing had been in it"
-    assert list(json.loads((folder / "meta.json").read_bytes())["collections"]) == ["c"], told
-    assert (folder / "collection" / "c" / "storage.sqlite").exists(), told
-
-
-def test_an_open_folder_holds_a_lock_on_a_file(tmp_path: Path) -> None:
-    client = inside_qdrant.open_folder(tmp_path)
-    # Else another process loads all of a folder before it is refused, if it is.
-    with pytest.raises(StoreLockedError):
-        inside_qdrant._check_free(tmp_path)
-    client.close()
-    inside_qdrant._check_free(tmp_path)
+def test_collections_their_vectors_and_their_points_are_read_as_they_were_written(
+    folder: Path,
+) -> None:
+    with LocalFolder(folder) as theirs:
+        assert theirs.names == ["c"], "collections are named in one file"
+        params = theirs.params("c")
+        points = {one.id: one for one in theirs.points("c")}
+        assert theirs.count("c") == len(points)
+    assert (params.vectors["dense"].size, params.vectors["dense"].distance) == (2, "Cosine")
+    assert params.sparse_vectors["words"].modifier is None
+    assert [points[one].payload for one in (1, 3, 4)] == [{"n": 1}, {"n": 3}, None]
+    assert points[1].vector == {"dense": POINTS[1], "words": WORDS}
+    assert points[4].vector == {}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_whoever_comes_between_looking_and_opening_is_known_by_the_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_folder_that_a_program_has_open_is_refused_and_one_that_is_read_is_held(
+    folder: Path,
 ) -> None:
-    client = inside_qdrant.open_folder(tmp_path)
-    monkeypatch.setattr(inside_qdrant, "_check_free", lambda _folder: None)
-    # Else users are told to delete a folder that is only in use.
-    with pytest.raises(StoreLockedError):
-        inside_qdrant.open_folder(tmp_path)
-    client.close()
+    with closing(QdrantClient(path=str(folder))), pytest.raises(StoreLockedError, match="open"):
+        LocalFolder(folder)
+    with LocalFolder(folder), pytest.raises(RuntimeError, match="already accessed"):
+        QdrantClient(path=str(folder))
     gc.collect()  # the client that was refused leaves its lock file open
+    QdrantClient(path=str(folder)).close()
 
 
-def test_qdrants_own_warning_about_size_stays_silent(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(QdrantLocal, "LARGE_DATA_THRESHOLD", 1)
-    with pytest.warns(UserWarning, match="Local mode is not recommended"):
-        QdrantClient(path=str(folder)).close()
-    inside_qdrant.open_folder(folder).close()  # a warning fails the test
+def test_a_folder_that_nobody_may_write_to_is_read_without_a_lock_of_ours(folder: Path) -> None:
+    (folder / ".lock").unlink()
+    with LocalFolder(folder) as theirs:
+        assert len(list(theirs.points("c"))) == 3
+    assert not (folder / ".lock").exists()
+
+
+def test_a_point_that_would_run_something_is_refused(folder: Path, tmp_path: Path) -> None:
+    class Evil:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    put(folder, pickle.dumps(Evil()))
+    with LocalFolder(folder) as theirs, pytest.raises(StoreDamagedError, match="holds a posix"):
+        list(theirs.points("c"))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_times_and_ids_in_payloads_of_older_versions_are_read(folder: Path) -> None:
+    payload = {"at": datetime(2026, 1, 2, tzinfo=UTC), "id": UUID(int=7)}
+    put(folder, pickle.dumps(rest.PointStruct.model_construct(id=9, vector={}, payload=payload)))
+    with LocalFolder(folder) as theirs:
+        assert [one.payload for one in theirs.points("c") if one.id == 9] == [payload]
+
+
+@pytest.mark.parametrize("told", ["{", '{"collections": {"c": 5}}'])
+def test_a_damaged_list_of_collections_is_named_and_holds_no_lock(folder: Path, told: str) -> None:
+    (folder / "meta.json").write_text(told)
+    with pytest.raises(StoreDamagedError, match=r"meta\.json: it cannot be read"):
+        LocalFolder(folder)
+    (folder / "meta.json").unlink()
+    with closing(QdrantClient(path=str(folder))) as client:
+        assert client.get_collections().collections == []
+
+
+def test_a_database_that_is_lost_is_named_and_not_made(folder: Path) -> None:
+    file = folder / "collection" / "c" / "storage.sqlite"
+    file.unlink()
+    with LocalFolder(folder) as theirs, pytest.raises(StoreDamagedError, match=r"storage\.sqlite"):
+        theirs.count("c")
+    assert not file.exists()
+
+
+def test_a_folder_of_something_else_is_no_folder_of_local_mode(tmp_path: Path) -> None:
+    (tmp_path / "meta.json").write_text('{"title": "Notes"}')
+    with pytest.raises(StoreError, match="no folder of qdrant-client's local mode"):
+        LocalFolder(tmp_path)

@@ -11,8 +11,11 @@ from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import MockLLM
 from llama_index.core.retrievers import QueryFusionRetriever
 
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import get_embedding
 from rag_nodes.parsers import get_parser
+from rag_nodes.store import open_store
+from rag_nodes.store.edge import EdgeVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,3 +106,10 @@ def test_breadcrumbs_are_embedded_but_stay_out_of_bm25(
 
     assert found("grass") == 1
     assert found("zebra food heading") == 0
+
+
+def test_a_vector_store_of_this_process_is_not_made_of_a_store_on_a_server(
+    server_url: str,
+) -> None:
+    with open_store(server_url) as store, pytest.raises(ConfigurationError, match="vector_store"):
+        EdgeVectorStore(store=store)

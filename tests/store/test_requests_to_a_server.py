@@ -9,8 +9,8 @@ import pytest
 
 from rag_nodes.errors import CollectionMissingError, DimensionError
 from rag_nodes.store import Filter, Query, open_store
-from rag_nodes.store.engine import DENSE, SPARSE, Layout
-from rag_nodes.store.points import points_of
+from rag_nodes.store.payload import points_of
+from rag_nodes.store.points import DENSE, SPARSE, Layout
 from rag_nodes.store.server import rankings, terms
 from rag_nodes.store.server.rankings import Rankings
 from rag_nodes.store.server.terms import struct

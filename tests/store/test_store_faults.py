@@ -85,9 +85,9 @@ def test_two_stores_in_memory_are_two_stores(
         assert second.count(collection) == 0
 
 
-@pytest.mark.parametrize("content", [b"{not json", b'{"collections": {"x": 5}}', b"[]", b""])
+@pytest.mark.parametrize("content", [b"{not json", b'{"format": "x"}', b"[]", b""])
 def test_a_damaged_folder_is_named_with_its_remedy(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "meta.json").write_bytes(content)
+    (tmp_path / "store.json").write_bytes(content)
     with pytest.raises(StoreDamagedError, match="ingest again") as caught:
         open_store(tmp_path)
     assert str(tmp_path) in str(caught.value)
@@ -127,8 +127,9 @@ def test_a_damaged_collection_is_told_when_the_folder_is_opened_and_refused_wher
 
 
 def test_folders_of_others_beside_collections_are_left_alone(tmp_path: Path) -> None:
+    open_store(tmp_path).close()
     theirs = tmp_path / "collections" / "photos"
-    theirs.mkdir(parents=True)
+    theirs.mkdir()
     with open_store(tmp_path) as store:
         assert store.collections() == []
     assert theirs.is_dir()
@@ -181,10 +182,10 @@ def test_what_the_system_refuses_is_not_taken_for_damage(
 
 
 def test_a_damaged_folder_does_not_stay_locked(tmp_path: Path) -> None:
-    (tmp_path / "meta.json").write_text("{")
+    (tmp_path / "store.json").write_text("{")
     with pytest.raises(StoreDamagedError):
         open_store(tmp_path)
-    (tmp_path / "meta.json").unlink()
+    (tmp_path / "store.json").unlink()
     with open_store(tmp_path) as store:
         assert store.collections() == []
 

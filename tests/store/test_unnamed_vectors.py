@@ -11,6 +11,8 @@ from qdrant_client import QdrantClient
 
 from rag_nodes.store import open_store
 from rag_nodes.store.filters import Filter
+from rag_nodes.store.importing import import_collections
+from rag_nodes.store.inside_qdrant import LocalFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,16 +29,19 @@ NODES = {"near": [3.0, 0.0], "middle": [2.0, 2.0], "far": [0.0, 5.0]}
 def filled(
     request: pytest.FixtureRequest, make_node: Callable[..., TextNode], tmp_path: Path
 ) -> Iterator[Store]:
-    """What LlamaIndex's own store wrote, on a server and by local mode into a folder."""
+    """What LlamaIndex's own store wrote, on a server, and by local mode for us to import."""
     nodes = [make_node(text, vector, document=text) for text, vector in NODES.items()]
     for node in nodes:
         node.metadata["file_name"] = f"{node.text}.txt"
     served = request.param == "server"
-    place = request.getfixturevalue("server_url") if served else str(tmp_path)
+    place = request.getfixturevalue("server_url") if served else str(tmp_path / "theirs")
     client = QdrantClient(place, check_compatibility=False) if served else QdrantClient(path=place)
     with closing(client):
         QdrantVectorStore("stock", client=client, index_doc_id=False).add(nodes)
-    with open_store(place) as store:
+    with open_store(place if served else tmp_path / "ours") as store:
+        if not served:
+            with LocalFolder(tmp_path / "theirs") as theirs:
+                list(import_collections(theirs, store))
         yield store
 
 
@@ -55,3 +60,8 @@ def test_filters_count_and_vectors_work_without_a_name(filled: Store) -> None:
     [(text, vector)] = filled.vectors("stock", [hit.node.node_id]).values()
     assert "far" in text
     assert vector == pytest.approx([0, 1])
+
+
+def test_it_is_named_as_of_another_program(filled: Store) -> None:
+    assert filled.collections() == []
+    assert filled.foreign() == ["stock"]

@@ -9,8 +9,22 @@ from hypothesis import strategies as st
 from strategies import TEXTS
 
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
+from rag_nodes.text.packing import Packer
 from rag_nodes.text.pages import PageMap
 from rag_nodes.text.spans import Span, merge, trimmed
+
+GERMANY = "\U0001f1e9\U0001f1ea"
+CLUSTERS = (
+    GERMANY,
+    GERMANY[0],
+    f"{GERMANY}\u200d",
+    f"a{GERMANY}",
+    f"\u0600{GERMANY}",
+    "\U0001f3f3\ufe0f\u200d\U0001f308",
+    "\U0001f3f4\U000e0067\U000e0062\U000e007f",
+    "e\u0301",
+)
+"""Flags, whole, halved, joined, after a letter and a mark; of other emoji and of tags."""
 
 
 def test_spans_know_length_overlap_and_union() -> None:
@@ -59,6 +73,19 @@ def test_boundaries_agree_with_unicode_clusters(text: str, offset: int) -> None:
     boundaries = [0, *(cluster.end() for cluster in regex.finditer(r"\X", text))]
     assert boundary_at_or_before(text, offset, 0) == max(b for b in boundaries if b <= offset)
     assert boundary_at_or_after(text, offset, 0) == min(b for b in boundaries if b >= offset)
+
+
+@given(
+    runs=st.lists(st.tuples(st.sampled_from(CLUSTERS), st.integers(1, 900)), max_size=5),
+    places=st.tuples(st.integers(0, 4500), st.integers(0, 4500)),
+)
+def test_a_packer_finds_the_same_boundaries_however_long_runs_of_flags_are(
+    runs: list[tuple[str, int]], places: tuple[int, int]
+) -> None:
+    text = "".join(cluster * times for cluster, times in runs)
+    floor, offset = sorted(min(place, len(text)) for place in places)
+    expected = boundary_at_or_after(text, offset, floor)
+    assert Packer(text).cluster_boundary(offset, floor) == expected
 
 
 def test_the_pages_of_a_node_are_those_of_its_document() -> None:

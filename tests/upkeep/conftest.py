@@ -36,6 +36,8 @@ def ledger(tmp_path: Path, store: QdrantStore) -> Iterator[Ledger]:
                 DepositRow(name, document, f"hash of {document}", chunks, tokens=4 * chunks)
                 for document, chunks in (("a.md", 3), ("b.md", 2))
             )
+            store.mark(name, {made.writer: "an epoch"})
+            made.mark(name, "an epoch")
         for document in ("a.md", "b.md"):
             path = f"/docs/{document}"
             expires = NOON - 1 if document == "b.md" else None

@@ -72,6 +72,25 @@ def test_of_two_versions_the_whole_one_stays(
     assert examine() == []
 
 
+def test_a_repair_that_is_killed_leaves_a_ledger_that_asks_the_store(
+    examine: Callable[..., list[Trouble]],
+    store: QdrantStore,
+    ledger: Ledger,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store.add(HEADING, versions(total=4))
+    delete = store.delete
+
+    def killed_then(collection: str, node_ids: list[str]) -> None:
+        delete(collection, node_ids)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "delete", killed_then)
+    with pytest.raises(KeyboardInterrupt):
+        examine(repair=True)
+    assert ledger.unsettled(HEADING) == ["a.md"]
+
+
 def family() -> tuple[TextNode, TextNode]:
     child, parent = nodes_of("p.md", 2, total=1)
     child.relationships[NodeRelationship.PARENT] = RelatedNodeInfo(node_id=parent.node_id)
@@ -203,17 +222,16 @@ def test_a_full_disk_is_told_once_and_not_of_every_collection(
     assert only(examine()).what == "100 MB are free on its disk"
 
 
-def test_foreign_files_and_what_an_old_folder_left_are_worth_a_note(
+def test_foreign_files_and_a_ledger_put_aside_are_worth_a_note(
     examine: Callable[..., list[Trouble]], store: QdrantStore, tmp_path: Path
 ) -> None:
     for name in ("notes.txt", "ledger.sqlite.damaged"):
         (tmp_path / "store" / name).write_text("mine", encoding="utf-8")
-    (tmp_path / "store" / "local-mode").mkdir()
-    kept, aside, foreign = examine()
-    assert (kept.kind, aside.kind, foreign.kind) == ("old-folder", "ledger", "foreign")
+    aside, foreign = examine()
+    assert (aside.kind, foreign.kind) == ("ledger", "foreign")
     assert aside.what == "a damaged ledger was put aside: ledger.sqlite.damaged"
     assert foreign.what == "files that are none of ours: notes.txt"
-    assert not any(one.is_wrong for one in (kept, aside, foreign))
+    assert not any(one.is_wrong for one in (aside, foreign))
     assert store.count(HEADING) == 5
 
 
@@ -228,11 +246,11 @@ def never() -> QdrantStore:
     raise AssertionError("it was opened")
 
 
-def test_a_folder_of_an_earlier_release_is_told_and_not_touched(tmp_path: Path) -> None:
+def test_a_folder_of_another_program_is_told_and_neither_opened_nor_touched(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text('{"collections": {}}', encoding="utf-8")
-    found = only(list(examined(str(tmp_path), never, lambda _: None)))
-    assert found.kind == "old-folder"
-    assert "takes it over" in found.remedy
+    found = only(list(examined(str(tmp_path), never, lambda _: None, repair=True)))
+    assert (found.kind, found.is_wrong) == ("foreign", True)
+    assert f"rag-nodes store import {tmp_path}" in found.remedy
     assert [one.name for one in tmp_path.iterdir()] == ["meta.json"]
 
 

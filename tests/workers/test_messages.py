@@ -12,7 +12,7 @@ from rag_nodes.ledger import DepositRow
 from rag_nodes.pipeline import FileColumn, FileOutcome, IngestReport, ParserOutcome, Progress
 from rag_nodes.pipeline.found import FoundDocument
 from rag_nodes.store import StoredNode
-from rag_nodes.store.engine import Point
+from rag_nodes.store.points import Point
 from rag_nodes.workers.messages import (
     Batch,
     BatchFinished,

@@ -12,12 +12,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
+import executor_units
 import pytest
 import ray_data_child
 from hostile_models import HeavyEmbedding, impatient, ingest_many
@@ -28,6 +29,9 @@ from tests.evaluation.labelled import corpus
 from rag_nodes import ingest
 from rag_nodes.errors import EngineError
 from rag_nodes.evaluation import EvaluationPlan, evaluate
+from rag_nodes.executors import LostUnit
+from rag_nodes.executors.ray import Ray
+from rag_nodes.executors.ray_session import _TOKEN, ray_session
 from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import (
@@ -38,7 +42,6 @@ from rag_nodes.parsers import (
 from rag_nodes.store import open_store
 from rag_nodes.transforms import FurtherVectors
 from rag_nodes.workers.on_ray import RayEngine
-from rag_nodes.workers.on_ray.session import _TOKEN, ray_session
 
 if TYPE_CHECKING:
     from openai_server import OpenAIServer
@@ -240,6 +243,16 @@ def test_rows_of_an_evaluation_on_ray_are_those_of_one_process() -> None:
     columns = {"heading": get_parser("heading"), "fixed": get_parser("fixed")}
     found = evaluate(dataset, columns, plan=plan, engine=RayEngine(2))
     assert found.to_json() == evaluate(dataset, columns, plan=plan).to_json()
+
+
+@pytest.mark.usefixtures("running")
+def test_a_unit_that_kills_its_process_of_ray_is_lost_and_no_other() -> None:
+    with closing(Ray(2)) as executor:
+        found = dict(executor.run(executor_units.killed_by, 3, range(8)))
+        assert isinstance(found.pop(3), LostUnit)
+        assert found == {n: n for n in range(8) if n != 3}
+        with pytest.raises(ValueError, match="boom"):
+            list(executor.run(executor_units.raising, ValueError, range(6)))
 
 
 def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers(

@@ -1,6 +1,6 @@
 """The browser app: documents in, the answers of several parsers side by side.
 
-Importing this loads no Gradio; `build_app` does.
+Importing this loads no Gradio; `build_app` and `launch` do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.settings import Settings
 
-__all__ = ["build_app"]
+__all__ = ["build_app", "launch"]
 
 
 def build_app(
@@ -29,3 +29,10 @@ def build_app(
     from rag_nodes.apps.page import build_app as build
 
     return build(settings, documents=documents, local_models=local_models, parsers=parsers)
+
+
+def launch(settings: Settings, **options: Any) -> None:
+    """Serve the app until it is interrupted; the options are those of `rag_nodes.server.launch`."""
+    from rag_nodes.server import launch as serve
+
+    serve(settings, **options)

@@ -9,7 +9,8 @@ a test for each assumption, named after it:
 - events that wait are in `Queue.event_queue_per_concurrency_id`;
 - `Context.root_block` is the outermost of the blocks that are open (`outermost`);
 - while `Blocks.has_launched` is false, any path is taken for an upload (`take_uploads_only`);
-- files to download go through `save_bytes_to_cache` (`offer`).
+- files to download go through `save_bytes_to_cache` (`offer`);
+- the browser keeps what public events of the page took and gave (`for_scripts`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from gradio.utils import get_upload_folder
 from rag_nodes.workspace.addresses import is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fastapi import Request
     from gradio.data_classes import PredictBodyInternal
@@ -114,6 +115,25 @@ def take_uploads_only(root: gr.Blocks) -> None:
 def offer(content: bytes, name: str) -> str:
     """The path of a file that visitors may download; it is deleted with what was uploaded."""
     return str(save_bytes_to_cache(content, name, get_upload_folder()))
+
+
+def for_scripts(
+    name: str, work: Callable[..., Any], inputs: Any, outputs: Any, **options: Any
+) -> None:
+    """An event that scripts call by its name, and nothing on the page starts.
+
+    Events of the page are private: of public ones Gradio keeps a history in the browser, with
+    documents, questions, answers, even a key. Only whoever launches or mounts the outermost blocks
+    can switch that off, for all that is in them.
+
+    Args:
+        name: what scripts call it.
+        work: the same object as in the event of the page, so that one limit holds for both.
+        inputs: what it takes.
+        outputs: what it changes.
+        **options: of `gr.on`.
+    """
+    gr.on([], work, inputs, outputs, api_name=name, api_visibility="public", **options)
 
 
 def _is_of_the_server(error: Exception) -> bool:

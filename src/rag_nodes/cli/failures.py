@@ -12,6 +12,7 @@ from rich.text import Text
 from rag_nodes.cli.render.text import clean, one_line
 from rag_nodes.errors import (
     ConfigurationError,
+    FileMissingError,
     MissingPackageError,
     ModelConnectionError,
     RagNodesError,
@@ -20,10 +21,11 @@ from rag_nodes.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.models import Models
     from rag_nodes.pipeline import FileOutcome
 
 
@@ -36,12 +38,14 @@ class ExitCode(IntEnum):
     PARTIAL = 3
     GATE = 4
     UNAVAILABLE = 5
+    UNTOLD = UNAVAILABLE
     INTERRUPTED = 130
 
 
 _CODES: tuple[tuple[type[RagNodesError], ExitCode], ...] = (
     # A missing or refused key is a CredentialsError, thus a matter of configuration: code 2.
     (ConfigurationError, ExitCode.USAGE),
+    (FileMissingError, ExitCode.USAGE),
     (MissingPackageError, ExitCode.UNAVAILABLE),
     (ModelConnectionError, ExitCode.UNAVAILABLE),
     (StoreLockedError, ExitCode.UNAVAILABLE),
@@ -147,3 +151,14 @@ def resumable(cli: Invocation, what: str, cache: Path | None) -> Iterator[None]:
             else "Nothing was kept: with --cache FOLDER a run that was ended goes on."
         )
         raise
+
+
+def say_uncached(
+    cli: Invocation, cache: Path | None, columns: Iterable[object], models: Models
+) -> None:
+    """Say which columns are measured anew by every run, though a cache is kept."""
+    if cache:
+        from rag_nodes.evaluation.cache import uncached
+
+        for said in uncached(columns, models):
+            cli.complain(f"{one_line(said)}.")

@@ -1,14 +1,28 @@
-"""Files that a command was asked to write."""
+"""Files that a command was asked to read or to write."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, FileMissingError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+
+def check_there(paths: Sequence[Path]) -> None:
+    """Refuse names of which nothing is there, before a model is loaded or a store is opened.
+
+    Where some are there, the work goes on with those, and the report names the others.
+
+    Raises:
+        FileMissingError: there is no file and no folder of any of these names.
+    """
+    if paths and not any(path.exists() for path in paths):
+        more = f" (nor the other {len(paths) - 1})" if len(paths) > 1 else ""
+        raise FileMissingError(paths[0], f"no such file or folder{more}")
 
 
 def check_writable(path: Path) -> None:

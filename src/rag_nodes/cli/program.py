@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rag_nodes import IDENTITY
 from rag_nodes.cli.commands.app import app
 from rag_nodes.cli.commands.ask import ask
 from rag_nodes.cli.commands.chunk import chunk
@@ -19,7 +20,7 @@ from rag_nodes.cli.commands.parsers import parsers
 from rag_nodes.cli.commands.questions import check, convert, draft
 from rag_nodes.cli.commands.read import read
 from rag_nodes.cli.commands.recommend import recommend
-from rag_nodes.cli.commands.store import alias, merge_ledgers, pull, push
+from rag_nodes.cli.commands.store import alias, import_, merge_ledgers, pull, push
 from rag_nodes.cli.commands.stored import clear, list_, remove, status
 from rag_nodes.cli.failures import ExitCode, report_failure, report_interruption
 from rag_nodes.cli.invocation import Invocation, show_settings
@@ -107,6 +108,7 @@ _STORES: dict[Callable[..., None], tuple[str, ...]] = {
         "rag-nodes store push http://localhost:6333 --corpus contracts --json",
     ),
     pull: ("rag-nodes store pull https://qdrant.example.com:6333 --store copy",),
+    import_: ("rag-nodes store import qdrant_data --store rag_nodes_data",),
     merge_ledgers: ("rag-nodes store merge-ledgers all.sqlite part-*.sqlite",),
     alias: (
         "rag-nodes store alias",
@@ -121,12 +123,15 @@ _GROUPS = {
         _QUESTIONS,
     ),
     "store": (
-        "Whole stores: copied to a server and back, and other names of what is there.",
+        "Whole stores: copied to a server and back, imported, and other names of what is there.",
         _STORES,
     ),
 }
 """Commands that share a first word, and what that is about."""
 
+_MODELS = (
+    "Without a key everything runs offline; with OPENAI_API_KEY set, OpenAI embeds and answers."
+)
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 failure, 2 usage or configuration, 3 partly done, "
     "4 a threshold was crossed or a check failed, 5 a dependency or service is missing, "
@@ -149,7 +154,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     cli = Invocation()
     try:
-        command = typer.main.get_command(_program())
+        command = _command()
         command.main(args=arguments, prog_name=PROGRAM, obj=cli)
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
@@ -166,22 +171,29 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def _command() -> Any:
+    """The program with the two options of shell completion, which help does not list."""
+    command = typer.main.get_command(_program())
+    for option in command.params:
+        if option.name in {"install_completion", "show_completion"}:
+            option.hidden = True  # type: ignore[attr-defined] # both are options
+    return command
+
+
 def _program() -> typer.Typer:
     program = typer.Typer(
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
-        add_completion=False,
         context_settings={"help_option_names": ["--help", "-h"]},
         epilog=_EXIT_CODES,
     )
-    program.callback(invoke_without_command=True)(_root)
+    program.callback(invoke_without_command=True, help=f"{IDENTITY}\n\n{_MODELS}")(_root)
     for command, examples in _EXAMPLES.items():
-        # "list" is Python's own: the function has a bar behind its name, the command has not.
-        program.command(command.__name__.rstrip("_"), epilog=_epilog(examples))(command)
+        program.command(_name(command), epilog=_epilog(examples))(command)
     for name, (about, commands) in _GROUPS.items():
         group = typer.Typer(rich_markup_mode="rich", help=about)
         for command, examples in commands.items():
-            group.command(epilog=_epilog(examples))(command)
+            group.command(_name(command), epilog=_epilog(examples))(command)
         program.add_typer(group, name=name, no_args_is_help=True)
     return program
 
@@ -195,10 +207,7 @@ def _root(
         typer.Option("--print-config", help="Show the settings in effect, keys masked."),
     ] = False,
 ) -> None:
-    """Cut documents with several parsers, ask each the same question, compare the cited answers.
-
-    Without a key everything runs offline; with OPENAI_API_KEY set, OpenAI embeds and answers.
-    """
+    """Run no command: show the version, the settings or the help."""
     cli = context.ensure_object(Invocation)
     cli.print_config = print_config
     if version:
@@ -211,6 +220,11 @@ def _root(
             show_settings(cli)
         else:
             cli.output.file.write(context.get_help())
+
+
+def _name(command: Callable[..., None]) -> str:
+    """What is typed: a word that is Python's own has a bar behind it in the function's name."""
+    return command.__name__.rstrip("_").replace("_", "-")
 
 
 def _epilog(examples: Sequence[str]) -> str:

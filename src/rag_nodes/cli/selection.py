@@ -259,7 +259,7 @@ def _refuse_unknown(choice: ParserChoice, known: dict[str, Any]) -> None:
 
 
 def _embedding(preset: Preset, own: dict[str, Any], models: Models | None) -> dict[str, Any]:
-    """Parsers that embed use the model the user chose, unless told otherwise (S0-21)."""
+    """Parsers that embed use the model the user chose, unless told otherwise."""
     if models is None or not preset.embeds or "embedding" in own:
         return {}
     model = models.sentence_model

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_nodes.cli.selection import select
-from rag_nodes.errors import CollectionMissingError, LedgerDamagedError, LedgerError
+from rag_nodes.errors import FileMissingError, LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,11 +30,11 @@ def must_exist(location: str) -> None:
     """Refuse a place where nothing can be: opening a folder would make it.
 
     Raises:
-        CollectionMissingError: there is no such folder, or it is memory.
+        FileMissingError: there is no such folder, or it is memory.
     """
     if not exists(location):
-        raise CollectionMissingError(
-            f"{location}: there is no store here; check --store, or ingest documents first"
+        raise FileMissingError(
+            location, "there is no store here", "check --store, or ingest documents first"
         )
 
 

@@ -133,7 +133,7 @@ class Comparison(ColumnEngines):
         )
 
     def ask(self, question: str, *, document_ids: Sequence[str] | None = None) -> ComparisonReport:
-        """Answer a question with every parser, in parallel (S0-10, S0-11).
+        """Answer a question with every parser, in parallel.
 
         Args:
             question: in the user's words.
@@ -153,7 +153,7 @@ class Comparison(ColumnEngines):
     def stream(
         self, question: str, *, document_ids: Sequence[str] | None = None
     ) -> ComparisonStream:
-        """Answer a question with every parser, and see all of them grow (S0-10).
+        """Answer a question with every parser, and see all of them grow.
 
         Args:
             question: in the user's words.

@@ -1,4 +1,4 @@
-"""The documentation workflow: a Firecrawl crawl in, checked and summarised chunks out (S1).
+"""The documentation workflow: a Firecrawl crawl in, checked and summarised chunks out.
 
 `run` does all of it; the parts can be used alone: `check_page` compares a document with its
 chunks, `FORMATS` turns nodes into the objects other programs expect.

@@ -45,7 +45,7 @@ def documentation_rows(
     nodes: Sequence[TextNode],
     page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
 ) -> Iterator[dict[str, Any]]:
-    """S1-16: chunk_id, source_url, content, headers by level, token_count, summary."""
+    """Keys: chunk_id, source_url, content, headers by level, token_count, summary."""
     for node in nodes:
         found = node.metadata
         path = found.get(keys.HEADING_PATH, [])
@@ -69,7 +69,7 @@ def link_rows(
     nodes: Sequence[TextNode],
     page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
 ) -> Iterator[dict[str, Any]]:
-    """S1-05: chunk_link, chunk_heading, text, summary."""
+    """Keys: chunk_link, chunk_heading, text, summary."""
     for node in nodes:
         yield {
             "chunk_link": chunk_link(node),
@@ -83,7 +83,7 @@ def token_rows(
     nodes: Sequence[TextNode],
     page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
 ) -> Iterator[dict[str, Any]]:
-    """S2-13: text, tokens, chunk_index, and metadata with offsets; web pages have no pages."""
+    """Keys: text, tokens, chunk_index, and metadata with offsets; web pages have no pages."""
     for node in nodes:
         found = node.metadata
         yield {
@@ -104,7 +104,7 @@ def web_rows(
     nodes: Sequence[TextNode],
     page: Mapping[str, Any] = _NOTHING,  # noqa: ARG001 -- the chunks say it
 ) -> Iterator[dict[str, Any]]:
-    """S3-09: chunk_id counts within the page; the rest of the web chunker's fields."""
+    """Keys: chunk_id, which counts within the page, and the rest of the web chunker's fields."""
     for number, node in enumerate(nodes):
         found = node.metadata
         yield {
@@ -191,7 +191,7 @@ def chunk_link(node: TextNode) -> str | None:
 
 
 def _notes(node: TextNode) -> dict[str, Any]:
-    """What is special about a chunk, in the words of S1-42 and S1-43."""
+    """What is special about a chunk, for people who read the output."""
     found = node.metadata
     notes: dict[str, Any] = {}
     if found.get(keys.WHOLE_DOCUMENT):

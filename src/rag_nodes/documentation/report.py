@@ -19,7 +19,7 @@ _MINIMA = {"summary_tokens": 16, "concurrency": 1, "requests_per_minute": 1, "wo
 
 @dataclass(frozen=True, slots=True)
 class DocsStep:
-    """One step of a running workflow, for progress bars (S1-35).
+    """One step of a running workflow, for progress bars.
 
     Attributes:
         stage: "pages" are cut and checked, "summaries" are written.
@@ -41,11 +41,11 @@ class DocsOptions:
     Attributes:
         parser: cuts the pages: any of ours, or a splitter of another package (see `as_parser`);
             None for one that cuts at headings.
-        max_tokens: tokens a chunk of that one may hold (S1 C2); None for 1000.
+        max_tokens: tokens a chunk of that one may hold; None for 1000.
         min_tokens: sections below this join a neighbour where they can; None for 100.
         summaries: whether chunks get a summary.
-        summary_tokens: tokens of a summary (S1-09).
-        knowledge_base: what the documentation is about, for the prompt (S1-08).
+        summary_tokens: tokens of a summary.
+        knowledge_base: what the documentation is about, for the prompt.
         concurrency: requests for summaries under way at the same time.
         requests_per_minute: requests started in any minute at most; None for no limit.
         resume: use the summaries that an interrupted run left beside the output.

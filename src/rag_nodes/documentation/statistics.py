@@ -1,4 +1,4 @@
-"""The figures of a whole crawl, added up page by page (S1-27, S1-28)."""
+"""The figures of a whole crawl, added up page by page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_FINDINGS = 10_000
 
 @dataclass(slots=True, kw_only=True)
 class Statistics:
-    """What went in and what came out (S1-28).
+    """What went in and what came out.
 
     Attributes:
         pages: pages cut.

@@ -57,7 +57,7 @@ class PageFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageCheck:
-    """How a page and its chunks compare (S1-24 to S1-26, S1-34).
+    """How a page and its chunks compare.
 
     Attributes:
         tokens: of the page, encoded in one piece.

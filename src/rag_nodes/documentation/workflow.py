@@ -1,4 +1,4 @@
-"""A crawl in, checked and summarised chunks out: the steps of S1-13, a few pages at a time.
+"""A crawl in, checked and summarised chunks out, a few pages at a time.
 
 Memory holds some pages per worker, a batch of chunks and short ids, however large the crawl is.
 """
@@ -112,7 +112,7 @@ def run(
 
 
 def validate_input(crawl: str | Path, limits: Limits | None = None) -> tuple[ReadError, ...]:
-    """What is wrong with each bad page of a crawl; nothing where all are good (S1-17, S1-18).
+    """What is wrong with each bad page of a crawl; nothing where all are good.
 
     `run` checks the same while it works; this only reads.
 

@@ -73,7 +73,7 @@ class AtomicFile:
 
 
 class RowWriter:
-    """Writes JSON objects into an open file: one per line, or one array indented by two (S1-10).
+    """Writes JSON objects into an open file: one per line, or one array indented by two.
 
     Args:
         file: where to.

@@ -17,7 +17,16 @@ from rag_nodes.evaluation.bootstrap import Bootstrap
 from rag_nodes.evaluation.checks import mean_leakage
 from rag_nodes.evaluation.report import UNNAMED, EvaluationReport, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
-from rag_nodes.evaluation.verdicts import Judge, contrasts_of, of_drafts, shares_of, summary
+from rag_nodes.evaluation.verdicts import (
+    STANDING,
+    Judge,
+    basis,
+    by_drafts,
+    contrasts_of,
+    drafts_left_out,
+    shares_of,
+    summary,
+)
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset, Question
@@ -56,9 +65,13 @@ def assemble(
     )
     if values:
         judge = Judge(values, bootstrap)
-        rows = _judged(rows, judge)
-        facts = _facts(rows, judge, len({question.document for question in dataset.questions}))
-        facts["verdict"] += tuple(of_drafts(about["drafts"], about["overlap"]))
+        rows = _judged(rows, judge, ranked=not dataset.by_drafts)
+        asked = len({question.document for question in dataset.questions})
+        if dataset.by_drafts:
+            facts["verdict"] = (by_drafts(STANDING), basis(len(dataset.questions), asked))
+        else:
+            facts = _facts(rows, judge, asked)
+            facts["verdict"] += tuple(drafts_left_out(dataset.unaccepted))
     return EvaluationReport(
         dataset=about,
         settings=settings_of(plan, models, bootstrap.unit),
@@ -75,9 +88,10 @@ def assemble(
     )
 
 
-def _judged(rows: Sequence[Row], judge: Judge) -> list[Row]:
+def _judged(rows: Sequence[Row], judge: Judge, *, ranked: bool) -> list[Row]:
+    """The rows with intervals and, where they are ranked, with the chance of being best."""
     chances: dict[str, float] = {}
-    good = [row for row in rows if not row.error]
+    good = [row for row in rows if not row.error and ranked]
     for among in ([row for row in good if row.role == "own"], equal_rows(good)):
         chances |= judge.chances([row.name for row in among]) if among else {}
     return [
@@ -133,6 +147,7 @@ def described(dataset: Dataset) -> dict[str, Any]:
         "documents": len(dataset.documents),
         "questions": len(dataset.questions),
         "drafts": sum(question.draft for question in dataset.questions),
+        "unaccepted": dataset.unaccepted,
         "overlap": mean_leakage(dataset),
         "unplaced": [asdict(one) for one in dataset.unplaced],
     }

@@ -6,21 +6,26 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import asdict
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from llama_index.core.storage.kvstore.types import MutableMappingKVStore
 
+from rag_nodes.code_identity import code_of
 from rag_nodes.errors import DatasetError
-from rag_nodes.evaluation.columns import StoredCollection
+from rag_nodes.evaluation.columns import Searched, StoredCollection
 from rag_nodes.evaluation.report import Row, row_of
+from rag_nodes.parsers import as_parser
+from rag_nodes.pipeline.identity import parser_code, untold_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from rag_nodes.code_identity import Code
     from rag_nodes.evaluation.columns import Variant
     from rag_nodes.models import Models
 
@@ -84,7 +89,11 @@ class EvaluationCache:
             return models
         from dataclasses import replace
 
-        vectors = _Vectors(self, models.embedding_name)
+        code = code_of(models.embedding)
+        vectors: MutableMapping[str, Vector] = {}
+        if not code.untold:  # or the vectors are kept for this run alone
+            own = code.digest if code.is_own else ""
+            vectors = _Vectors(self, models.embedding_name + own)
         cached = models.embedding.model_copy(
             update={"embeddings_cache": MutableMappingKVStore(mapping_factory=lambda: vectors)}
         )
@@ -122,21 +131,41 @@ class EvaluationCache:
 
 
 def row_key(
-    variant: Variant, dataset: str, documents: Sequence[object], settings: object
+    variant: Variant, dataset: str, documents: Sequence[object], settings: object, code: Code
 ) -> bytes | None:
-    """What a row depends on, as a key; None for a collection, which others may write to.
+    """What a row depends on, as a key.
+
+    None for a collection, which others may write to, and where the code cannot be told.
 
     Args:
         variant: parser and role.
         dataset: fingerprint of the data.
         documents: their ids, which the places of chunks name, and what is embedded with them.
         settings: all else that decides, as plain data.
+        code: of the embedding model.
     """
     if isinstance(variant.parser, StoredCollection):
         return None
+    cut = parser_code(variant.parser)
+    if cut.untold or code.untold:
+        return None
     parser, searched = variant.parser.fingerprint, repr(variant.options)
-    facts = [variant.name, variant.note, parser, searched, dataset, documents, settings]
+    codes = [version("rag-nodes"), cut.digest, code.digest]
+    facts = [variant.name, variant.note, parser, searched, dataset, documents, settings, codes]
     return _digest(json.dumps(facts, sort_keys=True, default=repr))
+
+
+def uncached(columns: Iterable[object], models: Models) -> list[str]:
+    """What is never read from a cache, as nobody can tell whether it changed: a clause for each.
+
+    Args:
+        columns: as `evaluate` takes them.
+        models: of the evaluation.
+    """
+    given = (one.parser if isinstance(one, Searched) else one for one in columns)
+    parsers = [as_parser(one) for one in given if not isinstance(one, StoredCollection)]
+    found = dict.fromkeys(untold_of(parsers, models.embedding))
+    return [f"{said}, so nothing that it makes is read from a cache" for said in found]
 
 
 class _Vectors(MutableMapping[str, Vector]):

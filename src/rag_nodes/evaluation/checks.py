@@ -19,11 +19,10 @@ LEAKED = 0.8
 """Share of a question's content words in its gold from which a search by words finds it unaided."""
 LARGEST = 2_000
 """Tokens of gold that no chunk of a size people use can hold."""
-DRAFTED = (
-    "drafted questions flatter search by words and ask for a few words each; where yours have long "
-    "answers, they prefer the wrong sizes"
-)
-"""What a ranking by drafts is worth: measured by `benchmarks/drafts.py`."""
+DRAFTED = "drafts cannot choose"
+"""What a ranking by drafts is worth; `benchmarks/drafts.py` compares it with people's questions."""
+ACCEPT = "accept those that people would ask, or write about 20 of your own"
+"""What to do instead."""
 _SURE = 0.999
 
 

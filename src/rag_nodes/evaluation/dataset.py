@@ -82,6 +82,7 @@ class Dataset:
         documents: each with a text and an id of its own.
         questions: each with gold in these documents.
         unplaced: questions that were left out, and why.
+        unaccepted: how many drafts were left out because other questions are accepted.
 
     Raises:
         DatasetError: gold lies outside its document, or two questions or documents have one id.
@@ -91,6 +92,7 @@ class Dataset:
     documents: tuple[Document, ...]
     questions: tuple[Question, ...]
     unplaced: tuple[Unplaced, ...] = field(default=())
+    unaccepted: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what could not be measured with."""
@@ -136,6 +138,19 @@ class Dataset:
             plain = _plain(question, order)
             digest.update(json.dumps(plain, sort_keys=True, ensure_ascii=True).encode())
         return digest.hexdigest()[:16]
+
+    @property
+    def by_drafts(self) -> bool:
+        """Whether all questions are drafts that nobody has accepted: these choose nothing."""
+        return bool(self.questions) and all(question.draft for question in self.questions)
+
+    def decisive(self) -> Dataset:
+        """The same with the questions that a verdict goes by: drafts only where all are drafts."""
+        accepted = tuple(question for question in self.questions if not question.draft)
+        drafts = len(self.questions) - len(accepted)
+        if not accepted or not drafts:
+            return self
+        return replace(self, questions=accepted, unaccepted=drafts)
 
     def narrowed(self) -> Dataset:
         """The same questions, each asked of the documents with its first answer alone."""

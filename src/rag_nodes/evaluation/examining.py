@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ from rag_nodes.evaluation.scoring import FOUND, score, texts_of
 from rag_nodes.query import QueryOptions, QuestionVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Dataset, Question
@@ -57,6 +58,25 @@ class Examined:
     cost: dict[str, float | None]
     outcomes: tuple[Outcome, ...]
     read: dict[str, list[str]] = field(default_factory=dict)
+
+
+def examined(
+    steps: Generator[AskedSoFar, None, Examined],
+    asked: Callable[[AskedSoFar], None] = lambda _: None,
+) -> Examined:
+    """What an examination finds.
+
+    Args:
+        steps: what `Examiner.examine` gave.
+        asked: hears how far it is.
+    """
+    with closing(steps):
+        while True:
+            try:
+                asked(next(steps))
+            except StopIteration as end:
+                found: Examined = end.value
+                return found
 
 
 class Examiner:

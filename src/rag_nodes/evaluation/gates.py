@@ -1,16 +1,18 @@
-"""What fails a build: a drop that is more than noise, or a value under a limit."""
+"""What a build may rely on: no large drop, a drop, or data that cannot tell; and limits."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.bootstrap import Bootstrap, Interval
+from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
 from rag_nodes.evaluation.plan import shares
+from rag_nodes.evaluation.verdicts import points, upright
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 _LIMIT = re.compile(r"(?P<measure>[a-z]+(?:@k?\d+)?)\s*=\s*(?P<value>\d*\.?\d+)")
 _FEWEST = 2
 """Questions that both runs must have asked."""
+ALLOWED = 0.05
+"""A drop of fewer points of a hundred holds; one of as many must lie outside the interval."""
+Outcome = Literal["holds", "fell", "cannot tell", "not compared"]
+"""No drop of `ALLOWED` or more, or the limit is reached; a drop is shown, the limit is not reached
+or the column failed; the data exclude neither; only the baseline has the column."""
+_LARGE = f"{100 * ALLOWED:.0f} points"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +36,28 @@ class GateResult:
 
     Attributes:
         row: name of the row.
-        passed: whether it holds.
+        outcome: whether it holds.
         words: what was found, for people.
         gap: now minus then, where a drop was looked for.
     """
 
     row: str
-    passed: bool
+    outcome: Outcome
     words: str
     gap: Interval | None = None
 
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
 
 def against_baseline(report: EvaluationReport, baseline: EvaluationReport) -> list[GateResult]:
-    """Whether a row is worse than it was, by more than chance makes of these questions.
+    """Whether a row is as good as it was, worse, or the questions cannot tell.
 
-    Questions are compared one by one, as far as both runs asked them in the same words; so a
-    baseline outlives new questions.
+    A row holds where no question changed, or where the interval of the paired differences excludes
+    a drop of `ALLOWED`; it fell where the interval lies below 0. Questions are compared one by one,
+    as far as both runs asked them in the same words; so a baseline outlives new questions. Where
+    all questions are drafts, nothing can be told.
 
     Args:
         report: now.
@@ -63,12 +77,14 @@ def against_baseline(report: EvaluationReport, baseline: EvaluationReport) -> li
     shared = [row for row in own if row.name in names]
     if not shared:
         raise DatasetError("no column of the baseline is in this run; name the same parsers")
+    gone = [name for name in names if name not in {row.name for row in own}]
+    if report.by_drafts:
+        return [*map(_undecided, shared), *map(_gone, sorted(gone))]
     then = {one["id"]: one["text"] for one in baseline.questions}
     asked = [one for one in report.questions if then.get(one["id"]) == one["text"]]
     if len(asked) < _FEWEST:
         raise DatasetError("the baseline asked other questions; make a new one with these")
     found = [_drop(row, baseline.row(row.name), measure, asked, report) for row in shared]
-    gone = [name for name in names if name not in {row.name for row in own}]
     return [*found, *map(_gone, sorted(gone))]
 
 
@@ -115,7 +131,7 @@ def limit_of(text: str, measured: Iterable[str]) -> Limit:
 
 
 def under(report: EvaluationReport, limit: str) -> list[GateResult]:
-    """Whether every row at its own options reaches a value.
+    """Whether every row at its own options reaches a value; by drafts nothing can be told.
 
     Args:
         report: now.
@@ -125,22 +141,36 @@ def under(report: EvaluationReport, limit: str) -> list[GateResult]:
         ConfigurationError: see `limit_of`.
     """
     asked = limit_of(limit, shares(report.settings["budgets"], report.settings["ks"]))
-    return [_reaches(row, asked) for row in report.of_role("own")]
+    own = report.of_role("own")
+    return [_undecided(row) if report.by_drafts else _reaches(row, asked) for row in own]
 
 
 def _reaches(row: Row, limit: Limit) -> GateResult:
     if row.error:
-        return GateResult(row.name, passed=False, words=f"{row.name} failed: {row.error}")
+        return _failed(row)
     measure, least = limit
     value = row.means[measure]
-    relation = "reaches" if value >= least else "is under"
+    reached = value >= least
+    relation = "reaches" if reached else "is under"
     words = f"{row.name} {relation} {measure} {least:.3f}: {value:.3f}"
-    return GateResult(row.name, passed=value >= least, words=words)
+    return GateResult(row.name, "holds" if reached else "fell", words)
+
+
+def _undecided(row: Row) -> GateResult:
+    """The outcome where nobody has accepted a question."""
+    if row.error:
+        return _failed(row)
+    words = f"{row.name}: cannot tell: {DRAFTED}; {ACCEPT}"
+    return GateResult(row.name, "cannot tell", words)
+
+
+def _failed(row: Row) -> GateResult:
+    return GateResult(row.name, "fell", f"{row.name} failed: {row.error}")
 
 
 def _gone(name: str) -> GateResult:
     words = f"{name} is in the baseline and not in this run, so it was not compared"
-    return GateResult(name, passed=True, words=words)
+    return GateResult(name, "not compared", words)
 
 
 def _drop(
@@ -151,7 +181,7 @@ def _drop(
     report: EvaluationReport,
 ) -> GateResult:
     if row.error:
-        return GateResult(row.name, passed=False, words=f"{row.name} failed: {row.error}")
+        return _failed(row)
     now = {one.question: one.scores for one in row.outcomes}
     then = {one.question: one.scores for one in before.outcomes}
     both = [one for one in asked if measure in then.get(str(one["id"]), ())]
@@ -164,10 +194,24 @@ def _drop(
         draws=int(report.settings["draws"]),
         seed=int(report.settings["seed"]),
     )
-    gap = bootstrap.gap(gaps)
-    points = f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
+    return _told(row.name, measure, bootstrap.gap(gaps), len(ids), changed=bool(gaps.any()))
+
+
+def _told(name: str, measure: str, gap: Interval, count: int, *, changed: bool) -> GateResult:
+    """What an interval of now minus then says."""
+    over = f"over {count} questions"
+    signed = f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
+    if not changed:
+        words = f"{name} holds: {measure} is the same for each of {count} questions"
+        return GateResult(name, "holds", words, gap)
+    if gap.low >= -ALLOWED:
+        drop = f"a drop of less than {_LARGE}" if gap.high < 0 else f"no drop of {_LARGE} or more"
+        return GateResult(name, "holds", f"{name} holds: {measure} {signed}, {drop}, {over}", gap)
     if gap.high < 0:
-        words = f"{row.name} dropped by more than chance: {measure} {points}"
-    else:
-        words = f"{row.name} holds: {measure} {points} over {len(ids)} questions"
-    return GateResult(row.name, passed=gap.high >= 0, words=words, gap=gap)
+        words = f"{name} fell by {points(upright(gap))}: {measure} {over}"
+        return GateResult(name, "fell", words, gap)
+    words = (
+        f"{name}: cannot tell: {measure} {signed} {over}; a drop of {_LARGE} or more is not "
+        "excluded, and more questions, about more documents, could exclude it"
+    )
+    return GateResult(name, "cannot tell", words, gap)

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from rag_nodes.code_identity import code_of
 from rag_nodes.errors import CancelledError, EngineError
 from rag_nodes.evaluation.assembly import settings_of
 from rag_nodes.evaluation.cache import EvaluationCache, row_key
 from rag_nodes.evaluation.columns import Variant
-from rag_nodes.evaluation.examining import Examined, Examiner
+from rag_nodes.evaluation.examining import AskedSoFar, Examined, Examiner, examined
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.rows import failed_row, row_of_examined, with_outcomes
-from rag_nodes.evaluation.sizes import Matched, matched
+from rag_nodes.evaluation.sizes import matched
 from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rag_nodes.evaluation.by_workers import Crew
     from rag_nodes.evaluation.columns import Sized
     from rag_nodes.evaluation.dataset import Dataset
-    from rag_nodes.evaluation.examining import AskedSoFar, Enough
+    from rag_nodes.evaluation.examining import Enough
     from rag_nodes.evaluation.judging.stage import Judging, Stage
     from rag_nodes.evaluation.report import Row
+    from rag_nodes.evaluation.sweep import Sweep
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import Parse
@@ -51,7 +51,7 @@ class Measurement:
         parse: cuts a document in this process; None to have the parser do it.
         enough: told a row's name and its outcomes so far, whether it need not be asked more; None
             to ask every row everything.
-        crew: workers that measure what can be sent to them; None for this process alone.
+        sweep: measures in other processes what can be sent there; None for this one alone.
         written: keeps what the LLM writes about chunks, for all rows.
 
     Attributes:
@@ -68,7 +68,7 @@ class Measurement:
         progress: Callable[[Step], None] | None = None,
         parse: Parse | None = None,
         enough: Enough | None = None,
-        crew: Crew | None = None,
+        sweep: Sweep | None = None,
         written: WrittenTexts | None = None,
     ) -> None:
         self.dataset, self.plan, self.models = dataset, plan, models
@@ -78,13 +78,12 @@ class Measurement:
         self._parse = parse
         self._enough = enough or (lambda _name, _outcomes: False)
         self._interrupt = current_interrupt()
+        self._code = code_of(models.embedding)
         self._examiner = Examiner(
             dataset, plan, models, parse=parse, check=self._check, written=written
         )
-        self._pace = _Pace(len(dataset.questions), crew.workers if crew else 1)
-        self._crew = crew
-        if crew:
-            crew.tells(self._asked, self._keep, self._check)
+        self._pace = _Pace(len(dataset.questions), sweep.workers if sweep else 1)
+        self._sweep = sweep
 
     def judging(self, asked: Judging) -> Stage:
         """What will judge the answers from what is read from now on.
@@ -110,12 +109,13 @@ class Measurement:
         found: dict[str, Sized] = {}
         if not self.plan.target:
             return found
-        if self._crew:
-            self._crew.size(parsers, self.plan.target)
+        sent = self._sweep.sizes(parsers, self.plan.target) if self._sweep else {}
         for name, parser in parsers.items():
             self._say(Step("size", name, 0, None, None))
             try:
-                found[name] = self._matched(name, parser, self.plan.target)
+                found[name] = sent.get(name) or matched(
+                    parser, self.dataset.documents, self.plan.target, cut=self._parse
+                )
             except (CancelledError, EngineError):
                 raise
             except Exception as error:  # noqa: BLE001 -- another's splitter may raise anything
@@ -126,9 +126,9 @@ class Measurement:
         """A row per variant, in their order, each in a store only while it is measured."""
         self._pace.expect(len(variants))
         self._examiner.dimension()  # a model that cannot be reached ends the whole run
-        controls = [one for one in variants if one.role == "control"]
-        self._give_out(one for one in variants if one.role != "control")
         good: list[Variant] = []
+        if self._sweep:
+            self._sweep.begin(self._sent(variants, good), self._examiner.drawn, self._told)
         for one in variants:
             variant = _repeated(one, good) if one.role == "control" else one
             self._tell("index", variant)
@@ -144,20 +144,25 @@ class Measurement:
             self._pace.finished(variant.name)
             self._tell("ask", variant)
             good.append(variant)
-            if variant.role == "own":
-                self._give_out(_repeated(control, good) for control in controls)
             yield row
 
-    def _matched(self, name: str, parser: SpanNodeParser, target: int) -> Matched:
-        found = self._crew.sized(name, parser, target) if self._crew else None
-        return found or matched(parser, self.dataset.documents, target, cut=self._parse)
+    def _sent(self, variants: Sequence[Variant], good: Sequence[Variant]) -> Iterator[Variant]:
+        """What other processes are to begin with: what is not known yet, controls last."""
+        others = [one for one in variants if one.role != "control"]
+        yield from (one for one in others if not self._known(one))
+        for one in variants:
+            if one.role == "control":
+                # Where it turns out to have to be of another row, it is measured here.
+                control = _repeated(one, good or others)
+                if not self._known(control):
+                    yield control
 
-    def _give_out(self, variants: Iterable[Variant]) -> None:
-        """Have workers begin with what is not known yet."""
-        if self._crew:
-            self._crew.examine(
-                (one for one in variants if not self._known(one)), self._examiner.drawn
-            )
+    def _told(self, variant: Variant, found: Examined) -> None:
+        """Keep what another process found."""
+        self._keep(variant, found)
+        seconds = float(found.cost["seconds"] or 0)
+        self._pace.asked(variant.name, AskedSoFar(0, seconds))
+        self._asked(variant.name, AskedSoFar(len(found.outcomes), seconds))
 
     def _known(self, variant: Variant) -> Row | None:
         """The row of an earlier run that was the same in everything that decides.
@@ -180,29 +185,28 @@ class Measurement:
         return row if len(row.outcomes) == len(self.dataset.questions) else None
 
     def _measured(self, variant: Variant, store: Store) -> Row:
-        examined = self._crew.examined(variant, self._examiner.drawn) if self._crew else None
-        # Workers go by who led when they began: a row that this stopped too early is measured here.
-        row = self._as_asked_now(row_of_examined(variant, examined)) if examined else None
-        if examined is None or row is None:
-            examined = self._examined(variant, store)
-            row = self._keep(variant, examined)
-        if examined.read:
-            self.read[variant.name] = examined.read
+        found = self._sweep.examined(variant) if self._sweep else None
+        # They go by who led when they began: a row that this stopped too early is measured here.
+        row = self._as_asked_now(row_of_examined(variant, found)) if found else None
+        if found is None or row is None:
+            found = self._examined(variant, store)
+            row = self._keep(variant, found)
+        if found.read:
+            self.read[variant.name] = found.read
         return row
 
     def _examined(self, variant: Variant, store: Store) -> Examined:
         """What this process finds."""
-        with closing(self._examiner.examine(variant, store, self._enough)) as steps:
-            while True:
-                self._check()
-                try:
-                    self._asked(variant.name, next(steps))
-                except StopIteration as end:
-                    found: Examined = end.value
-                    return found
+        steps = self._examiner.examine(variant, store, self._enough)
 
-    def _keep(self, variant: Variant, examined: Examined) -> Row:
-        row = row_of_examined(variant, examined)
+        def asked(so_far: AskedSoFar) -> None:
+            self._check()
+            self._asked(variant.name, so_far)
+
+        return examined(steps, asked)
+
+    def _keep(self, variant: Variant, found: Examined) -> Row:
+        row = row_of_examined(variant, found)
         self._cache.keep(self._key(variant), row)
         return row
 
@@ -214,7 +218,7 @@ class Measurement:
             repr(self._examiner.options),
             self.plan.explain,
         ]
-        return row_key(variant, self.dataset.fingerprint, known, settings)
+        return row_key(variant, self.dataset.fingerprint, known, settings, self._code)
 
     def _asked(self, name: str, so_far: AskedSoFar) -> None:
         self._pace.asked(name, so_far)
@@ -229,10 +233,8 @@ class Measurement:
         self._progress(step)
 
     def _check(self) -> None:
-        """Go no further where whoever started the run has left; hear what workers did meanwhile."""
+        """Go no further where whoever started the run has left."""
         self._interrupt.check("the evaluation")
-        if self._crew:
-            self._crew.hear()
 
 
 class _Pace:

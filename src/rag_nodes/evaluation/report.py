@@ -184,8 +184,9 @@ class EvaluationReport:
     """All of a run.
 
     Attributes:
-        dataset: name, fingerprint, numbers of documents, questions and drafts, overlap (mean
-            share of the questions' content words in their gold), and what could not be placed.
+        dataset: name, fingerprint, numbers of documents, questions, drafts and unaccepted (drafts
+            that were left out), overlap (mean share of the questions' content words in their gold),
+            and what could not be placed.
         settings: everything that has to be equal to get the same numbers.
         documents: id, name and characters of each.
         questions: id, text, kind, gold places and quotes of each.
@@ -216,6 +217,11 @@ class EvaluationReport:
     def measure(self) -> str:
         """The main measure, such as "recall@1000"."""
         return str(self.settings["measure"])
+
+    @property
+    def by_drafts(self) -> bool:
+        """Whether all questions are drafts that nobody has accepted: nothing is compared."""
+        return bool(self.dataset["drafts"] == self.dataset["questions"])
 
     def of_role(self, role: str) -> list[Row]:
         """The rows that are there for one thing, in order."""

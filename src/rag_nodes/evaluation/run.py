@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from rag_nodes.evaluation.assembly import assemble
-from rag_nodes.evaluation.by_workers import hired, kept_in, settled_engine
-from rag_nodes.evaluation.cache import EvaluationCache
+from rag_nodes.evaluation.cache import EvaluationCache, uncached
 from rag_nodes.evaluation.columns import Searched, variants_of
 from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.sweep import kept_in, swept_by, written_in
 from rag_nodes.models import settled
 from rag_nodes.store import open_store
+from rag_nodes.workers import AutoEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,13 +23,14 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-    from rag_nodes.evaluation.by_workers import SweepEngine
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.judging.stage import Judging
+    from rag_nodes.evaluation.sweep import SweepEngine
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Store
-    from rag_nodes.workers import AutoEngine
+
+logger = logging.getLogger(__name__)
 
 
 def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
@@ -48,6 +51,9 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
 
     Every row reads the same number of tokens, filled exactly; every row sees the same questions;
     columns are compared at their own options and at an equal mean size.
+
+    Drafts that nobody has accepted are left out. Where all questions are such drafts, they are
+    measured with, but no column is compared with another.
 
     Args:
         dataset: documents and labelled questions.
@@ -75,30 +81,33 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     Raises:
         DatasetError: there is nothing to ask.
         ConfigurationError: there is nothing to compare, a column is no splitter, or answers are to
-            be judged without an LLM, or with a mock; or the engine's processes cannot make the
-            embedding model.
+            be judged without an LLM, or with a mock.
         CancelledError: see `interruptible`.
-        EngineError: the engine's processes cannot be started.
+        EngineError: the engine's processes cannot be started, or cannot make what the rows share.
         ModelError: the questions could not be embedded.
     """
     dataset.check_asked()
+    dataset = dataset.decisive()
     plan = plan or EvaluationPlan()
     chosen = settled(models, embed_model)
+    for said in uncached(columns.values(), chosen) if cache else ():
+        logger.warning(said)
     count = len(columns) * (1 + len(plan.sizes) + bool(plan.target)) + 1
-    hands = settled_engine(engine, dataset, count, plan, chosen)
+    if isinstance(engine, AutoEngine):
+        engine = engine.measuring(sum(map(len, dataset.texts.values())), count, chosen)
     searched = (one.options.vector for one in columns.values() if isinstance(one, Searched))
     vectors = {plan.options.vector, *searched}
     with ExitStack() as opened:
-        paid = opened.enter_context(kept_in(cache, chosen, hands, vectors))
-        kept = opened.enter_context(EvaluationCache(paid.folder))
-        written = opened.enter_context(paid.written())
+        paid = opened.enter_context(kept_in(cache, chosen, engine, vectors))
+        kept = opened.enter_context(EvaluationCache(paid[0]))
+        written = opened.enter_context(written_in(paid[1]))
         own = store or opened.enter_context(open_store())
         known = kept.embedding(chosen)
-        crew = opened.enter_context(
-            hired(hands, dataset, plan, chosen, columns.values(), kept=paid)
+        sweep = opened.enter_context(
+            swept_by(engine, dataset, plan, chosen, columns.values(), kept=paid)
         )
         run = Measurement(
-            dataset, plan, known, cache=kept, progress=progress, parse=parse, crew=crew,
+            dataset, plan, known, cache=kept, progress=progress, parse=parse, sweep=sweep,
             written=written,
         )  # fmt: skip
         stage = run.judging(judge) if judge else None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChunkStatistics:
-    """How large the chunks of one parser are, in tokens (S1-28).
+    """How large the chunks of one parser are, in tokens.
 
     Attributes:
         chunks: how many there are.

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rag_nodes.evaluation.bootstrap import Bootstrap, Interval, chances, questions_for
-from rag_nodes.evaluation.checks import DRAFTED
+from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
 from rag_nodes.evaluation.report import Contrast, Control, Row, SizeShare
+from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ FEW = 10
 """Documents below which drawing them says little: some draws hold hardly any of them."""
 _SAME = 1e-9
 """A difference of means that is none."""
+STANDING = f"the preset {DEFAULT_PARSER} (recursive, 200 tokens) stands"
+"""What an evaluation by drafts ends with."""
 TRIES = 200
 """How often columns change places to count false alarms."""
 
@@ -144,19 +147,29 @@ def summary(
     return [*sentences, basis(questions, documents)]
 
 
-def of_drafts(drafts: int, overlap: float) -> Iterator[str]:
-    """What has to be said where questions were made by a program; nothing where none were.
+def by_drafts(stands: str) -> str:
+    """The answer where nobody has accepted a question.
 
     Args:
-        drafts: how many.
-        overlap: mean share of the questions' content words in their gold.
+        stands: what is taken instead of a choice, such as `STANDING`.
+    """
+    return (
+        f"{DRAFTED.capitalize()}: nobody has accepted any of these questions, so {stands}. "
+        f"{ACCEPT.capitalize()}."
+    )
+
+
+def drafts_left_out(drafts: int) -> Iterator[str]:
+    """What has to be said of drafts beside accepted questions; nothing where there were none.
+
+    Args:
+        drafts: how many were left out.
     """
     if drafts:
-        yield (
-            f"{drafts} of the questions {'are drafts' if drafts > 1 else 'is a draft'} that nobody "
-            f"has accepted; {overlap:.0%} of the questions' words are in their answers: {DRAFTED}. "
-            "Label your own before you choose."
-        )
+        were = "drafts that nobody has accepted were" if drafts > 1 else (
+            "draft that nobody has accepted was"
+        )  # fmt: skip
+        yield f"{drafts} {were} left out."
 
 
 def basis(questions: int, documents: int) -> str:

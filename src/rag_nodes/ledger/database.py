@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
-VERSION = 2
-"""Of the tables; an older one is brought up to date when it is opened."""
+VERSION = 3
+"""Of the tables; a ledger of an older one is emptied, and the next ingest makes it anew."""
 _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
 _BUSY_SECONDS = 30.0
@@ -31,8 +31,7 @@ _PAUSE = 0.01
 _HEADER = b"SQLite format 3\0"
 _NOT_SQLITE = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 
-_TABLES = f"""
-BEGIN IMMEDIATE;
+_TABLES = """
 CREATE TABLE files (
     corpus TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
     content_hash TEXT NOT NULL, reading TEXT NOT NULL, state TEXT NOT NULL,
@@ -57,18 +56,14 @@ CREATE TABLE deposits (
     failed_at REAL, PRIMARY KEY (collection, document_id)
 ) WITHOUT ROWID;
 CREATE INDEX deposits_by_document ON deposits (document_id);
-PRAGMA application_id = {_APPLICATION};
-PRAGMA user_version = {VERSION};
-COMMIT;
+CREATE TABLE marks (
+    collection TEXT NOT NULL, writer TEXT NOT NULL, epoch TEXT NOT NULL,
+    PRIMARY KEY (collection, writer)
+) WITHOUT ROWID;
+CREATE TABLE about (writer TEXT NOT NULL);
+INSERT INTO about VALUES (lower(hex(randomblob(8))))
 """
 """Rows of documents keep the order in which a file has them."""
-_UPDATES = {
-    1: (
-        "ALTER TABLE files ADD COLUMN failed_at REAL",
-        "ALTER TABLE deposits ADD COLUMN failed_at REAL",
-    )
-}
-"""What makes tables of a version those of the next."""
 
 
 def ledger_path(location: str, given: str | Path | None = None) -> Path | None:
@@ -146,16 +141,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     # may lose the last commits, after which the store is asked.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA temp_store = MEMORY")
-    if _is_new(connection):
-        try:
-            connection.executescript(_TABLES)
-        except sqlite3.OperationalError:
-            # Another process made them in the same moment, as it waited for the same lock.
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            if _is_new(connection):
-                raise
-    if _value(connection, "application_id") != _APPLICATION:
+    if not _is_new(connection) and _value(connection, "application_id") != _APPLICATION:
         raise _foreign(path, "a database of another program")
     if (version := _value(connection, "user_version")) > VERSION:
         raise LedgerError(
@@ -163,7 +149,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             f"one reads up to {VERSION}); update rag_nodes, or name another file"
         )
     if version < VERSION:
-        _update(connection)
+        _make(connection)
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
@@ -180,14 +166,18 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         time.sleep(_PAUSE)
 
 
-def _update(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date; another process may do so in the same moment."""
+def _make(connection: sqlite3.Connection) -> None:
+    """Make the tables in place of those of an older version, unless another process just did."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for version in range(_value(connection, "user_version"), VERSION):
-            for change in _UPDATES[version]:
-                connection.execute(change)
-        connection.execute(f"PRAGMA user_version = {VERSION}")
+        if _value(connection, "user_version") < VERSION:
+            tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+            for (name,) in tables.fetchall():
+                connection.execute(f'DROP TABLE "{name}"')
+            for statement in _TABLES.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     except BaseException:
         connection.execute("ROLLBACK")

@@ -43,11 +43,13 @@ _EMPTY = """
 UPDATE deposits SET source_hash = '', chunks = 0, parents = 0, tokens = 0, largest = 0,
     unplaced = 0, stored_at = ? WHERE
 """
+_MARK = "INSERT OR REPLACE INTO marks SELECT ?, writer, ? FROM about"
 _FAILURES = """
 SELECT d.* FROM deposits AS d JOIN collections AS c ON c.name = d.collection
 WHERE d.collection = ? AND d.error IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM documents AS k WHERE k.id = d.document_id AND k.corpus = c.corpus
-    AND k.source_hash = d.source_hash AND k.source_hash > ''
+    AND k.source_hash > ''
+    AND (d.source_hash = k.source_hash OR d.source_hash LIKE '%:' || k.source_hash)
 )
 """
 
@@ -99,6 +101,30 @@ class LedgerDeposits(LedgerDatabase):
         )
         [(chunks, unsettled)] = self._read(query, collection)
         return not unsettled and chunks == count
+
+    @property
+    def writer(self) -> str:
+        """Tells this ledger from every other one."""
+        [(found,)] = self._read("SELECT writer FROM about")
+        return str(found)
+
+    def marks(self, collection: str) -> dict[str, str]:
+        """The state of a collection that this ledger is of, see `Store.marks`; empty for none."""
+        query = "SELECT writer, epoch FROM marks WHERE collection = ?"
+        return dict(self._read(query, collection))
+
+    def mark(self, collection: str, epoch: str, *, is_shared: bool = False) -> None:
+        """Write down that this ledger is of another state of a collection from now on.
+
+        Args:
+            collection: its name.
+            epoch: of that state.
+            is_shared: what other writers left stays known.
+        """
+        with self._writing() as connection:
+            if not is_shared:
+                self._delete("marks", "collection = ?", [(collection,)])
+            connection.execute(_MARK, (collection, epoch))
 
     def use(self, row: CollectionRow) -> bool:
         """Note that a collection is in use now, and say whether it was not known before."""
@@ -178,4 +204,5 @@ class LedgerDeposits(LedgerDatabase):
         """Delete a collection and all that it held."""
         with self._writing():
             self._delete("deposits", "collection = ?", [(name,)])
+            self._delete("marks", "collection = ?", [(name,)])
             self._delete("collections", "name = ?", [(name,)])

@@ -80,6 +80,16 @@ class LedgerFiles(LedgerDatabase):
         )
         return [one for (one,) in self._read(query, corpus, content_hash)]
 
+    def copies(self, corpus: str) -> list[tuple[str, str]]:
+        """The files that were read and have the bytes of another one: path and content hash."""
+        query = (
+            "SELECT path, content_hash FROM files "
+            "WHERE corpus = ?1 AND state IN ('read', 'partial') AND content_hash IN "
+            "(SELECT content_hash FROM files WHERE corpus = ?1 AND content_hash > '' "
+            "GROUP BY content_hash HAVING count(*) > 1) ORDER BY path"
+        )
+        return [(path, content) for path, content in self._read(query, corpus)]
+
     def expired(self, corpus: str) -> list[DocumentRow]:
         """The documents that were to be looked at again by now."""
         query = "SELECT * FROM documents WHERE corpus = ? AND expires_at <= ? ORDER BY path, rowid"

@@ -28,6 +28,7 @@ ON CONFLICT (collection, document_id) DO UPDATE SET
     tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
     error = excluded.error, stored_at = excluded.stored_at, failed_at = excluded.failed_at
 WHERE excluded.stored_at IS NULL OR excluded.stored_at > stored_at;
+INSERT OR REPLACE INTO marks SELECT * FROM part.marks;
 COMMIT;
 """
 """Of a document that two parts know, as two crawls may have it, what was stored last is true; of
@@ -53,7 +54,7 @@ def merge(target: str | Path, parts: Iterable[str | Path]) -> int:
     for one in sources:
         if not one.is_file():
             raise LedgerError(f"{one}: there is no ledger; name those that the shards wrote")
-        opened(one).close()  # looked at, and brought up to date
+        opened(one).close()  # looked at
     if place.exists():
         raise LedgerError(
             f"{place}: there is a file already; name a new one, or move that away, with "

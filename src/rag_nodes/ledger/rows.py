@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 WEB_HOURS = 24.0
-"""Hours after which a web page is due again (S3-13)."""
+"""Hours after which a web page is due again."""
 
 FileState = Literal["read", "partial", "failed", "empty"]
 """What became of a file when it was last opened: "partial" means read with warnings, "failed" that

@@ -6,12 +6,10 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import SecretStr
-
 from rag_nodes.errors import CredentialsError, RagNodesError
-from rag_nodes.models.faults import map_model_error
+from rag_nodes.models.faults import failure_of, secrets_of
 from rag_nodes.models.pacing import repeats_counted
-from rag_nodes.settings import is_secret, without_secrets
+from rag_nodes.settings import without_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -67,28 +65,17 @@ class Asker:
             # A model handed in by the user may raise anything; one prompt is no reason to stop.
             if isinstance(error, RagNodesError):
                 raise self._failed(error) from error
-            place = getattr(self._llm, "api_base", None)
-            raise self._failed(map_model_error(error, model=name, api_base=place)) from error
+            raise self._failed(failure_of(error, self._llm, name=name)) from error
         if not answer.text.strip():
             raise self._failed(ValueError(f"{name}: an empty answer; try again"))
         self.failures = 0
         return answer
 
     def _failed(self, error: Exception) -> UnansweredError:
-        self._last = without_secrets(str(error), _secrets_of(self._llm))
+        self._last = without_secrets(str(error), secrets_of(self._llm))
         # A refused key stays refused.
         self.failures = GIVE_UP_AFTER if isinstance(error, CredentialsError) else self.failures + 1
         return UnansweredError(self._last)
-
-
-def _secrets_of(llm: LLM) -> dict[str, str]:
-    """The keys that a model was given, which its server may repeat: what failed is stored."""
-    held = {name: getattr(llm, name) for name in type(llm).model_fields if is_secret(name)}
-    return {name: revealed for name, value in held.items() if (revealed := _revealed(value))}
-
-
-def _revealed(value: object) -> str:
-    return value.get_secret_value() if isinstance(value, SecretStr) else str(value or "")
 
 
 def awaited(work: Coroutine[object, object, Result], *, threads: int) -> Result:

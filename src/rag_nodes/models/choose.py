@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.models.faults import map_model_error
+from rag_nodes.models.faults import failure_of
 from rag_nodes.models.named import (
     configured_embedding,
     configured_llm,
@@ -34,7 +34,7 @@ class Models:
         answer_name: name of the LLM, or "extractive".
         offline: True where no text leaves this process.
         prompt: template for the LLM, with {context} and {question}.
-        system_prompt: what the LLM is told before it; blank for no system message (S4-16).
+        system_prompt: what the LLM is told before it; blank for no system message.
     """
 
     embedding: BaseEmbedding
@@ -119,7 +119,7 @@ def choose_models(settings: Settings, *, public_only: bool = False) -> Models:
             stranger typed in.
 
     Raises:
-        CredentialsError: OpenAI is asked for and the key is missing or cannot be one (S0-42).
+        CredentialsError: OpenAI is asked for and the key is missing or cannot be one.
         ConfigurationError: a class cannot be imported, is none of a model, or refuses an option.
         MissingPackageError: a package for a model is not installed.
     """
@@ -184,5 +184,4 @@ def _try(request: Callable[[], object], model: BaseEmbedding | LLM, name: str) -
         raise
     except Exception as error:
         # A model handed in by the user may raise anything; the caller is promised our errors.
-        api_base = getattr(model, "api_base", None)
-        raise map_model_error(error, model=name, api_base=api_base) from error
+        raise failure_of(error, model, name=name) from error

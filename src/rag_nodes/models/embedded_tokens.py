@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llama_index.core.callbacks import CallbackManager, CBEventType
-from llama_index.core.callbacks.schema import EventPayload
+from llama_index.core import instrumentation
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events.embedding import (
+    EmbeddingEndEvent,
+    EmbeddingStartEvent,
+)
 
-from rag_nodes.models.handlers import QuietHandler
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -23,12 +25,17 @@ if TYPE_CHECKING:
 class EmbeddedTokens:
     """A sum of tokens; counted here, so a server may bill a few more or less. Any thread may add.
 
+    Args:
+        model: whose requests are counted, by its class and name; one that runs offline has none.
+
     Attributes:
         tokens: so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, model: BaseEmbedding) -> None:
         self.tokens = 0
+        self._is_offline = getattr(model, "place", None) == "offline"
+        self._name = (model.class_name(), model.model_name)
         self._lock = Lock()
 
     def add(self, tokens: int) -> None:
@@ -38,58 +45,39 @@ class EmbeddedTokens:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Add what metered models embed inside the block, in this context."""
-        before = _CURRENT.set(self)
+        """Add what the model embeds inside the block, in this context."""
+        before = _CURRENT.set(None if self._is_offline else _Counting(self, self._name, set()))
         try:
             yield
         finally:
             _CURRENT.reset(before)
 
 
-_CURRENT: ContextVar[EmbeddedTokens | None] = ContextVar("embedded_tokens", default=None)
+class _Counting(NamedTuple):
+    """Into which sum requests go, of which model, and the spans in which it was asked."""
+
+    total: EmbeddedTokens
+    name: tuple[str, str]
+    spans: set[str | None]
 
 
-@contextmanager
-def metered(embedding: BaseEmbedding) -> Iterator[None]:
-    """Have the model's requests counted inside the block; one that runs offline is not asked."""
-    if getattr(embedding, "place", None) == "offline":
-        yield
-        return
-    manager = embedding.callback_manager
-    with _LOCK:
-        _USES[manager] += 1
-        if _USES[manager] == 1:
-            # A list of its own: those of models without handlers may be LlamaIndex's global one.
-            manager.handlers = [*manager.handlers, _METER]
-    try:
-        yield
-    finally:
-        with _LOCK:
-            _USES[manager] -= 1
-            if not _USES[manager]:
-                del _USES[manager]
-                manager.handlers = [one for one in manager.handlers if one is not _METER]
+_CURRENT: ContextVar[_Counting | None] = ContextVar("embedded_tokens", default=None)
 
 
-class _Meter(QuietHandler):
-    """Counts the texts of every request that was answered."""
+class _Meter(BaseEventHandler):
+    """Counts the texts of every request that was answered; only its start names the model."""
 
-    def on_event_end(
-        self,
-        event_type: CBEventType,
-        payload: dict[str, Any] | None = None,
-        event_id: str = "",
-        **kwargs: Any,
-    ) -> None:
+    def handle(self, event: Any, **_: Any) -> None:
         """Add the tokens of what was embedded."""
-        del event_id, kwargs
-        counted = _CURRENT.get()
-        if counted is not None and event_type is CBEventType.EMBEDDING:
-            texts = (payload or {}).get(EventPayload.CHUNKS) or ()
-            counted.add(sum(count_tokens(str(text)) for text in texts))
+        counting = _CURRENT.get()
+        if counting is None:
+            return
+        if isinstance(event, EmbeddingStartEvent):
+            asked = event.model_dict
+            if (asked.get("class_name"), asked.get("model_name")) == counting.name:
+                counting.spans.add(event.span_id)
+        elif isinstance(event, EmbeddingEndEvent) and event.span_id in counting.spans:
+            counting.total.add(sum(map(count_tokens, event.chunks)))
 
 
-_LOCK = Lock()
-_METER = _Meter()
-_USES: Counter[CallbackManager] = Counter()
-"""By how many at once the requests of a model are counted: one meter does for all of them."""
+instrumentation.get_dispatcher().add_event_handler(_Meter())  # type: ignore[attr-defined] # re-exported

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from http import HTTPStatus
+from typing import Any
 
 from rag_nodes.errors import (
     CredentialsError,
@@ -16,10 +17,7 @@ from rag_nodes.errors import (
     RateLimitedError,
     UnknownModelError,
 )
-from rag_nodes.settings import OPENAI_API_BASE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from rag_nodes.settings import OPENAI_API_BASE, is_secret, without_secrets
 
 _KEY_LIKE = re.compile(r"(?:sk-|[Bb]earer\s+)[\w*.\-]{4,}")
 """Servers repeat a refused key, whole or in part."""
@@ -30,6 +28,14 @@ _UNKNOWN_MODEL = "model_not_found"
 """Code of the error that some servers send with 400 instead of 404."""
 _BROKEN_OFF = {"ReadError", "RemoteProtocolError"}
 """What the transport raises when a connection ends in the middle of an answer."""
+_PASSING = {408, 409}
+"""Statuses that tell nothing about the request: it is repeated as after a server's own failure."""
+_OPENAI = ("llama_index.embeddings.openai", "llama_index.llms.openai", "rag_nodes.models.openai")
+"""Modules of models that speak OpenAI's protocol, so that a strange answer is their server's."""
+_UNREACHED = {"OSError", "ConnectError", "TimeoutException"}
+"""What Python, requests and httpx raise where a server cannot be reached or does not answer."""
+_OF_FILES = {"FileNotFoundError", "PermissionError", "IsADirectoryError", "NotADirectoryError"}
+"""What the first of these also stands for."""
 
 
 def map_model_error(
@@ -52,7 +58,7 @@ def map_model_error(
     place = f"{model} at {api_base or OPENAI_API_BASE}"
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        return _of_status(status)(error, place)
+        return _of_status(status, error, place)
     if type(error).__name__ == "OpenAIError":  # nothing was asked: the client misses a key
         return CredentialsError(f"{place}: no key ({server_words(error)})")
     return _of_the_way(error, place)
@@ -82,6 +88,51 @@ def _of_the_way(error: Exception, place: str) -> ModelError:
         f"({type(error).__name__}: {server_words(error)}); "
         "check that api_base names the right server, it usually ends in /v1"
     )
+
+
+def failure_of(error: Exception, asked: object, *, name: str) -> ModelError | CredentialsError:
+    """What to raise instead of any exception of a model that was handed in.
+
+    Args:
+        error: as caught; one of ours is returned unchanged.
+        asked: the model, of any class.
+        name: of the model, for messages about its server.
+
+    Returns:
+        As `map_model_error` where OpenAI's client or a server said it. What the model's own code
+        raised is told by its class and the error's, without an address. No key of the model's is
+        in the message.
+    """
+    if isinstance(error, ModelError | CredentialsError):
+        return error
+    told = _told(error, asked, name)
+    return type(told)(without_secrets(str(told), secrets_of(asked)))
+
+
+def secrets_of(model: object) -> dict[str, Any]:
+    """The attributes of a model that may be keys, which its server or its own code may repeat."""
+    held = {**getattr(model, "__dict__", {}), **(getattr(model, "__pydantic_private__", {}) or {})}
+    return {name: _revealed(value) for name, value in held.items() if value and is_secret(name)}
+
+
+def _revealed(value: Any) -> Any:
+    return value.get_secret_value() if hasattr(value, "get_secret_value") else value
+
+
+def _told(error: Exception, asked: object, name: str) -> ModelError | CredentialsError:
+    own = f"{type(asked).__module__}.{type(asked).__qualname__}"
+    families = {family.__name__ for family in type(error).__mro__}
+    if own.startswith(_OPENAI) or "OpenAIError" in families:
+        return map_model_error(error, model=name, api_base=getattr(asked, "api_base", None))
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return _of_status(status, error, f"{name} of {own}")
+    is_unreached = families & _UNREACHED and not families & _OF_FILES
+    kind = ModelConnectionError if is_unreached else ModelResponseError
+    # First, or what is quoted may end in the middle of a key that nobody recognises then.
+    words = safe_line(without_secrets(str(error), secrets_of(asked)))
+    said = ": ".join(filter(None, (type(error).__name__, words)))
+    return kind(f"{own} failed: {said}; mend it, or choose another model")
 
 
 def server_words(error: BaseException) -> str:
@@ -118,58 +169,39 @@ def out_of_quota(error: BaseException) -> bool:
     return getattr(error, "code", None) == "insufficient_quota"
 
 
-def _of_status(status: int) -> Callable[[Exception, str], ModelError | CredentialsError]:
-    if status >= 500:  # noqa: PLR2004 - HTTP: the server's fault
-        return _server_failed
-    named: dict[int, Callable[[Exception, str], ModelError | CredentialsError]] = {
-        401: _refused,
-        403: _refused,
-        404: _unknown,
-        429: _limited,
-    }
-    return named.get(status, _bad_request)
-
-
-def _refused(error: Exception, place: str) -> CredentialsError:
-    return CredentialsError(
-        f"{place}: the key was refused ({server_words(error)}); check RAG_NODES_API_KEY or "
-        "OPENAI_API_KEY, and that this key may use this model"
-    )
-
-
-def _unknown(error: Exception, place: str) -> UnknownModelError:
-    return UnknownModelError(
-        f"{place}: unknown model or address ({server_words(error)}); check the model's name and "
-        "api_base, which usually ends in /v1"
-    )
-
-
-def _limited(error: Exception, place: str) -> RateLimitedError:
-    if out_of_quota(error):
-        return RateLimitedError(
-            f"{place}: no quota left ({server_words(error)}); check the plan and billing of this "
-            "key's account"
-        )
-    seconds = retry_after(error)
-    when = "in a while" if seconds is None else f"in {seconds:g} s, as the server asks"
-    return RateLimitedError(f"{place}: too many requests ({server_words(error)}); try again {when}")
-
-
-def _bad_request(error: Exception, place: str) -> ModelRequestError:
-    if getattr(error, "code", None) == _UNKNOWN_MODEL:
-        return _unknown(error, place)
+def _of_status(status: int, error: Exception, place: str) -> ModelError | CredentialsError:
+    """What an HTTP status says went wrong."""
     words = server_words(error)
-    facts = f"{getattr(error, 'code', '')} {words}".lower()
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _PASSING:
+        return ModelResponseError(
+            f"{place}: the server failed with HTTP {status} ({words}); try again later"
+        )
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return CredentialsError(
+            f"{place}: the key was refused ({words}); check RAG_NODES_API_KEY or OPENAI_API_KEY, "
+            "and that this key may use this model"
+        )
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return RateLimitedError(f"{place}: {_limit(error, words)}")
+    code = getattr(error, "code", None)
+    if status == HTTPStatus.NOT_FOUND or code == _UNKNOWN_MODEL:
+        return UnknownModelError(
+            f"{place}: unknown model or address ({words}); check the model's name and api_base, "
+            "which usually ends in /v1"
+        )
+    is_too_long = any(sign in f"{code or ''} {words}".lower() for sign in _TOO_LONG)
     remedy = (
         "make the chunks or the context budget smaller"
-        if any(sign in facts for sign in _TOO_LONG)
+        if is_too_long
         else "check the model's name and options"
     )
     return ModelRequestError(f"{place}: the request was refused ({words}); {remedy}")
 
 
-def _server_failed(error: Exception, place: str) -> ModelResponseError:
-    status: Any = getattr(error, "status_code", "")
-    return ModelResponseError(
-        f"{place}: the server failed with HTTP {status} ({server_words(error)}); try again later"
-    )
+def _limit(error: Exception, words: str) -> str:
+    """Which limit of an account is reached, and what to do."""
+    if out_of_quota(error):
+        return f"no quota left ({words}); check the plan and billing of this key's account"
+    seconds = retry_after(error)
+    when = "in a while" if seconds is None else f"in {seconds:g} s, as the server asks"
+    return f"too many requests ({words}); try again {when}"

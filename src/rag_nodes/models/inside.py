@@ -4,6 +4,8 @@ Each has a test in `tests/models/test_inside.py`, which says what to look at whe
 
 - llama-index-core: a model of `Settings` that nobody set is None in a private attribute (here).
 - llama-index-core: models that only stand in for one are defined in `llms.mock` (here).
+- llama-index-core: of a request to an embedding the first event names the model and the last has
+  the texts; both are of one span (`embedded_tokens`).
 - llama-index-core: out of a pickle a model is made anew of its fields, or has its state put back
   (`openai`, `local`).
 - llama-index-embeddings-openai: the client comes from `_get_client` (`openai.embedding`).
@@ -13,7 +15,7 @@ Each has a test in `tests/models/test_inside.py`, which says what to look at whe
 - llama-index-embeddings-fastembed: options it does not know go to `TextEmbedding` (`local`).
 - openai: every method comes down to `request(cast_to, options, stream=...)`, and the body is
   `options.json_data` (`openai.client`).
-- openai: its transport is httpx, whose failures are the causes of its own (`openai.connection`,
+- openai: its transport is httpx, whose failures are the causes of its own (`openai.server_model`,
   `faults`).
 - openai: of an error status, `code`, `param` and `body` hold what the server said (`faults`).
 - httpx: whatever has `handle_request` and `close` is a transport (`public_servers`).

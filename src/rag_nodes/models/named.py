@@ -57,18 +57,33 @@ def get_embedding(name: str) -> BaseEmbedding:
 
 def given_embedding(given: BaseEmbedding | str | None) -> BaseEmbedding:
     """An embedding model as it was handed over in Python, or that of LlamaIndex's `Settings`."""
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
     found = set_in_llama_index("embed_model") if given is None else given
     if found is None or isinstance(found, str):
         return get_embedding(found or LEXICAL)
-    return _checked_embedding(found, "embed_model")
+    if not isinstance(found, BaseEmbedding):
+        raise ConfigurationError(
+            f"embed_model is a {type(found).__name__}; give an embedding model of LlamaIndex, "
+            "'lexical', 'openai:<model>' or 'fastembed:<model>'"
+        )
+    return found
 
 
 def given_llm(given: LLM | str | None) -> LLM | None:
     """An LLM as it was handed over in Python, or that of LlamaIndex's `Settings`."""
+    from llama_index.core.llms import LLM
+
     found = set_in_llama_index("llm") if given is None else given
     if found is None or found == EXTRACTIVE:
         return None
-    return _checked_llm(found, "llm")
+    if not isinstance(found, LLM):
+        what = repr(found) if isinstance(found, str) else f"a {type(found).__name__}"
+        raise ConfigurationError(
+            f"llm is {what}; give an LLM of LlamaIndex, or 'extractive' for answers made of the "
+            "documents' own sentences"
+        )
+    return found
 
 
 def configured_embedding(settings: Settings, *, public_only: bool = False) -> BaseEmbedding:
@@ -83,14 +98,17 @@ def configured_embedding(settings: Settings, *, public_only: bool = False) -> Ba
     name, options = settings.embedding, settings.embedding_options
     if name == "auto":
         name = OPENAI if settings.api_key else LEXICAL
-    if name == OPENAI:
-        return _openai_embedding(settings, public_only=public_only)
     if name == LEXICAL:
         _refuse_options(name, options)
         return _lexical()
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
     with _making(name, options):
+        if name == OPENAI:
+            own = _server(settings) | {"model_name": settings.embedding_model}
+            from rag_nodes.models.openai import OpenAIServerEmbedding
+
+            return OpenAIServerEmbedding(**{**own, **options, "public_only": public_only})
         if name.startswith(FASTEMBED):
             return _local(name.removeprefix(FASTEMBED), options)
         found: BaseEmbedding = load(name, BaseEmbedding, **options)
@@ -106,14 +124,21 @@ def configured_llm(settings: Settings, *, public_only: bool = False) -> LLM | No
     name, options = settings.llm, settings.llm_options
     if name == "auto":
         name = OPENAI if settings.api_key else EXTRACTIVE
-    if name == OPENAI:
-        return _openai_llm(settings, public_only=public_only)
     if name == EXTRACTIVE:
         _refuse_options(name, options)
         return None
     from llama_index.core.llms import LLM
 
     with _making(name, options):
+        if name == OPENAI:
+            own = _server(settings) | {
+                "model": settings.llm_model,
+                "temperature": settings.temperature,
+                "max_tokens": settings.max_output_tokens,
+            }
+            from rag_nodes.models.openai import OpenAIServerLLM
+
+            return OpenAIServerLLM(**{**own, **options, "public_only": public_only})
         found: LLM = load(name, LLM, **options)
         return found
 
@@ -138,33 +163,13 @@ def _local(model: str, options: Mapping[str, Any]) -> BaseEmbedding:
     return LocalEmbedding(model, **options)
 
 
-def _openai_embedding(settings: Settings, *, public_only: bool) -> BaseEmbedding:
-    _require_credentials(settings)
-    from rag_nodes.models.openai import OpenAIServerEmbedding
-
-    values = {"model_name": settings.embedding_model, **_server(settings)}
-    options = settings.embedding_options
-    with _making(OPENAI, options):
-        return OpenAIServerEmbedding(**{**values, **options, "public_only": public_only})
-
-
-def _openai_llm(settings: Settings, *, public_only: bool) -> LLM:
-    _require_credentials(settings)
-    from rag_nodes.models.openai import OpenAIServerLLM
-
-    values = {
-        "model": settings.llm_model,
-        "temperature": settings.temperature,
-        "max_tokens": settings.max_output_tokens,
-        **_server(settings),
-    }
-    options = settings.llm_options
-    with _making(OPENAI, options):
-        return OpenAIServerLLM(**{**values, **options, "public_only": public_only})
-
-
 def _server(settings: Settings) -> dict[str, Any]:
-    """Where and how OpenAI or a compatible server is asked."""
+    """Where and how OpenAI or a compatible server is asked.
+
+    Raises:
+        CredentialsError: the key cannot work; found before any request.
+    """
+    _require_credentials(settings)
     return {
         "api_key": settings.api_key,
         "api_base": settings.api_base,
@@ -174,7 +179,7 @@ def _server(settings: Settings) -> dict[str, Any]:
 
 
 def _require_credentials(settings: Settings) -> None:
-    """Find a key that cannot work before any request; compatible servers choose their own (C21)."""
+    """Find a key that cannot work before any request; compatible servers choose their own."""
     key = settings.api_key.get_secret_value() if settings.api_key else ""
     if not settings.uses_openai_itself and not key:
         return
@@ -220,27 +225,3 @@ def _readable(error: ValidationError) -> str:
     """What pydantic refuses, without the values: one of them may be a key."""
     problems = error.errors(include_input=False, include_url=False, include_context=False)
     return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in problems)
-
-
-def _checked_embedding(found: object, name: str) -> BaseEmbedding:
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
-    if isinstance(found, BaseEmbedding):
-        return found
-    raise ConfigurationError(
-        f"{name} is a {type(found).__name__}; give an embedding model of LlamaIndex, 'lexical', "
-        "'openai:<model>' or 'fastembed:<model>'"
-    )
-
-
-def _checked_llm(found: object, name: str) -> LLM:
-    from llama_index.core.llms import LLM
-
-    if isinstance(found, LLM):
-        return found
-    raise ConfigurationError(
-        f"{name} is {found!r}; give an LLM of LlamaIndex, or 'extractive' for answers made of the "
-        "documents' own sentences"
-        if isinstance(found, str)
-        else f"{name} is a {type(found).__name__}; give an LLM of LlamaIndex or 'extractive'"
-    )

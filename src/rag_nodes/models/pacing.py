@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Response = TypeVar("Response")
 
 BATCH_TEXTS = 100
-"""Texts that are embedded with one request at most (S0-29)."""
+"""Texts that are embedded with one request at most."""
 BATCH_BYTES = 250_000
 """UTF-8 bytes that are embedded with one request at most. No token is shorter than a byte, so this
 stays below the 300,000 tokens OpenAI accepts, whatever the tokenizer."""
@@ -172,7 +172,7 @@ def retried(
     asked_to_wait: Callable[[Exception], float | None],
     on_wait: Callable[[Exception, float], None],
 ) -> Response:
-    """The response of `request`, repeated while that may help and time is left (S0-30, S1-22).
+    """The response of `request`, repeated while that may help and time is left.
 
     The last attempt is made when the time is up, so a server that is away for less loses nothing.
     A server that asks for a longer pause gets it; where that is more than the time left, its

@@ -15,7 +15,7 @@ from rag_nodes import metadata as keys
 
 @dataclass(frozen=True, slots=True)
 class EnrichedChunk:
-    """A chunk with all that is known about it (S1-46, S3-05); `dataclasses.asdict` makes it JSON.
+    """A chunk with all that is known about it; `dataclasses.asdict` makes it JSON.
 
     Attributes:
         chunk_id: id of the node, a UUID where one of our parsers made it.

@@ -15,7 +15,7 @@ from rag_nodes.text.spans import with_indentation
 
 
 class FixedSizeNodeParser(SpanNodeParser):
-    """Cuts every `chunk_size` characters or tokens, wherever that falls (S0-18, S3-03).
+    """Cuts every `chunk_size` characters or tokens, wherever that falls.
 
     The window advances by `chunk_size - chunk_overlap`. It never cuts inside what a reader sees
     as one character, unless that alone exceeds the size. Blank windows are left out.

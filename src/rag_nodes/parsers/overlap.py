@@ -16,7 +16,7 @@ from rag_nodes.text.spans import trimmed
 
 
 class TokenOverlapNodeParser(SpanNodeParser):
-    """Packs whole paragraphs up to a token size; neighbours share whole sentences (S2).
+    """Packs whole paragraphs up to a token size; neighbours share whole sentences.
 
     A paragraph that does not fit is cut between sentences, a sentence that does not fit between its
     lines, a line between words. Neighbours share lines or words of running text where not even one
@@ -24,15 +24,14 @@ class TokenOverlapNodeParser(SpanNodeParser):
     between rows or items where they do not; a node that continues a table carries its header row in
     the metadata.
 
-    Trade-offs (S2-17): 300 to 500 tokens answer precise questions, 1000 to 1500 keep more context
+    Trade-offs: 300 to 500 tokens answer precise questions, 1000 to 1500 keep more context
     together, 750 is the middle. The limit holds with the overlap included, re-counted on the
     node's own text.
 
     Args:
-        chunk_size: tokens a node may hold (S2-12).
-        chunk_overlap: tokens neighbours may share, in whole sentences where one fits (S2-02,
-            S2-15).
-        whole_document_below: a document with fewer tokens stays one node (S2-06); 0 turns it off.
+        chunk_size: tokens a node may hold.
+        chunk_overlap: tokens neighbours may share, in whole sentences where one fits.
+        whole_document_below: a document with fewer tokens stays one node; 0 turns it off.
 
     Raises:
         ConfigurationError: the overlap is not smaller than the size.

@@ -56,7 +56,7 @@ def finer_starts(packer: Packer, low: int, end: int) -> Iterator[list[int]]:
     yield [line.start(1) for line in _LINE_START.finditer(text, low - 1, end)]
     yield [word.start(1) for word in _WORD_START.finditer(text, low, end)]
     if _IN_A_WORD.match(text, end - 1):
-        starts, start = [], boundary_at_or_after(text, low, block.start)
+        starts, start = [], packer.cluster_boundary(low, block.start)
         for _ in range(_MOST_CLUSTERS):
             if start >= end:
                 break

@@ -29,7 +29,7 @@ _Family = tuple[TextNode, list[TextNode]]
 
 
 class ParentChildNodeParser(SpanNodeParser):
-    r"""Cuts a document into parents and each parent into children (S2-23).
+    r"""Cuts a document into parents and each parent into children.
 
     All nodes are returned, the parents first; `leaf_nodes` picks the children, which are what one
     embeds. PARENT and CHILD relations are those LlamaIndex's `AutoMergingRetriever` follows: keep

@@ -102,7 +102,7 @@ def preset_for(parser: SpanNodeParser, name: str, **facts: Any) -> Preset:
         if key not in _WRITTEN and (key in base.options or usual.get(key) != value)
     }
     described = {"title": name, "summary": base.summary, **facts}
-    kept = {"ranges": (), "requirements": (), "sizes": None}
+    kept = {"ranges": (), "sizes": None}
     return replace(base, name=name, options=options, **kept | described)
 
 
@@ -175,7 +175,6 @@ def _preset(plain: Mapping[str, Any]) -> Preset:
         summary=plain.get("summary") or base.summary,
         options=options,
         ranges=(),
-        requirements=(),
         sizes=None,
         query=query,
     )

@@ -29,7 +29,7 @@ _TRIES = 16
 
 
 class RecursiveNodeParser(SpanNodeParser):
-    r"""Cuts at the coarsest separator whose pieces fit, then merges them up to the size (S0-19).
+    r"""Cuts at the coarsest separator whose pieces fit, then merges them up to the size.
 
     Paragraphs first; one that is too long is cut into its lines, a line into sentences, a sentence
     into words, a word between characters. Pieces of one kind are merged as long as they fit and

@@ -30,7 +30,7 @@ _WIDEST_BUFFER = 1000
 
 
 class SemanticNodeParser(SpanNodeParser):
-    """Cuts where neighbouring sentences are about different things (S0-20 to S0-26).
+    """Cuts where neighbouring sentences are about different things.
 
     Every sentence is embedded exactly once, in one batched call per `window` of sentences, so
     that memory stays flat on long documents and nothing is dropped. A heading always starts a
@@ -38,9 +38,8 @@ class SemanticNodeParser(SpanNodeParser):
 
     `method="percentile"`: a break is a gap whose cosine distance is over the document's
     `breakpoint_percentile`. Pieces over `chunk_size` are cut at their widest gaps. On
-    percentiles: S0-23 breaks where the *similarity* is under its 25th percentile. Distance is one
-    minus similarity, so that is this parser's default of 75 for distance. A higher number means
-    fewer breaks and larger nodes; S0-24 states the opposite of what its formula does.
+    percentiles: a similarity under its 25th percentile is a distance over its 75th, which is the
+    default. A higher number means fewer breaks and larger nodes.
 
     `method="optimal"`: of all ways to cut a section into nodes between the least and the most
     tokens, the one whose nodes are closest in meaning within, found exactly by a dynamic
@@ -60,8 +59,8 @@ class SemanticNodeParser(SpanNodeParser):
         chunk_penalty: with "optimal", what one more node has to gain, in mean distances between
             neighbouring sentences; higher means fewer and larger nodes.
         window: sentences embedded in one call.
-        max_sentences: sentences of a document that are embedded at most, None for all (S0-45 has
-            1000); a list's item, a heading, a table and a block of code count as one each. What
+        max_sentences: sentences of a document that are embedded at most, None for all;
+            a list's item, a heading, a table and a block of code count as one each. What
             comes after them is cut by size, at headings and between sentences, and its nodes say
             so in `cut_by_size`: no text is dropped.
         embedding: name of the embedding model: "lexical" (offline) or "openai:<model>".

@@ -23,7 +23,7 @@ _VISIBLE = re.compile(r"\S")
 
 
 class SentenceNodeParser(SpanNodeParser):
-    """Packs whole sentences: ten to a node, two shared (S3-04), or as many as fit a size (S4-08).
+    """Packs whole sentences: ten to a node, two shared, or as many as fit a size.
 
     A heading, a list item, a table row and a line of code count as one sentence each. A sentence
     that exceeds the size is cut between its lines, a line between words, and each piece counts as a
@@ -31,7 +31,7 @@ class SentenceNodeParser(SpanNodeParser):
 
     With `window`, every node also carries the sentences around it under the metadata keys that
     LlamaIndex's `MetadataReplacementPostProcessor` expects, so that one can search by a single
-    sentence and answer from its surroundings (S2-24). The window is a slice of the document too.
+    sentence and answer from its surroundings. The window is a slice of the document too.
 
     Args:
         chunk_size: what a node may hold, in `unit`.

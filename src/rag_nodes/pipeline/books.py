@@ -8,12 +8,12 @@ import os
 import time
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
-from importlib.metadata import version
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import EmptyFileError
 from rag_nodes.ledger import WEB_HOURS, DocumentRow, FileRow
+from rag_nodes.ledger.versions import version_of
 from rag_nodes.models.rebuilding import without_keys
 from rag_nodes.pipeline.found import Left, Seen
 from rag_nodes.pipeline.record import LONGEST, CollectionRecord, LedgerRecord, ShardRecord
@@ -197,22 +197,25 @@ class LedgerBooks(Books):
         now = self._ledger.clock()
         left = []
         for one in documents:
-            rows = [deposits.get(one.id) for deposits in stored]
-            whole = tuple(row for row in rows if row and self._is_of(one, row))
+            pairs = zip(self._records, stored, strict=True)
+            rows = [(record.code, deposits.get(one.id)) for record, deposits in pairs]
+            whole = tuple(row for code, row in rows if row and self._is_of(one, row, code))
             if len(whole) < len(rows) or (one.expires_at is not None and one.expires_at <= now):
                 return ()
             left.append(Left(one, whole))
         return tuple(left)
 
-    def _is_of(self, document: DocumentRow, stored: DepositRow) -> bool:
+    def _is_of(self, document: DocumentRow, stored: DepositRow, code: str) -> bool:
         """Whether what is stored is as a file has the document, be it another that was read later.
+
+        It has to be made by the same code.
 
         Two crawls with versions of one page would else be stored in turn by every ingest.
         """
-        if stored.source_hash == document.source_hash:
+        if stored.source_hash == version_of(document.source_hash, code):
             return True
         others = self._ledger.holders(self._corpus, [document.id])
-        same = [one.path for one in others if one.source_hash == stored.source_hash]
+        same = [o.path for o in others if version_of(o.source_hash, code) == stored.source_hash]
         return any(
             _is_as_known(one.file) for one in self._ledger.known(self._corpus, same).values()
         )
@@ -243,10 +246,10 @@ def reading_key(limits: Limits, identities: Sequence[str]) -> str:
 
     Args:
         limits: what a file may cost; whether it gives way to others decides nothing.
-        identities: of the user's transformations.
+        identities: of this version and the user's transformations, see `identities_of`.
     """
     bounds = {name: value for name, value in asdict(limits).items() if name != "share"}
-    facts = [version("rag-nodes"), bounds, *identities]
+    facts = [bounds, *identities]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 

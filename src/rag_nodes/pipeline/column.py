@@ -13,11 +13,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, ModelError, RagNodesError
+from rag_nodes.ledger.versions import model_of, version_of
 from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.delivery import Delivery
 from rag_nodes.pipeline.deposit import Counts, Deposit, is_kept, tokens_of
 from rag_nodes.pipeline.embedding import further_due, give_vector, lacks_vector
+from rag_nodes.pipeline.identity import made_by
 from rag_nodes.pipeline.notes import HOPELESS, ColumnNotes, said, summary
 from rag_nodes.pipeline.report import ParserOutcome
 from rag_nodes.pipeline.taken import TakenDocuments
@@ -70,7 +72,7 @@ class ColumnRun:
         self._pipeline = pipeline
         self._store = record.store
         self._collection = record.collection
-        self._notes = ColumnNotes(name, models.embedding_name, report, prices)
+        self._notes = ColumnNotes(name, models, report, prices)
         self._delivery = Delivery(pipeline.embedding, record, models, self._notes)
         self._has_answered = False
         self._taken = TakenDocuments()
@@ -114,6 +116,7 @@ class ColumnRun:
         Returns:
             What is stored of it; changes until `finish`.
         """
+        document = made_by(self.record.code, document)
         source_hash = str(document.metadata[SOURCE_HASH])
         known = self._taken.get(_label(document), document.id_, source_hash)
         if known:
@@ -134,6 +137,7 @@ class ColumnRun:
                 self._delivery.finish()
         with self._failures_noted():
             self._tell_failures()
+            self.record.conclude()
         counts = self._counts
         return ParserOutcome(
             parser=self.name,
@@ -210,7 +214,8 @@ class ColumnRun:
         )
         if deposit.is_stored:
             self._delivery.replace_later(deposit)
-        self._reuse_vectors([node for node in due if node.node_id in stored])
+        same = self._embedded_alike(stored)
+        self._reuse_vectors([node for node in due if node.node_id in same])
         if not stored and twins:
             self._take_vectors_of(twins, due)
         self._delivery.add(due, deposit)
@@ -270,6 +275,11 @@ class ColumnRun:
         deposit.fail(said(error))
         self._notes.note(deposit.label, error)
 
+    def _embedded_alike(self, stored: Mapping[str, StoredNode]) -> list[str]:
+        """Ids of the nodes whose vectors the model would make again."""
+        model = model_of(version_of("", self.record.code))
+        return [one for one, node in stored.items() if model_of(node.source_hash) == model]
+
     def _reuse_vectors(self, nodes: list[BaseNode]) -> None:
         """Give nodes whose metadata alone changed the vectors that are stored for them."""
         ids = [node.node_id for node in nodes]
@@ -283,7 +293,7 @@ class ColumnRun:
 
     def _take_vectors_of(self, twins: Sequence[str], nodes: list[BaseNode]) -> None:
         """Give nodes of a file that was moved or copied the vectors of what reads the same."""
-        stored = [one for twin in twins for one in self.record.stored(twin)]
+        stored = [one for twin in twins for one in self._embedded_alike(self.record.stored(twin))]
         for name in {USUAL}.union(*map(further_due, nodes)):
             with self._notes.timed("store"):
                 vectors = dict(self._store.vectors(self._collection, stored, name).values())

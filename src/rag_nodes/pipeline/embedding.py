@@ -20,7 +20,7 @@ from rag_nodes.errors import (
     UnknownModelError,
 )
 from rag_nodes.metadata import FURTHER_VECTORS
-from rag_nodes.models import map_model_error
+from rag_nodes.models import failure_of
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.transforms import further_text, identity_of
 from rag_nodes.vector_names import USUAL
@@ -160,11 +160,11 @@ class Embedded(NamedTuple):
 
 
 def embed(part: Waiting, pipeline: IngestionPipeline, model: str) -> Embedded:
-    """Give chunks their vectors; where a request is refused, each chunk goes alone (S3-19).
+    """Give chunks their vectors; where a request is refused, each chunk goes alone.
 
     Args:
         part: what one request takes.
-        pipeline: ends with a `LeafEmbedding`.
+        pipeline: a `LeafEmbedding` and nothing else.
         model: its name, for messages.
     """
     try:
@@ -207,4 +207,5 @@ def _run(nodes: list[BaseNode], pipeline: IngestionPipeline, model: str) -> None
         raise ModelResponseError(f"{model}: its client gave the request up; try again") from error
     except Exception as error:
         # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
-        raise map_model_error(error, model=model, api_base=None) from error
+        [step] = pipeline.transformations
+        raise failure_of(error, getattr(step, "embed_model", step), name=model) from error

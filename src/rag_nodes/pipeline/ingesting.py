@@ -7,6 +7,7 @@ makes a killed run complete itself when it is run again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
@@ -24,12 +25,13 @@ from rag_nodes.pipeline.arrivals import Parsers, arrivals_of, characters_of, giv
 from rag_nodes.pipeline.books import Books, LedgerBooks, reading_key
 from rag_nodes.pipeline.dry_run import UnchangedStore, rehearsed
 from rag_nodes.pipeline.further import further_steps, journal_beside
+from rag_nodes.pipeline.identity import identities_of
 from rag_nodes.pipeline.listing import FileListing
+from rag_nodes.pipeline.moved import moved_files
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, pruned
 from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.pipeline.run import IngestRun, collections_of
 from rag_nodes.readers import Limits
-from rag_nodes.transforms import UserTransformations, identity_of
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.report import IngestReport, Progress
     from rag_nodes.readers import FileShard
     from rag_nodes.store import Store
+
+
+logger = logging.getLogger(__name__)
 
 
 class IngestEngine(Protocol):
@@ -75,10 +80,10 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
-    Ingesting twice changes nothing and embeds nothing; a changed file replaces its chunks, new
-    ones written before old ones are deleted; a run that was killed completes when run again. A
-    file of which only metadata or pages changed, its title for example, is stored anew, and what
-    reads the same to the embedding model keeps its vector.
+    Ingesting twice changes nothing and embeds nothing; a changed file, and changed code of a
+    splitter, replaces its chunks, new ones written before old ones are deleted; a run that was
+    killed completes when run again. A file of which only metadata or pages changed, its title for
+    example, is stored anew, and what reads the same to the embedding model keeps its vector.
 
     Args:
         paths: files, and folders to walk.
@@ -91,7 +96,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
         transformations: extractors of LlamaIndex or your own, run on the chunks of every parser
             before they are embedded. What they add is stored with the chunks; a document for which
-            one fails is stored as it was before, and its row says why. Where they or their options
+            one fails is stored as it was before, and its row says why. Where their code or options
             change, all documents are due again: see `UserTransformations` and `identity_of`.
             Further embeddings that the collections have are kept up to date, see `FurtherVectors`.
         corpus: name of the document set; every corpus has its own collections.
@@ -157,8 +162,11 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         options["transformations"], kept = stack.enter_context(further)
         report = run(wanted, parsers, store, models=chosen, ledger=opened, **options)
         report = replace(report, kept_vectors=kept)
+        for one in report.untold:
+            logger.warning("%s, so every ingest makes it anew", one)
         if not opened or (prune and _lacks(report)):
             return report
+        report = replace(report, moved=moved_files(opened, corpus, wanted))
         if not prune:
             return replace(report, gone=gone_documents(opened, corpus, wanted))
         return replace(report, pruned=pruned(store, opened, corpus, wanted))
@@ -185,7 +193,8 @@ def ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
     """Ingest files in this process; they may be listed already."""
     files = files or FileListing(paths, shard)
     total = files.documents() if progress else None
-    books = books_of(ledger, corpus, limits, transformations, ttl=ttl, shard=shard)
+    identities = identities_of(transformations)
+    books = books_of(ledger, corpus, limits, identities, ttl=ttl, shard=shard)
 
     def run_of(made: Mapping[str, object]) -> IngestRun:
         return IngestRun(
@@ -198,6 +207,7 @@ def ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
             prices=prices,
             books=books,
             dry_run=dry_run,
+            identities=identities,
         )
 
     # Before the first file is looked at, as the books say for which parsers it is due.
@@ -213,15 +223,15 @@ def books_of(
     ledger: Ledger | None,
     corpus: str,
     limits: Limits,
-    transformations: Sequence[TransformComponent],
+    identities: Sequence[str],
     *,
     ttl: float,
     shard: FileShard | None,
 ) -> Books:
-    """The books of an ingest of files; for arguments see `ingest`."""
+    """The books of an ingest of files; for arguments see `ingest` and `reading_key`."""
     if ledger is None:
         return Books()
-    key = reading_key(limits, [identity_of(s) for s in UserTransformations(transformations).steps])
+    key = reading_key(limits, identities)
     return LedgerBooks(
         ledger, corpus, key, ttl=ttl, most=limits.file_bytes, shared=shard is not None
     )
@@ -243,7 +253,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
 ) -> IngestReport:
     """Like `ingest`, for documents that are read already; their ids decide what replaces what.
 
-    A document without text is a failed row, and nothing of it stays stored (S0-44).
+    A document without text is a failed row, and nothing of it stays stored.
 
     Args:
         documents: what to cut.

@@ -25,6 +25,7 @@ from rag_nodes.pipeline.report import Progress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.report import Stage
 
@@ -46,7 +47,7 @@ class ColumnNotes:
 
     Args:
         name: the parser's name in the report.
-        model: the embedding model's.
+        models: of which one embeds.
         report: takes progress; safe to call from any thread.
         prices: of embedding models, see `rag_nodes.models.prices`.
 
@@ -60,20 +61,23 @@ class ColumnNotes:
     def __init__(
         self,
         name: str,
-        model: str,
+        models: Models,
         report: Callable[[Progress], None],
         prices: Prices = MappingProxyType({}),
     ) -> None:
         self.name = name
         self.errors: list[str] = []
         self.stopped: str | None = None
-        self.embedded = EmbeddedTokens()
+        self.embedded = EmbeddedTokens(models.embedding)
         self.seconds: dict[str, float] = defaultdict(float)
-        self._model, self._report, self._prices = model, report, prices
+        self._model, self._report, self._prices = models.embedding_name, report, prices
 
     def note(self, what: str, error: BaseException) -> None:
         """Note an error; one that is hopeless is why the column stops."""
-        logger.warning("%s: %s: %s", self.name, what, error, exc_info=error)
+        # Where nobody configured logging, Python prints warnings, and with them any traceback.
+        logger.warning("%s: %s: %s", self.name, what, said(error))
+        if not isinstance(error, RagNodesError):  # ours say it all, and their causes may hold keys
+            logger.debug("%s: %s", self.name, what, exc_info=error)
         self.errors.append(f"{what}: {said(error)}")
         if isinstance(error, HOPELESS):
             self.stopped = self.stopped or said(error)

@@ -61,7 +61,7 @@ def check_folders(paths: Iterable[str | Path], ledger: Ledger, corpus: str) -> N
                 path.stat()
         except OSError as error:
             raise FileMissingError(path, error.strerror or str(error), _remedy()) from error
-        here = _below([path])
+        here = is_below_any([path])
         if path.is_dir() and _is_bare(path) and any(map(here, ledger.paths(corpus))):
             reason = "there is no document in this folder, and there were some"
             raise FileMissingError(path, reason, _remedy())
@@ -166,8 +166,8 @@ def _gone(
     ledger: Ledger, corpus: str, paths: Iterable[str | Path]
 ) -> tuple[dict[str, DocumentRow], list[str]]:
     """Documents by id that no file has any more, and the files that are not there any more."""
-    here = _below(paths)
-    lost = [path for path in filter(here, ledger.paths(corpus)) if _is_lost(path)]
+    here = is_below_any(paths)
+    lost = [path for path in filter(here, ledger.paths(corpus)) if is_lost(path)]
     rows = [row for one in ledger.known(corpus, lost).values() for row in one.documents]
     rows += [row for row in ledger.vanished(corpus) if here(row.path)]
     gone = {(row.path, row.id) for row in rows}
@@ -176,7 +176,7 @@ def _gone(
     return {row.id: row for row in rows if row.id not in kept}, lost
 
 
-def _is_lost(path: str) -> bool:
+def is_lost(path: str) -> bool:
     """Whether a file is not there for certain; one that cannot be asked for may well be."""
     try:
         found = os.stat(path)  # noqa: PTH116 - there may be a million of them, as below
@@ -192,7 +192,7 @@ def _is_bare(folder: Path) -> bool:
     return next(listed([folder])).path == folder
 
 
-def _below(paths: Iterable[str | Path]) -> Callable[[str], bool]:
+def is_below_any(paths: Iterable[str | Path]) -> Callable[[str], bool]:
     """What says of a file whether it is one of some files, or in one of some folders."""
     places = {os.path.normcase(Path(path).resolve()) for path in paths}
     folders = tuple(os.path.join(place, "") for place in places)  # noqa: PTH118

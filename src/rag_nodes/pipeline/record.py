@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -36,6 +37,7 @@ class CollectionRecord:
 
     Attributes:
         own: ids of nodes that this very ingest has begun to write, in another process that died.
+        code: of what is written to it, which is part of the version of every document there.
     """
 
     is_new = False
@@ -45,6 +47,7 @@ class CollectionRecord:
         self.store = store
         self.collection = collection
         self.own: frozenset[str] = frozenset()
+        self.code = ""
         self._catalogue: Catalogue | None = None
 
     def stored(self, document_id: str) -> Mapping[str, StoredNode]:
@@ -82,12 +85,15 @@ class CollectionRecord:
             errors: by document.
         """
 
+    def conclude(self) -> None:
+        """Say that this ingest changes nothing more."""
+
 
 class LedgerRecord(CollectionRecord):
     """A collection of which a ledger is kept. Safe to share between threads.
 
-    The ledger is believed where its sum of chunks is what the store counts; else it is first made
-    anew from the store.
+    The ledger is believed where it is that of this state of the store, see `is_current`; else it is
+    first made anew from the store.
 
     Args:
         store: where the collection is.
@@ -98,6 +104,8 @@ class LedgerRecord(CollectionRecord):
         parser: class name of the collection's parser.
     """
 
+    _is_shared = False
+    """Whether others write to the same collection meanwhile, and keep ledgers of their own."""
     _knows_all = True
     """Whether nothing is stored of documents that a ledger has never heard of, if it is true."""
 
@@ -109,6 +117,7 @@ class LedgerRecord(CollectionRecord):
         self._believed: bool | None = None
         self._is_blank = False
         self._asked = 0
+        self._is_marked = False
         self._open: set[str] = set()
         self.parser = row.parser
         self.is_new = ledger.use(row)
@@ -143,6 +152,8 @@ class LedgerRecord(CollectionRecord):
         self, documents: Mapping[str, Sequence[str]], dimension: int | None = None
     ) -> None:
         """Mark their rows, so that a run that is killed now is found out by the next."""
+        if not self._is_marked:
+            self._mark()
         if dimension and self._row.dimension is None:
             self._row = self._row._replace(dimension=dimension)
             self._ledger.use(self._row)
@@ -157,12 +168,32 @@ class LedgerRecord(CollectionRecord):
         if whole := list(rows):
             self._ledger.settle(whole)
             self._open -= {row.document_id for row in whole}
+            if not self._is_marked:  # the collection was not there before
+                self._mark()
 
     def fail(self, errors: Mapping[str, str]) -> None:
         """Write the reasons down, without keys; what is stored stays as it is known."""
         said = {one: without_keys(why, {}, most=LONGEST) for one, why in errors.items()}
         known = self._knows_all and self._believed is True
         self._ledger.fail(self.collection, said, is_complete=known)
+
+    def conclude(self) -> None:
+        """Tell what is stored now from what was while this ingest wrote."""
+        if self._is_marked:
+            self._mark()
+
+    def _mark(self) -> None:
+        """Give the state of the collection an epoch, which the store and this ledger alone know.
+
+        A process that is killed in between leaves two epochs, and so a ledger that is not believed.
+        """
+        epoch = secrets.token_hex(8)
+        with self._lock, self._ledger.together():
+            there = {} if self._is_shared else self.store.marks(self.collection)
+            marks = {**dict.fromkeys(there), self._ledger.writer: epoch}
+            if self.store.mark(self.collection, marks):
+                self._ledger.mark(self.collection, epoch, is_shared=self._is_shared)
+                self._is_marked = True
 
     def _is_believed(self) -> bool:
         with self._lock:
@@ -174,7 +205,9 @@ class LedgerRecord(CollectionRecord):
         """Make the ledger say what the store holds, and whether it does now."""
         count = self.store.count(self.collection)
         unsettled = self._ledger.unsettled(self.collection)
-        if len(unsettled) <= FEW:
+        if len(unsettled) <= FEW and (
+            not count or _has_marks(self._ledger, self.store, self.collection)
+        ):
             self._ask_for(unsettled)
             if self._ledger.is_true(self.collection, count):
                 self._is_blank = not count
@@ -182,7 +215,10 @@ class LedgerRecord(CollectionRecord):
         found = self.store.each_document(self.collection)
         rows = [stored_row(self.collection, *pair) for pair in found]
         self._ledger.replace(self.collection, rows)
-        return self._ledger.is_true(self.collection, count)
+        is_true = self._ledger.is_true(self.collection, count)
+        if is_true:
+            self._mark()
+        return is_true
 
     def _ask_for(self, document_ids: Sequence[str]) -> None:
         """Write down what the store says of some documents, and forget those it does not have."""
@@ -195,11 +231,13 @@ class LedgerRecord(CollectionRecord):
 class ShardRecord(LedgerRecord):
     """A collection that the other shards of an ingest write, too.
 
-    The store then has more than this ledger knows of, so that its count proves little: only less
-    of it, or a document that is missing among some that are looked at, makes the ledger doubted.
-    What it does not know the store is asked for a document at a time: a catalogue is that of all.
+    The store then has more than this ledger knows of, so that its count proves little: the mark of
+    another state, less than is known of, or a document that is missing among some that are looked
+    at make the ledger doubted. What it does not know the store is asked for a document at a time: a
+    catalogue is that of all.
     """
 
+    _is_shared = True
     _knows_all = False
 
     def stored(self, document_id: str) -> Mapping[str, StoredNode]:
@@ -209,17 +247,44 @@ class ShardRecord(LedgerRecord):
     def _reconciled(self) -> bool:
         rows = self._ledger.deposits(self.collection)
         torn = [one for one, row in rows.items() if row.stored_at is None]
-        doubted = torn if self._is_likely(rows) else list(rows)
-        self._ask_for(doubted)
+        if not rows:
+            return True
+        if self._is_likely(rows):
+            self._ask_for(torn)
+        else:
+            self._ask_for(list(rows))
+            self._mark()
         return True
 
     def _is_likely(self, rows: Mapping[str, DepositRow]) -> bool:
         """Whether the store seems to have what these rows say."""
+        own, writer = self._ledger.marks(self.collection), self._ledger.writer
+        if self.store.marks(self.collection).get(writer, "") != own.get(writer):
+            return False
         if self.store.count(self.collection) < sum(row.chunks for row in rows.values()):
             return False
         whole = [one for one, row in rows.items() if row.chunks and row.stored_at is not None]
         some = whole[:: max(1, len(whole) // SOME)]
         return all(self.store.stored(self.collection, one) for one in some)
+
+
+def is_current(ledger: Ledger, store: Store, collection: str, count: int) -> bool:
+    """Whether a ledger is that of the state in which a collection is, so that it can be believed.
+
+    The store bears the marks that the ledger left, and the ledger knows of all its chunks.
+
+    Args:
+        ledger: of the store.
+        store: where the collection is.
+        collection: its name.
+        count: its chunks, as the store counts them.
+    """
+    return _has_marks(ledger, store, collection) and ledger.is_true(collection, count)
+
+
+def _has_marks(ledger: Ledger, store: Store, collection: str) -> bool:
+    known = ledger.marks(collection)
+    return bool(known) and known == store.marks(collection)
 
 
 def stored_row(collection: str, document_id: str, stored: Mapping[str, StoredNode]) -> DepositRow:

@@ -231,6 +231,19 @@ class Pruned(NamedTuple):
     nodes: int
 
 
+class Moved(NamedTuple):
+    """What is stored of files that were moved since.
+
+    Attributes:
+        places: folders and files that are not there any more, and all of whose files have moved;
+            `rag-nodes remove` takes their documents out.
+        documents: how many these are.
+    """
+
+    places: tuple[str, ...]
+    documents: int
+
+
 @dataclass(frozen=True, slots=True)
 class IngestReport:
     """Everything one ingest run did.
@@ -249,11 +262,15 @@ class IngestReport:
             the collections have them.
         gone: documents that are stored and of which no file is left, as they were deleted or
             emptied; none where these were removed.
+        moved: places that are not there any more, and whose files were read from elsewhere now;
+            what is stored of them is still found. None where there are none.
         dry_run: nothing of it was done: it says what an ingest would do, and what it would cost.
         due: documents of a dry run of which something would be stored, by parser.
         estimated: parsers of a dry run whose numbers are estimates: their embedding model would
             decide where to cut, and words were compared in its place.
         omitted: documents that ended well and have no row, where the run was given a most of them.
+        untold: of which splitters, models and transformations nobody can tell whether their code
+            changed, and why: what they make is made anew by every ingest.
     """
 
     files: tuple[FileOutcome, ...]
@@ -266,10 +283,12 @@ class IngestReport:
     writers: tuple[WriterOutcome, ...] = ()
     kept_vectors: tuple[str, ...] = ()
     gone: int = 0
+    moved: Moved | None = None
     dry_run: bool = False
     due: Mapping[str, int] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()
     omitted: int = 0
+    untold: tuple[str, ...] = ()
 
     @property
     def documents(self) -> int:
@@ -294,7 +313,7 @@ class IngestReport:
 
     @property
     def hit_rate(self) -> float | None:
-        """Share of the tokens of all chunks that needed no embedding (S3-29); None without any."""
+        """Share of the tokens of all chunks that needed no embedding; None without any."""
         tokens = sum(outcome.tokens for outcome in self.columns)
         return self.spared_tokens / tokens if tokens else None
 
@@ -305,7 +324,7 @@ class IngestReport:
 
     @property
     def spared_cost(self) -> float | None:
-        """US dollars that they would have cost (S3-30); None when the price is unknown."""
+        """US dollars that they would have cost; None when the price is unknown."""
         costs = [outcome.spared_cost for outcome in self.columns]
         return None if None in costs else sum(cost or 0.0 for cost in costs)
 
@@ -329,6 +348,7 @@ class IngestReport:
             "writers": [asdict(one) for one in self.writers],
             "kept_vectors": list(self.kept_vectors),
             "gone": self.gone,
+            "moved": self.moved._asdict() if self.moved else None,
             "seconds": self.seconds,
             "embedding_tokens": self.embedding_tokens,
             "embedding_cost": self.embedding_cost,
@@ -338,4 +358,5 @@ class IngestReport:
             "dry_run": self.dry_run,
             "due": dict(self.due),
             "estimated": list(self.estimated),
+            "untold": list(self.untold),
         }

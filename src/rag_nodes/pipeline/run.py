@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 import time
@@ -15,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import CollectionRow
-from rag_nodes.metadata import READ_WARNINGS, SOURCE_HASH
-from rag_nodes.models.embedded_tokens import metered
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.books import Books
@@ -24,6 +21,7 @@ from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.pipeline.column import ColumnRun
 from rag_nodes.pipeline.dry_run import cut_unasked, is_estimated, rehearsed_steps
 from rag_nodes.pipeline.found import FoundDocument
+from rag_nodes.pipeline.identity import codes_of, hashed, identities_of, untold_of
 from rag_nodes.pipeline.report import (
     FileOutcome,
     FormerCollection,
@@ -35,12 +33,12 @@ from rag_nodes.pipeline.rows import FileRows, OpenRows
 from rag_nodes.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
-from rag_nodes.transforms import ChunkWriter, UserTransformations, identity_of
+from rag_nodes.transforms import ChunkWriter, UserTransformations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from llama_index.core.schema import Document, TransformComponent
+    from llama_index.core.schema import TransformComponent
 
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
@@ -71,6 +69,8 @@ class IngestRun:
         books: who is asked what is stored, and told what is written.
         dry_run: run none of the user's transformations but those that have an LLM write, which is
             not asked, and cut with nothing that asks a model.
+        identities: what `identities_of` gave, where that was asked before.
+        codes: what `codes_of` gave, by whoever drives this process.
 
     Raises:
         ConfigurationError: as `ingest`.
@@ -89,12 +89,16 @@ class IngestRun:
         prices: Prices = MappingProxyType({}),
         books: Books | None = None,
         dry_run: bool = False,
+        identities: Sequence[str] | None = None,
+        codes: Mapping[str, str] | None = None,
     ) -> None:
         if not parsers:
             raise ConfigurationError("nothing to ingest with: name at least one parser")
         made = {name: as_parser(parser) for name, parser in parsers.items()}
         steps = UserTransformations(transformations).steps
-        self._identities = [identity_of(step) for step in steps]
+        self._identities = identities_of(steps) if identities is None else identities
+        self._untold = () if codes else tuple(untold_of(made.values(), models.embedding, steps))
+        codes = codes_of(made, models.embedding) if codes is None else codes
         if dry_run:
             steps = rehearsed_steps(steps)
             parse = cut_unasked
@@ -112,8 +116,8 @@ class IngestRun:
             ColumnRun(
                 name,
                 column_pipeline(parser, models.embedding, steps, parse),
-                self._books.record(
-                    store, _collection_row(collections[name], parser, corpus, models)
+                self._record(
+                    store, _collection_row(collections[name], parser, corpus, models), codes[name]
                 ),
                 models=models,
                 report=self._report,
@@ -142,6 +146,11 @@ class IngestRun:
         """Whether every parser gave up, so that whatever arrives would fail as the last did."""
         return len(self.stopped) == len(self._columns)
 
+    def _record(self, store: Store, row: CollectionRow, code: str) -> CollectionRecord:
+        record = self._books.record(store, row)
+        record.code = code
+        return record
+
     def leave(self, arrival: Arrival, left: Left) -> tuple[FileOutcome, list[Deposit]]:
         """Count a document that is left as it is stored, and give its row and what is stored."""
         pairs = zip(self._columns, left.deposits, strict=True)
@@ -166,7 +175,7 @@ class IngestRun:
         started = time.perf_counter()
         rows = FileRows() if rows is None else rows
         under_way = OpenRows([column.name for column in self._columns], rows)
-        with metered(self._models.embedding), self._working() as at_work:
+        with self._working() as at_work:
             taken = self._taken(arrivals, total, at_work)
             for position, (file, deposits) in enumerate(taken):
                 under_way.add(position, file, deposits)
@@ -185,6 +194,7 @@ class IngestRun:
             dry_run=self._dry_run,
             due=under_way.changed if self._dry_run else {},
             estimated=self._estimated,
+            untold=self._untold,
         )
 
     @property
@@ -250,7 +260,7 @@ class IngestRun:
             if one.document is None and one.error is None:
                 yield one.unopened(self.stopped), []
                 continue
-            document = _hashed(one.document, self._identities) if one.document else None
+            document = hashed(one.document, self._identities) if one.document else None
             if one.file:
                 found = FoundDocument.of(document) if document else None
                 self._books.note(one.file, found, one.error)
@@ -314,28 +324,6 @@ def _warm_up(parsers: Iterable[SpanNodeParser]) -> None:
     """Load vocabularies and sentence rules now, or the parser that runs first would look slow."""
     for tokenizer in {parser.tokenizer for parser in parsers}:
         Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
-
-
-def _hashed(document: Document, identities: Sequence[str]) -> Document:
-    """The document with a hash of all that its nodes are made of.
-
-    Text, pages, metadata, and by their identities the transformations of the user.
-    """
-    ignored = (SOURCE_HASH, READ_WARNINGS)
-    facts = sorted((key, value) for key, value in document.metadata.items() if key not in ignored)
-    content = json.dumps([document.text, facts, *identities], default=str, skipkeys=True)
-    hidden = {SOURCE_HASH: hashlib.sha256(content.encode()).hexdigest()}
-    return document.model_copy(
-        update={
-            "metadata": {**document.metadata, **hidden},
-            "excluded_embed_metadata_keys": [
-                *dict.fromkeys((*document.excluded_embed_metadata_keys, SOURCE_HASH))
-            ],
-            "excluded_llm_metadata_keys": [
-                *dict.fromkeys((*document.excluded_llm_metadata_keys, SOURCE_HASH))
-            ],
-        }
-    )
 
 
 def _serialised(progress: Callable[[Progress], None] | None) -> Callable[[Progress], None]:

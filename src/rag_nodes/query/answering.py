@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ModelResponseError, RagNodesError
-from rag_nodes.models import map_model_error
+from rag_nodes.models import failure_of
 from rag_nodes.models.names import priced_name
 from rag_nodes.models.prices import billed, cost_of
 from rag_nodes.query import tracing
@@ -142,7 +142,7 @@ class Answering:
         return Failed(ours, "".join(self._pieces))
 
     def _generated(self, text: str) -> Written:
-        """An LLM's answer with its citations resolved (S4-17)."""
+        """An LLM's answer with its citations resolved."""
         prepared, models = self._prepared, self._prepared.models
         stripped = text.strip()
         if not stripped:
@@ -254,7 +254,7 @@ def extracted(question: str, packed: Packed, *, sentences: int = 3) -> Written:
 
 
 def messages(system: str, prompt: str) -> list[ChatMessage]:
-    """What the LLM is sent: what holds for every question (S4-16), then excerpts and question.
+    """What the LLM is sent: what holds for every question, then excerpts and question.
 
     Args:
         system: the system message; none is sent where it is blank.
@@ -270,7 +270,7 @@ def translated(error: Exception, models: Models) -> RagNodesError:
     """An LLM's exception as one of ours."""
     if isinstance(error, RagNodesError):
         return error
-    return map_model_error(error, model=models.answer_name, api_base=None)
+    return failure_of(error, models.llm, name=models.answer_name)
 
 
 def _passages(packed: Packed) -> Iterator[tuple[Hit, int, int]]:

@@ -52,7 +52,7 @@ class _Condensed(NamedTuple):
 
 
 class RagNodesChat:
-    """A conversation with one query engine (S0-47); one per user, not shared between threads.
+    """A conversation with one query engine; one per user, not shared between threads.
 
     A follow-up is completed by the LLM; offline, by the words of the question before. The answer
     is then made of the documents alone, never of earlier answers, and its `question` says what

@@ -30,9 +30,9 @@ READ_IN = 40
 READ_IN_RERANKED = 20
 """The same where a reranker has chosen them."""
 STEP_FACTOR = 2.0
-"""By how much more is read for questions that ask for steps, unless it is said (S4-11)."""
+"""By how much more is read for questions that ask for steps, unless it is said."""
 DEFAULT_TOP_K = 5
-"""Chunks per question where neither a budget nor a number is given (S0-27)."""
+"""Chunks per question where neither a budget nor a number is given."""
 
 _CHOICES: dict[str, Sequence[str | None]] = {
     "mode": ("hybrid", "dense", "sparse"),
@@ -61,7 +61,7 @@ class QueryOptions:
         vector: which embedding of the chunks is compared: "heading", which all have, or one that
             `FurtherVectors` had made at the ingest: "plain", "summary" or "context".
         filter: search only chunks that pass it; None for all.
-        similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all (C9).
+        similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all.
         expand: what is read around what was found: "auto" the window of a sentence or the parent
             of a child, where the parser made them, and nothing else; "none" nothing;
             "neighbours" the chunks before and after as well; "parent" the parent, or all its
@@ -69,13 +69,13 @@ class QueryOptions:
         rerank: puts the candidates into a better order: called with question and hits, or a
             LlamaIndex postprocessor; None to keep the order of the search. Sentences are looked for
             in the best 20 of that order; for whole chunks in that order, ask for "chunks".
-        step_words: phrases that ask for steps, see `STEP_WORDS`; () for none (S4-12).
-        step_factor: budget and `top_k` are multiplied by it for such questions (S4-11); None for
+        step_words: phrases that ask for steps, see `STEP_WORDS`; () for none.
+        step_factor: budget and `top_k` are multiplied by it for such questions; None for
             `STEP_FACTOR`, and in a `Comparison`, where every question gets the same, for 1.
         context_window: tokens of prompt and answer together; None for what the model says.
         prices: US dollars per million tokens read and written, by model name; they win over
             the built-in table.
-        cache_ttl_hours: how long a question's embedding is remembered; 0 for not at all (S3-13).
+        cache_ttl_hours: how long a question's embedding is remembered; 0 for not at all.
         retrieval_only: show what would be read and answer nothing.
 
     Raises:
@@ -233,5 +233,5 @@ QUERY_PRESETS: dict[str, QueryOptions] = {
     "crawl": QueryOptions(budget=None, top_k=3, similarity_cutoff=0.3),
     "pdf-qa": QueryOptions(budget=None, top_k=10, similarity_cutoff=0.2, step_factor=5.0),
 }
-"""The same budget for every parser, or the numbers of chunks of the source documents (S0-27; S3-10
-and S3-11; S4-10, S4-11 and S4-13). Their cutoffs are meant for neural embeddings."""
+"""The same budget for every parser, or the numbers of chunks of other known setups. Their cutoffs
+are meant for neural embeddings."""

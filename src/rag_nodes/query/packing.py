@@ -1,6 +1,6 @@
 """Hits to sources: what is read of them, grouped per page for the model only.
 
-The hits themselves stay as retrieved, so a comparison still shows which chunk matched (C24).
+The hits themselves stay as retrieved, so a comparison still shows which chunk matched.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Packed:
 
 
 def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -> Packed:
-    """Read the hits in rank order until the budget is full, each character once (S4-14, S4-20).
+    """Read the hits in rank order until the budget is full, each character once.
 
     `rag_nodes.text.filling` says how; the budget counts the documents' own text. Hits behind the
     one that filled it were never candidates and are dropped.
@@ -106,7 +106,7 @@ def passage_of(hit: Hit) -> Ranked:
 
 
 def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
-    """Numbered sources: one per page of a file, or per section where there are no pages (S4-14).
+    """Numbered sources: one per page of a file, or per section where there are no pages.
 
     They are numbered by their best hit; the text inside one is in document order.
     """

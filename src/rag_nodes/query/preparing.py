@@ -159,7 +159,7 @@ def _widening(options: QueryOptions, budget: int | None) -> str:
 
 
 def _room(models: Models, options: QueryOptions) -> int:
-    """Tokens the whole prompt may take: the window without the longest answer (S4-20)."""
+    """Tokens the whole prompt may take: the window without the longest answer."""
     about = models.llm.metadata if models.llm is not None else None
     if about is None:
         return 0

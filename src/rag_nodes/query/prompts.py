@@ -139,7 +139,7 @@ def check_names(prompts: Mapping[str, object], known: Iterable[str]) -> None:
 
 
 def fill(template: str, sources: Sequence[Source], question: str) -> str:
-    """The prompt: sources as `[Source 1 - Page 5]: text` (S4-15), then the question.
+    """The prompt: sources as `[Source 1 - Page 5]: text`, then the question.
 
     A document cannot step out of the quotation with the template's closing mark, the label of a
     source or the words that introduce the question; numbers it has in brackets, which a model

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import RagNodesError
-from rag_nodes.models import map_model_error
+from rag_nodes.models import failure_of
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class QuestionVector(NamedTuple):
 
 
 class QuestionVectors:
-    """Embeds questions and remembers the vectors for a while (S3-13); safe to share by threads.
+    """Embeds questions and remembers the vectors for a while; safe to share by threads.
 
     Args:
         ttl_hours: how long a vector is remembered; 0 for not at all.
@@ -120,4 +120,4 @@ def _translated(error: Exception, models: Models) -> Exception:
     """Any LlamaIndex embedding can be plugged in, and each raises its provider's errors."""
     if isinstance(error, RagNodesError):
         return error
-    return map_model_error(error, model=models.embedding_name, api_base=None)
+    return failure_of(error, models.embedding, name=models.embedding_name)

@@ -1,4 +1,4 @@
-"""Questions that ask for steps need more of the document than questions for a fact (S4-11)."""
+"""Questions that ask for steps need more of the document than questions for a fact."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ STEP_WORDS: tuple[str, ...] = tuple(
         if phrase.strip()
     )
 )
-"""How steps are asked for (S4-12), in the languages we see most: `*` stands for what may end a
+"""How steps are asked for, in the languages we see most: `*` stands for what may end a
 word or be any word, `^` for the beginning of a sentence. No word alone: most questions with "how",
 "process", "list" or "way" ask for a fact."""
 _SENTENCE = re.compile(r"[.?!:;\n\u3002\uff1f\uff01\u00bf\u00a1]+")

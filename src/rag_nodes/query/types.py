@@ -118,7 +118,7 @@ class Answer:
         text: the answer; source numbers appear as `[Source n]`.
         kind: "generated" by an LLM, "extract" made of the documents' own sentences, "retrieval"
             when only retrieval was asked for, or "nothing" when no passage answers.
-        citations: the cited sources only, in order of first mention (S4-17).
+        citations: the cited sources only, in order of first mention.
         unknown_sources: numbers the text cites that were never given to the model.
         hits: everything retrieved, in rank order.
         sources: the numbered blocks that were given to the model.
@@ -134,17 +134,17 @@ class Answer:
         budget: context tokens that were allowed in the end, after widening and fitting to the
             model's window; None for no limit.
         widening: how much more was retrieved than usual, and why, such as "budget 3000 instead of
-            1500: asks for steps" (S4-11); "" for no more.
-        cached: the question's embedding came from the cache (S3-13).
+            1500: asks for steps"; "" for no more.
+        cached: the question's embedding came from the cache.
         tokens_in: tokens of the prompt; 0 where no LLM was asked.
         tokens_out: tokens of the LLM's answer.
         tokens_estimated: both were counted here because the API did not say.
         embedding_tokens: tokens of the question that a model was asked to embed, counted here; 0
             where it was known or runs offline. A comparison asks once for all its columns.
-        embedding_cost: US dollars for them; None when the price is unknown (S4-21).
+        embedding_cost: US dollars for them; None when the price is unknown.
         marks: where the text names sources; every other bracket is the documents' own text.
         cost: US dollars of the LLM by the price table; 0 where none was asked; None when its
-            price is unknown (S4-21).
+            price is unknown.
     """
 
     question: str

@@ -126,28 +126,28 @@ class Settings(BaseSettings):
     embedding_options: dict[str, Any] = Field(default_factory=dict, repr=False)
     """Options of that embedding's class; in the environment a JSON object."""
     embedding_model: str = Field("text-embedding-3-small", min_length=1)
-    """Name of the OpenAI embedding model (C5); any name the server knows."""
+    """Name of the OpenAI embedding model; any name the server knows."""
     llm: str = "auto"
     """What writes answers: extractive, openai, or the import path of an LLM of LlamaIndex; auto:
     openai when a key is configured, else extractive."""
     llm_options: dict[str, Any] = Field(default_factory=dict, repr=False)
     """Options of that LLM's class; in the environment a JSON object."""
     llm_model: str = Field("gpt-4o-mini", min_length=1)
-    """Name of the chat model (C4); any name the server knows."""
+    """Name of the chat model; any name the server knows."""
     api_key: _Key = None
     """Key of the OpenAI or compatible server."""
     api_base: _Address = None
     """Base address of a compatible server, usually ending in /v1; None for OpenAI itself."""
     temperature: float = Field(0.2, ge=0, le=2)
-    """Sampling temperature (S0-35)."""
+    """Sampling temperature."""
     max_output_tokens: int = Field(1024, ge=1)
-    """Longest answer, in the model's tokens (S0-35)."""
+    """Longest answer, in the model's tokens."""
     request_timeout: float = Field(60.0, gt=0)
     """Seconds without a sign of life before a request to a model counts as failed."""
     retry_seconds: float = Field(10.0, ge=0)
     """Seconds for which a failing request to a model is repeated; `docs` takes 120 by default."""
     store: str = Field("./rag_nodes_data", min_length=1)
-    """`:memory:`, a folder, or the address of a Qdrant server (C6)."""
+    """`:memory:`, a folder, or the address of a Qdrant server."""
     store_api_key: _Key = None
     """Key of the Qdrant server."""
     ledger: _Address = None
@@ -179,15 +179,15 @@ class Settings(BaseSettings):
     budget: int | None = Field(1500, ge=1)
     """Tokens of context given to the LLM, equal for every parser; None for no limit."""
     top_k: int | None = Field(None, ge=1)
-    """Chunks to retrieve (C10); None lets the budget decide."""
+    """Chunks to retrieve; None lets the budget decide."""
     similarity_cutoff: float | None = Field(None, ge=-1, le=1, allow_inf_nan=False)
-    """Chunks of a lower cosine similarity are left out (S4-13, C9); None to keep all."""
+    """Chunks of a lower cosine similarity are left out; None to keep all."""
     high_similarity: float = Field(0.85, ge=-1, le=1)
-    """Cosine above which a chunk is shown as a strong match (S0-16, C9)."""
+    """Cosine above which a chunk is shown as a strong match."""
     medium_similarity: float = Field(0.75, ge=-1, le=1)
-    """Cosine above which a chunk is shown as a fair match (S0-16, C9)."""
+    """Cosine above which a chunk is shown as a fair match."""
     system_prompt: str = DEFAULT_SYSTEM_PROMPT
-    """What the LLM is told before everything else (S4-16); blank to send no system message."""
+    """What the LLM is told before everything else; blank to send no system message."""
     prompt: str = DEFAULT_PROMPT
     """Template for the LLM with {context} and {question}; literal braces are doubled."""
     _answers: AnswerSettings = PrivateAttr()
@@ -289,5 +289,5 @@ class Settings(BaseSettings):
 
     @property
     def uses_openai_itself(self) -> bool:
-        """True where requests go to OpenAI and not to a compatible server (C21)."""
+        """True where requests go to OpenAI and not to a compatible server."""
         return self.api_base in (None, OPENAI_API_BASE)

@@ -33,10 +33,10 @@ ANSWER_PRESETS: dict[str, dict[str, Any]] = {
         "similarity_cutoff": 0.2,
     },
 }
-"""Settings by preset (S0-03, S0-27, S0-35; S3-10, S3-11; S4-07, S4-10, S4-13: a cosine distance
-under 0.8 is a similarity over 0.2). Cutoffs are meant for neural embeddings."""
+"""Settings by preset. A cosine distance under 0.8 is a similarity over 0.2. Cutoffs
+are meant for neural embeddings."""
 STEP_FACTORS: dict[str, float] = {"pdf-qa": 5.0}
-"""By how much more is retrieved for questions about steps (S4-11)."""
+"""By how much more is retrieved for questions about steps."""
 DEFAULT_SYSTEM_PROMPT = """\
 You are a helpful assistant that answers questions about documents. The user's message holds \
 excerpts of them between markers, and the question behind.
@@ -50,7 +50,7 @@ example [Source 2].
 - Answer in the language of the question, briefly, in Markdown: a numbered list where the question \
 asks for steps, a table where it asks to compare, code in fences.
 """
-"""What an LLM is told before it reads anything (S4-16); `system_prompt` replaces it."""
+"""What an LLM is told before it reads anything; `system_prompt` replaces it."""
 DEFAULT_PROMPT = """\
 <<<EXCERPTS
 {context}
@@ -58,7 +58,7 @@ EXCERPTS>>>
 
 Question: {question}
 """
-"""What an LLM reads (S0-27); `prompt` replaces it."""
+"""What an LLM reads; `prompt` replaces it."""
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -87,15 +87,15 @@ class AnswerSettings(BaseModel):
     expand: Literal["auto", "none", "neighbours", "parent"] = "auto"
     """What is read around what was found; "auto" for the windows and parents a parser made."""
     step_words: tuple[str, ...] | None = None
-    """Phrases that ask for steps (S4-12); None for the built-in lists of ten languages."""
+    """Phrases that ask for steps; None for the built-in lists of ten languages."""
     step_factor: float | None = Field(None, ge=1, allow_inf_nan=False)
-    """By how much more is retrieved for such questions (S4-11); None for 2, in comparisons 1."""
+    """By how much more is retrieved for such questions; None for 2, in comparisons 1."""
     context_window: int | None = Field(None, ge=1)
-    """Tokens of prompt and answer together (S4-20); None for what is known of the model."""
+    """Tokens of prompt and answer together; None for what is known of the model."""
     prices: dict[str, tuple[_Dollars, _Dollars]] = Field(default_factory=dict)
-    """US dollars per million tokens read and written, by model (S4-21)."""
+    """US dollars per million tokens read and written, by model."""
     cache_ttl_hours: float = Field(24.0, ge=0, allow_inf_nan=False)
-    """How long a question's embedding is remembered (S3-13)."""
+    """How long a question's embedding is remembered."""
 
     def chosen(self) -> dict[str, Any]:
         """Plain data for `QueryOptions`: everything that is not left to the library."""

@@ -20,7 +20,6 @@ from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import Scores
 from rag_nodes.store.hits import Hit, best_hits
-from rag_nodes.store.local_index import LocalIndex
 from rag_nodes.store.opening import open_store
 from rag_nodes.store.options import ServerOptions
 from rag_nodes.store.protocol import Store
@@ -36,7 +35,6 @@ __all__ = [
     "Filter",
     "Fusion",
     "Hit",
-    "LocalIndex",
     "QdrantStore",
     "Query",
     "Scores",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from rag_nodes.vector_names import USUAL
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,70 +14,12 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.filters import Filter
     from rag_nodes.store.fusion import Scores
-    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.points import Layout, Point
+    from rag_nodes.store.protocol import Store
     from rag_nodes.store.queries import Query
 
-DENSE = "text-dense"
-"""Name of the embedding vector in our collections, and in hybrid ones of LlamaIndex."""
-SPARSE = "text-sparse-new"
-"""Name of the BM25 vector in our collections."""
-_NAMED = "text-"
-"""Before the name of a further embedding, in our collections."""
-UNNAMED = ""
-"""Name of a vector without one, which LlamaIndex's dense collections have."""
 MEMORY = ":memory:"
 """Location of a store that ends with the process."""
-
-
-class Layout(NamedTuple):
-    """Which vectors a collection has: ours, or those that another program wrote.
-
-    Attributes:
-        dense: name of the embedding vector.
-        size: its length.
-        sparse: name of the BM25 vector; None where there is none that we can read.
-        named: further embeddings by name, and their lengths.
-    """
-
-    dense: str
-    size: int
-    sparse: str | None
-    named: Mapping[str, int] = MappingProxyType({})
-
-    def using(self, name: str) -> Layout | None:
-        """The same, asked by another embedding; None where there is none of that name."""
-        if name == USUAL:
-            return self
-        found = self.named.get(named(name))
-        return self._replace(dense=named(name), size=found) if found else None
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether we may write to it."""
-        return self.dense == DENSE
-
-
-class Point(NamedTuple):
-    """What is stored of a node.
-
-    Attributes:
-        node_id: its id, a UUID; a number in text form where another program gave it.
-        payload: see `rag_nodes.store.payload.payload_of`.
-        vector: its embedding; None for a parent, which is never ranked.
-        words: numbers and BM25 weights of its words.
-        named: further embeddings by name; a point need not have all that its collection has.
-    """
-
-    node_id: str
-    payload: Mapping[str, Any]
-    vector: Sequence[float] | None = None
-    words: tuple[list[int], list[float]] = ([], [])
-    named: Mapping[str, Sequence[float]] = MappingProxyType({})
-
-
-def named(name: str) -> str:
-    """What a further embedding is called in our collections."""
-    return f"{_NAMED}{name}"
 
 
 class Engine(ABC):
@@ -103,7 +43,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def vector_store(self, store: QdrantStore, collection: str) -> BasePydanticVectorStore:
+    def vector_store(self, store: Store, collection: str) -> BasePydanticVectorStore:
         """A collection as LlamaIndex reads and writes one; it need not exist yet."""
 
     @abstractmethod
@@ -149,6 +89,14 @@ class Engine(ABC):
     @abstractmethod
     def point_alias(self, alias: str, collection: str | None) -> None:
         """Have an alias mean a collection, from one moment to the next; None removes it."""
+
+    @abstractmethod
+    def marks(self, collection: str) -> dict[str, str]:
+        """The marks of a collection, see `Store.marks`."""
+
+    @abstractmethod
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> None:
+        """Add marks to those of a collection, or remove some, see `Store.mark`."""
 
     @abstractmethod
     def write(self, collection: str, points: Sequence[Point]) -> None:

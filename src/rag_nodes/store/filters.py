@@ -98,21 +98,6 @@ class Filter:
             document_ids = [one for one in document_ids if one in set(self.document_ids)]
         return replace(self, document_ids=document_ids)
 
-    @property
-    def indexes(self) -> dict[str, IndexKind]:
-        """The payload keys that it names, and the kind of index that each needs."""
-        named = {
-            DOCUMENT_ID: self.document_ids is not None,
-            FILE_NAME: self.file_name is not None,
-            SOURCE: self.source is not None,
-            ALSO_AT: self.source is not None,
-            PAGE_START: self.pages is not None,
-            PAGE_END: self.pages is not None,
-            BREADCRUMB: self.heading is not None,
-            **{f"{HEADING_PATH}[{depth}]": True for depth in range(len(self.heading_path))},
-        }
-        return {key: INDEXES[key] for key in named if named[key]}
-
     def passes(self, node: BaseNode) -> bool:
         """Whether a node meets every condition, judged as Qdrant does; for stores in memory."""
         return self._names_document_of(node) and self._names_place_in(node.metadata)

@@ -113,6 +113,7 @@ def fuse(
     sparse: Mapping[str, float] | None,
     method: Fusion = "score",
     rest: Rest | None = None,
+    alpha: float | None = None,
 ) -> Ranking:
     """Rank everything that either search found.
 
@@ -124,6 +125,8 @@ def fuse(
             from three standard deviations below its own mean (0) to three above (1) and sums, a
             node a ranking lacks having 0 there; "rank" sums reciprocal ranks.
         rest: chunks behind both rankings, which count for the mean and deviation of z-scores.
+        alpha: weight of the dense ranking's z-scores, from 0 to 1, the rest being that of the
+            other; None for the same.
 
     Returns:
         Never dependent on the order of storage. One ranking alone keeps its own scores. On the
@@ -138,7 +141,7 @@ def fuse(
         return Ranking(_ranked(list(single), list(single.values())), ScoreRange(0.0, best))
     ids = list(dict.fromkeys((*dense, *sparse)))
     if method == "score":
-        fused, scale = _by_score(ids, dense, sparse, rest)
+        fused, scale = _by_score(ids, dense, sparse, rest, alpha)
     elif method == "distribution":
         fused, scale = _summed(ids, _spread(dense), _spread(sparse)), ScoreRange(0.0, 2.0)
     else:
@@ -152,6 +155,7 @@ def _by_score(
     dense: Mapping[str, float],
     sparse: Mapping[str, float],
     rest: Rest | None,
+    alpha: float | None,
 ) -> tuple[list[float], ScoreRange]:
     """Sums of z-scores, and the sums for a cosine and BM25 score of 0, and for the best there are.
 
@@ -161,9 +165,10 @@ def _by_score(
     similarities = np.array([dense.get(node, lowest) for node in ids], dtype=np.float64)
     keywords = np.array([sparse.get(node, 0.0) for node in ids], dtype=np.float64)
     behind = rest or Rest(0, (), ())
+    shares = (1.0, 1.0) if alpha is None else (alpha, 1 - alpha)
     usual = (
-        _Usual.of(similarities, behind.dense, behind.chunks),
-        _Usual.of(keywords, behind.sparse, behind.chunks),
+        _Usual.of(similarities, behind.dense, behind.chunks).weighed(shares[0]),
+        _Usual.of(keywords, behind.sparse, behind.chunks).weighed(shares[1]),
     )
     sums = usual[0].z_scores(similarities) + usual[1].z_scores(keywords)
     fused: list[float] = sums.tolist()
@@ -200,6 +205,10 @@ class _Usual(NamedTuple):
         mean = float(np.average(each, weights=shares))
         deviation = float(np.sqrt(np.average((each - mean) ** 2, weights=shares)))
         return cls(mean, 0.0 if deviation < np.finfo(np.float32).eps else 1 / deviation)
+
+    def weighed(self, share: float) -> Self:
+        """The same where z-scores count for so much."""
+        return self._replace(weight=self.weight * share)
 
     def z_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """By how many standard deviations each is above the mean; all zero without a weight."""

@@ -68,7 +68,7 @@ class Hit:
 
     @property
     def distance(self) -> float | None:
-        """Cosine distance of question and node, one minus the similarity (S4-18)."""
+        """Cosine distance of question and node, one minus the similarity."""
         return None if self.similarity is None else 1 - self.similarity
 
     def as_dict(self) -> dict[str, Any]:

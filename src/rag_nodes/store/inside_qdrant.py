@@ -1,4 +1,4 @@
-"""Everything we assume about folders of qdrant-client's local mode, which are taken over once.
+"""Everything we assume about folders of qdrant-client's local mode, which are only read.
 
 A new qdrant-client may change any of it without a word, so the upper bound in `pyproject.toml` is
 raised only after `tests/store/test_inside_qdrant.py` passed with it: a test per assumption says
@@ -7,78 +7,181 @@ what breaks without it.
 
 from __future__ import annotations
 
+import io
 import json
-import warnings
-from typing import TYPE_CHECKING, Any
+import pickle
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Self
 
-from rag_nodes.errors import StoreError, StoreLockedError
+from rag_nodes.errors import StoreDamagedError, StoreError, StoreLockedError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+_META = "meta.json"
+_COLLECTION = "collection"
+_POINTS = "storage.sqlite"
+_LOCK = ".lock"
+_READ = {
+    ("qdrant_client.http.models.models", "PointStruct"),
+    ("qdrant_client.http.models.models", "SparseVector"),
+    *(("datetime", name) for name in ("date", "datetime", "timedelta", "timezone")),
+    ("uuid", "UUID"),
+}
+"""Classes that a stored point is made of. Points are pickles, which could run anything."""
 
-def open_folder(folder: Path) -> Any:
-    """A client of embedded Qdrant on a folder, after a look at what it would hide or destroy.
 
-    Opening loads everything, and makes empty files in place of lost ones without a word.
+def is_local_mode(folder: Path) -> bool:
+    """Whether qdrant-client's local mode wrote a folder."""
+    if any((folder / _COLLECTION).glob(f"*/{_POINTS}")):
+        return True
+    try:
+        told = json.loads((folder / _META).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(told, dict) and isinstance(told.get("collections"), dict)
+
+
+class LocalFolder:
+    """A folder of qdrant-client's local mode, open for reading: no byte of it is changed.
+
+    Use it in a `with` statement or call `close`. Meanwhile the program it belongs to cannot open
+    it.
+
+    Args:
+        path: of the folder.
+
+    Attributes:
+        names: of its collections.
 
     Raises:
-        StoreError: the folder cannot be made or written to.
-        StoreLockedError: another process holds it.
-        Exception: anything else its content makes Qdrant raise: it reads JSON, SQLite and pickles.
+        StoreError: it is no such folder, or the system does not let it be read.
+        StoreLockedError: another process has it open.
+        StoreDamagedError: what names its collections cannot be read.
     """
-    _check_free(folder)
-    _check_whole(folder)
-    try:
-        from qdrant_client import QdrantClient
 
-        # The folder is only read once, to be taken over.
-        warnings.filterwarnings(
-            "ignore", message="Local mode is not recommended", category=UserWarning
-        )
-        return QdrantClient(path=str(folder))
-    except RuntimeError as error:
-        if "already accessed" in str(error):
-            raise _locked(folder) from error
-        raise
+    def __init__(self, path: Path) -> None:
+        if not is_local_mode(path):
+            raise StoreError(
+                f"{path}: this is no folder of qdrant-client's local mode; name the one that the "
+                "program gives as QdrantClient(path=...)"
+            )
+        self.path = path
+        self._lock = _held(path)
+        try:
+            told = json.loads((path / _META).read_bytes())["collections"]
+            self._settings: dict[str, dict[str, Any]] = {name: dict(told[name]) for name in told}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            self.close()
+            raise _unreadable(path / _META, error) from error
+
+    def __enter__(self) -> Self:
+        """The folder itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let others open it."""
+        self.close()
+
+    @property
+    def names(self) -> list[str]:
+        """Of its collections."""
+        return list(self._settings)
+
+    def params(self, name: str) -> Any:
+        """Which vectors a collection has, as qdrant-client tells it of one on a server.
+
+        Raises:
+            StoreDamagedError: that cannot be read.
+        """
+        from qdrant_client.http import models as rest
+
+        told = self._settings[name]
+        try:
+            return rest.CreateCollection(
+                vectors=told.get("vectors"), sparse_vectors=told.get("sparse_vectors")
+            )
+        except ValueError as error:
+            raise _unreadable(self._file(name), error) from error
+
+    def count(self, name: str) -> int:
+        """Rows of points that a collection has.
+
+        Raises:
+            StoreDamagedError: it cannot be read.
+        """
+        [(count,)] = self._rows(name, "SELECT count(*) FROM points")
+        return int(count)
+
+    def points(self, name: str) -> Iterator[Any]:
+        """The points of a collection, each with `id`, `vector` and `payload`.
+
+        Where two have the same id, the later one is what is stored.
+
+        Raises:
+            StoreDamagedError: they cannot be read, or hold what no point of Qdrant does.
+        """
+        for (value,) in self._rows(name, "SELECT point FROM points ORDER BY rowid"):
+            try:
+                yield _Unpickler(io.BytesIO(value)).load()
+            except Exception as error:  # damaged pickles raise anything
+                raise _unreadable(self._file(name), error) from error
+
+    def close(self) -> None:
+        """Let others open it; twice is fine."""
+        if self._lock:
+            self._lock.close()
+
+    def _rows(self, name: str, query: str) -> Iterator[tuple[Any, ...]]:
+        file = self._file(name)
+        try:
+            with closing(
+                sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+            ) as opened:
+                yield from opened.execute(query)
+        except sqlite3.Error as error:
+            raise _unreadable(file, error) from error
+
+    def _file(self, name: str) -> Path:
+        return self.path / _COLLECTION / name / _POINTS
 
 
-def _check_free(folder: Path) -> None:
-    """Find out about permissions and other processes before Qdrant loads the whole folder."""
+class _Unpickler(pickle.Unpickler):
+    """Makes points and nothing else of a pickle."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _READ:
+            raise pickle.UnpicklingError(f"a point holds a {module}.{name}")
+        return super().find_class(module, name)
+
+
+def _held(path: Path) -> Any:
+    """The lock of a folder, held until it is closed; None where no program ever held it."""
     import portalocker
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / ".lock").open("a+") as handle:
-            portalocker.lock(
-                handle, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
-            )
-            portalocker.unlock(handle)
-    except portalocker.LockException as error:
-        raise _locked(folder) from error
+        # Its own program opens the file to write, which would make one where there is none.
+        handle = (path / _LOCK).open("rb")
+    except FileNotFoundError:
+        return None
     except OSError as error:
-        raise StoreError(
-            f"{folder}: cannot be used as a storage folder ({error.strerror or error}); choose a "
-            "folder you may write to"
+        raise StoreError(f"{path}: {error.strerror}; ask for the right to read it") from error
+    try:
+        portalocker.lock(
+            handle, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
+        )
+    except portalocker.LockException as error:
+        handle.close()
+        raise StoreLockedError(
+            f"{path}: another process has this folder open; end that program, and run this again"
         ) from error
+    return handle
 
 
-def _check_whole(folder: Path) -> None:
-    """Find lost files."""
-    collections = folder / "collection"
-    meta = folder / "meta.json"
-    if meta.exists():
-        named = json.loads(meta.read_bytes())["collections"]
-        lost = [collections / name / "storage.sqlite" for name in named]
-    else:
-        lost = [meta] if any(collections.glob("*/storage.sqlite")) else []
-    for file in lost:
-        if not file.exists():
-            raise FileNotFoundError(f"{file.relative_to(folder)} is lost")
-
-
-def _locked(folder: Path) -> StoreLockedError:
-    return StoreLockedError(
-        f"{folder}: another process uses this storage folder; end that process, choose another "
-        "folder, or run a Qdrant server and give its URL"
+def _unreadable(file: Path, error: Exception) -> StoreDamagedError:
+    return StoreDamagedError(
+        f"{file}: it cannot be read ({type(error).__name__}: {error}); see that the program it "
+        "belongs to can open it, and run this again"
     )

@@ -24,10 +24,8 @@ def open_store(
     """Open a store.
 
     Args:
-        location: ":memory:" (gone at the end, each call a new one), a folder (created when
-            missing; one that an earlier release or qdrant-client's local mode made is taken over,
-            which unpickles what is in it, so only open such folders if you trust them), or the
-            URL of a Qdrant server.
+        location: ":memory:" (gone at the end, each call a new one), a folder (made when missing),
+            or the URL of a Qdrant server.
         api_key: key of the server; without meaning for the others.
         options: how the server is reached and keeps collections; without meaning for the others.
 
@@ -37,6 +35,7 @@ def open_store(
     Raises:
         ConfigurationError: the location is empty, or the key would cross a network unencrypted.
         MissingExtraError: Qdrant is not installed.
+        StoreForeignError: no store of ours made the folder, and something is in it.
         StoreLockedError: another process holds the folder.
         StoreDamagedError: the folder's content cannot be read.
         StoreFullError: the disk has too little space to work safely.

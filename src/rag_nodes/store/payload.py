@@ -1,4 +1,4 @@
-"""A node as a payload and back: LlamaIndex's own shape, our bookkeeping, and its version."""
+"""A node as a point and back: LlamaIndex's own shape, our bookkeeping, and its version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError
 from rag_nodes.metadata import FURTHER_VECTORS, SCORES
 from rag_nodes.parsers.parent_child import is_leaf
+from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.catalogue import CHILDREN, PARENT
+from rag_nodes.store.points import Point, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +28,37 @@ OLDEST_VERSION = 0
 """The oldest shape that is still read; what is older has to be ingested again."""
 VERSION = "_version"
 """Payload key of the shape's version."""
+
+
+def points_of(nodes: Sequence[BaseNode]) -> list[Point]:
+    """What is stored of nodes: payload, embedding and BM25 vector, which any process can compute.
+
+    Raises:
+        ConfigurationError: a node without children has no embedding.
+    """
+    lengths_of(nodes)
+    ranked = [node for node in nodes if is_leaf(node)]
+    words = zip(*document_vectors(node.get_content() for node in ranked), strict=True)
+    by_id = dict(zip((node.node_id for node in ranked), words, strict=True))
+    return [
+        Point(
+            node.node_id,
+            payload_of(node),
+            node.get_embedding(),
+            by_id[node.node_id],
+            _further(node),
+        )
+        if node.node_id in by_id
+        else Point(node.node_id, payload_of(node))
+        for node in nodes
+    ]
+
+
+def _further(node: BaseNode) -> dict[str, list[float]]:
+    """Embeddings beside the usual one, by name; of a node that was read only names are known."""
+    marked = node.metadata.get(FURTHER_VECTORS)
+    known = marked if isinstance(marked, dict) else {}
+    return {named(name): vector for name, vector in known.items() if vector is not None}
 
 
 def payload_of(node: BaseNode) -> dict[str, Any]:

@@ -1,47 +1,71 @@
-"""Nodes as points: payload, embedding and BM25 vector, which any process can compute."""
+"""What Qdrant stores: points with their vectors, and which vectors a collection has."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.metadata import FURTHER_VECTORS
-from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.store.bm25 import document_vectors
-from rag_nodes.store.engine import Point, named
-from rag_nodes.store.payload import lengths_of, payload_of
+from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from llama_index.core.schema import BaseNode
+DENSE = "text-dense"
+"""Name of the embedding vector in our collections, and in hybrid ones of LlamaIndex."""
+SPARSE = "text-sparse-new"
+"""Name of the BM25 vector in our collections."""
+_NAMED = "text-"
+"""Before the name of a further embedding, in our collections."""
+UNNAMED = ""
+"""Name of a vector without one, which LlamaIndex's dense collections have."""
 
 
-def points_of(nodes: Sequence[BaseNode]) -> list[Point]:
-    """What is stored of nodes.
+class Layout(NamedTuple):
+    """Which vectors a collection has: ours, or those that another program wrote.
 
-    Raises:
-        ConfigurationError: a node without children has no embedding.
+    Attributes:
+        dense: name of the embedding vector.
+        size: its length.
+        sparse: name of the BM25 vector; None where there is none that we can read.
+        named: further embeddings by name, and their lengths.
     """
-    lengths_of(nodes)
-    ranked = [node for node in nodes if is_leaf(node)]
-    words = zip(*document_vectors(node.get_content() for node in ranked), strict=True)
-    by_id = dict(zip((node.node_id for node in ranked), words, strict=True))
-    return [
-        Point(
-            node.node_id,
-            payload_of(node),
-            node.get_embedding(),
-            by_id[node.node_id],
-            _further(node),
-        )
-        if node.node_id in by_id
-        else Point(node.node_id, payload_of(node))
-        for node in nodes
-    ]
+
+    dense: str
+    size: int
+    sparse: str | None
+    named: Mapping[str, int] = MappingProxyType({})
+
+    def using(self, name: str) -> Layout | None:
+        """The same, asked by another embedding; None where there is none of that name."""
+        if name == USUAL:
+            return self
+        found = self.named.get(named(name))
+        return self._replace(dense=named(name), size=found) if found else None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether we may write to it."""
+        return self.dense == DENSE
 
 
-def _further(node: BaseNode) -> dict[str, list[float]]:
-    """Embeddings beside the usual one, by name; of a node that was read only names are known."""
-    marked = node.metadata.get(FURTHER_VECTORS)
-    known = marked if isinstance(marked, dict) else {}
-    return {named(name): vector for name, vector in known.items() if vector is not None}
+class Point(NamedTuple):
+    """What is stored of a node.
+
+    Attributes:
+        node_id: its id, a UUID; a number in text form where another program gave it.
+        payload: see `rag_nodes.store.payload.payload_of`.
+        vector: its embedding; None for a parent, which is never ranked.
+        words: numbers and BM25 weights of its words.
+        named: further embeddings by name; a point need not have all that its collection has.
+    """
+
+    node_id: str
+    payload: Mapping[str, Any]
+    vector: Sequence[float] | None = None
+    words: tuple[list[int], list[float]] = ([], [])
+    named: Mapping[str, Sequence[float]] = MappingProxyType({})
+
+
+def named(name: str) -> str:
+    """What a further embedding is called in our collections."""
+    return f"{_NAMED}{name}"

@@ -15,14 +15,14 @@ from rag_nodes.store.queries import Query
 from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
 
     from rag_nodes.store.catalogue import Catalogue, CollectionInfo, StoredNode
-    from rag_nodes.store.engine import Point
     from rag_nodes.store.hits import Hit
     from rag_nodes.store.options import ServerAddress
+    from rag_nodes.store.points import Point
     from rag_nodes.store.queries import Fusion, SearchMode
 
 
@@ -58,7 +58,7 @@ class Store(Protocol):
         """
 
     def put(self, collection: str, points: Sequence[Point]) -> None:
-        """Store what `rag_nodes.store.points.points_of` made of nodes, such as in another process.
+        """Store what `rag_nodes.store.payload.points_of` made of nodes, such as in another process.
 
         Errors are those of `add`.
         """
@@ -88,7 +88,11 @@ class Store(Protocol):
 
     @abstractmethod
     def collections(self) -> list[CollectionInfo]:
-        """Every collection of this package, by name; foreign ones are left out."""
+        """Every collection of this package, by name; see `foreign` for the others."""
+
+    def foreign(self) -> list[str]:
+        """Names of the collections that other programs made, where a store can hold such."""
+        return []
 
     @abstractmethod
     def count(self, collection: str) -> int:
@@ -106,7 +110,6 @@ class Store(Protocol):
     def find(self, collection: str, query: Query) -> list[Hit]:
         """The best chunks for a question, as `search` returns them.
 
-        `rag_nodes.store.local_index.LocalIndex` gives the scores of nodes in memory, and
         `rag_nodes.store.hits.best_hits` makes hits of scores.
         """
 
@@ -186,6 +189,26 @@ class Store(Protocol):
         not among them.
         """
         return (USUAL,) if self.count(collection) else ()
+
+    def marks(self, collection: str) -> dict[str, str]:  # noqa: ARG002 -- of the stores that have them
+        """Which ledgers know a collection as it is: an epoch by writer, see `mark`.
+
+        A ledger is believed only while these are the marks that it left. A store that keeps none is
+        looked at by every ingest. Empty while the collection does not exist.
+        """
+        return {}
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:  # noqa: ARG002
+        """Add marks to those of a collection; None removes one.
+
+        Args:
+            collection: its name.
+            marks: by writer, a new epoch for each state that it gives the collection.
+
+        Returns:
+            False while the collection does not exist, so that nothing was kept.
+        """
+        return True
 
     def aliases(self) -> dict[str, str]:
         """Collection by alias: another name, under which all that reads or writes takes it too."""

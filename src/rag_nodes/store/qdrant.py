@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.store.catalogue import described
-from rag_nodes.store.engine import DENSE
 from rag_nodes.store.faults import missing
+from rag_nodes.store.points import DENSE
 from rag_nodes.store.reading import ReadableStore, pages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from llama_index.core.schema import BaseNode
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-    from rag_nodes.store.engine import Engine, Point
+    from rag_nodes.store.engine import Engine
     from rag_nodes.store.options import ServerAddress
+    from rag_nodes.store.points import Point
 
 _ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
@@ -70,7 +71,7 @@ class QdrantStore(ReadableStore):
                 the collection, with other vectors.
             DimensionError: an embedding has another length than those of the collection.
         """
-        from rag_nodes.store.points import points_of
+        from rag_nodes.store.payload import points_of
 
         self.put(collection, points_of(nodes))
 
@@ -104,6 +105,19 @@ class QdrantStore(ReadableStore):
         for page in pages(node_ids):
             with self.engine.step(collection):
                 self.engine.delete(collection, page)
+
+    def marks(self, collection: str) -> dict[str, str]:
+        """Which ledgers know a collection as it is: an epoch by writer."""
+        with self.engine.step(collection):
+            return self.engine.marks(collection) if self.engine.layout(collection) else {}
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:
+        """Add marks to those of a collection; None removes one, and False says that it is not."""
+        with self.engine.step(collection):
+            if self.engine.layout(collection) is None:
+                return False
+            self.engine.mark(collection, marks)
+            return True
 
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it; its aliases go with it."""

@@ -14,10 +14,10 @@ from rag_nodes.errors import (
     VectorMissingError,
 )
 from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, described
-from rag_nodes.store.engine import DENSE, Layout, Point
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
 from rag_nodes.store.hits import Hit, best_hits
+from rag_nodes.store.points import DENSE, Layout, Point
 from rag_nodes.store.protocol import Store
 from rag_nodes.vector_names import USUAL, VECTORS
 
@@ -54,8 +54,13 @@ class ReadableStore(Store):
         """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
         return self.engine.location
 
+    def foreign(self) -> list[str]:
+        """Names of the collections that other programs made."""
+        with self.engine.step():
+            return sorted(name for name in self.engine.names() if described(name, 0) is None)
+
     def collections(self) -> list[CollectionInfo]:
-        """Every collection of this package in the store, by name; foreign ones are left out."""
+        """Every collection of this package in the store, by name; see `foreign` for the others."""
         with self.engine.step():
             known = (described(name, 0) for name in sorted(self.engine.names()))
             return [self._counted(info) for info in known if info]

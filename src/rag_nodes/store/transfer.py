@@ -3,13 +3,11 @@
 Both are read in the order of their ids, side by side, so that memory stays small and what is there
 already is seen without being asked for: a point is sent where the other side lacks it or has
 another one. What is sent is sent before what it replaces is deleted. Then both are read again, and
-compared: numbers of points, a checksum of all of them, and where that differs every single one.
+compared, every single point: payload, words and every embedding.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -18,22 +16,21 @@ from uuid import UUID
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError
-from rag_nodes.store.engine import Layout
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import DOCUMENT_ID
+from rag_nodes.store.points import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from rag_nodes.store.engine import Engine, Point
+    from rag_nodes.store.engine import Engine
+    from rag_nodes.store.points import Point
     from rag_nodes.store.qdrant import QdrantStore
 
 PAGE = 256
 """Points read, compared and sent together."""
 ROUNDING = 1e-6
 """How far a number of an embedding may be off: a Qdrant may bring it to unit length once more."""
-_SUM = 1 << 128
-"""Checksums of points are added up, so that their order does not matter, modulo this."""
 
 
 class CopyStep(NamedTuple):
@@ -63,8 +60,6 @@ class CopyReport:
         unchanged: how many were there already.
         deleted: points of the target that the source has replaced by others, or has no more.
         extra: points of documents that only the target has, and that were left alone.
-        checksum: of ids, payloads and vectors of the source, in no order; of the target too where
-            the copy is exact.
         exact: every number of every embedding is the same; else some differ by less than
             `ROUNDING`.
         seconds: in all.
@@ -76,7 +71,6 @@ class CopyReport:
     unchanged: int
     deleted: int
     extra: int
-    checksum: str
     exact: bool
     seconds: float
 
@@ -162,6 +156,8 @@ class _Copy:
         self._stale = [
             one for one, document in self._only_there if prune or document in self._documents
         ]
+        if self._stale:
+            self._unmark()
         for first in range(0, len(self._stale), PAGE):
             with self._target.step(self._name):
                 self._target.delete(self._name, self._stale[first : first + PAGE])
@@ -173,7 +169,7 @@ class _Copy:
             StoreError: they differ.
         """
         extra = {one for one, _ in self._only_there}.difference(self._stale)
-        sums, different, points = [0, 0], [], 0
+        different, points, exact = [], 0, True
         for ours, theirs in self._pairs("verify"):
             if ours is None:
                 assert theirs is not None  # noqa: S101 -- for the type checker
@@ -183,9 +179,7 @@ class _Copy:
             if theirs is None or not is_same(ours, theirs):
                 different.append(ours.node_id)
                 continue
-            told = digest(ours)
-            sums[0] += told
-            sums[1] += told if ours == theirs else digest(theirs)
+            exact = exact and ours == theirs
         if different or points != self._sent + self._unchanged:
             raise StoreError(
                 f"{self._target.location}: collection {self._name!r} is not what was sent to it: "
@@ -200,16 +194,23 @@ class _Copy:
             unchanged=self._unchanged,
             deleted=len(self._stale),
             extra=len(extra),
-            checksum=f"{sums[0] % _SUM:032x}",
-            exact=sums[0] == sums[1],
+            exact=exact,
             seconds=time.perf_counter() - started,
         )
 
     def _write(self, points: Sequence[Point]) -> None:
         if points:
+            if not self._sent:
+                self._unmark()
             with self._target.step(self._name):
                 self._target.write(self._name, points)
             self._sent += len(points)
+
+    def _unmark(self) -> None:
+        """Have no ledger of the target be believed, as it does not hear of what comes."""
+        with self._target.step(self._name):
+            if marks := self._target.marks(self._name):
+                self._target.mark(self._name, dict.fromkeys(marks))
 
     def _pairs(
         self, stage: Literal["copy", "verify"]
@@ -244,19 +245,6 @@ def is_same(one: Point, other: Point) -> bool:
         and vectors.keys() == others.keys()
         and all(_is_near(vector, others[name]) for name, vector in vectors.items())
     )
-
-
-def digest(point: Point) -> int:
-    """A number of 128 bits of all that a point holds, embeddings in single precision."""
-    told = hashlib.blake2b(digest_size=16)
-    payload = json.dumps(point.payload, sort_keys=True, ensure_ascii=True)
-    for part in (point.node_id, payload):
-        told.update(f"{len(part)}:{part}".encode())
-    told.update(_words(point))
-    for name, vector in sorted({"": point.vector or (), **point.named}.items()):
-        told.update(f"{len(name)}:{name}{len(vector)}:".encode())
-        told.update(np.asarray(vector, np.float32).tobytes())
-    return int.from_bytes(told.digest(), "big")
 
 
 def _prepared(collection: str, source: Engine, target: Engine) -> Layout:

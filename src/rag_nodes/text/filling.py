@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rag_nodes.text.graphemes import boundary_at_or_after
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, merge
 from rag_nodes.text.tokens import DEFAULT_ENCODING, count_tokens
@@ -147,4 +146,4 @@ def _start(packer: Packer, limit: int, lost: int) -> int:
 def _starts(packer: Packer, low: int, stop: int) -> Iterator[Iterable[int]]:
     yield packer.unit_starts(low, stop)
     yield (word.start() for word in _WORD.finditer(packer.text, low, stop))
-    yield (boundary_at_or_after(packer.text, at, 0) for at in range(low, stop))
+    yield (packer.cluster_boundary(at, 0) for at in range(low, stop))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from functools import cached_property
+from operator import itemgetter
 
 import regex
 
@@ -28,11 +31,45 @@ _PLAIN = (
 _PLAIN_PAIR = re.compile(rf"(?!\r\n)[{_PLAIN}][{_PLAIN}]")
 _REGIONAL = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 """Letters of which every two, counted from where their run starts, are one flag."""
+_LONG_RUN = re.compile(rf"[{_REGIONAL}]{{{LONGEST_CLUSTER},}}")
 _GOES_ON = regex.compile(
     r"[\p{GCB=Extend}\u200d]"
     r"[\p{ExtPict}\u0900-\u1cff\ua800-\uabff\U00011000-\U00011fff]"
 )
 """A joiner or a mark, and an emoji or an Indic letter: what stands before them decides."""
+
+
+class Flags:
+    """Where the long runs of letters of flags in a text start, found once.
+
+    Which two letters are one flag is counted from there. Whoever looks for many boundaries from one
+    floor would otherwise walk back to it each time.
+
+    Args:
+        text: that is looked at.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _runs(self) -> list[tuple[int, int]]:
+        return [run.span() for run in _LONG_RUN.finditer(self._text)]
+
+    def nearest_floor(self, offset: int, floor: int) -> int:
+        """The floor, or an offset nearer to `offset` that leads to the same boundaries.
+
+        Nothing but letters of flags is looked at farther back than a cluster may be long. So
+        twice that is far enough, an even number of letters after their run starts.
+        """
+        near = offset - 2 * LONGEST_CLUSTER
+        if near <= floor:
+            return floor
+        if self._text[near] not in _REGIONAL:
+            return near
+        before = bisect_right(self._runs, near, key=itemgetter(0)) - 1
+        start, end = self._runs[before] if before >= 0 else (0, 0)
+        return near - (near - max(start, floor)) % 2 if near < end else near
 
 
 def boundary_at_or_before(text: str, offset: int, floor: int) -> int:

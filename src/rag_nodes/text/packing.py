@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from rag_nodes.text.formats import Format, blocks_of, format_of
-from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
+from rag_nodes.text.graphemes import Flags, boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.markdown import Block, HeadingTree, Kind
 from rag_nodes.text.sentences import AUTO, Bounds, guess_language, sentence_bounds
 from rag_nodes.text.spans import Span, trimmed, with_indentation
@@ -75,6 +75,10 @@ class Packer:
         """The tree of headings."""
         known = "blocks" in self.__dict__ or _may_have_headings(self.text)
         return HeadingTree(self.text, self.blocks if known else ())
+
+    @cached_property
+    def _flags(self) -> Flags:
+        return Flags(self.text)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -277,6 +281,14 @@ class Packer:
         # A reach is an estimate when it falls inside a cluster: the whole one may still fit.
         cluster = boundary_at_or_after(self.text, visible + 1, following)
         return cluster if self.count(start, cluster) <= limit else 0
+
+    def cluster_boundary(self, offset: int, floor: int) -> int:
+        """The first boundary of a cluster at or after `offset`, however far back `floor` is.
+
+        `floor <= offset` must be a boundary.
+        """
+        near = self._flags.nearest_floor(offset, floor)
+        return boundary_at_or_after(self.text, offset, near)
 
     def cluster_end(self, start: int, limit: int) -> int:
         """The end of the cluster at `start`; a cut between its characters where it is over `limit`.

@@ -51,7 +51,7 @@ _NAMESPACE = uuid.UUID("0c6f3d0a-4a4e-5b77-8d0b-5b8f1f1f9c52")
 
 
 class EmbeddingGuard(TransformComponent):
-    """Cut nodes whose embedding text is longer than the embedding model accepts (S3-14 to S3-18).
+    """Cut nodes whose embedding text is longer than the embedding model accepts.
 
     Put it between parser and embedding model. It cuts as the parsers do: at the end of a block,
     else of a sentence or a line of code, a table or a list, else of a word. Pieces are slices of
@@ -60,9 +60,9 @@ class EmbeddingGuard(TransformComponent):
     that had to be cut. So do parents of any length, which are read and not embedded.
 
     Args:
-        max_tokens: what the model accepts, in tokens of the embedding text (S3-10).
-        margin: share of `max_tokens` that is used, because models count a little differently
-            (S3-15).
+        max_tokens: what the model accepts, in tokens of the embedding text.
+        margin: share of `max_tokens` that is used, because models count a little
+            differently.
         tokenizer: name of the tiktoken encoding to count with.
 
     Example:

@@ -12,6 +12,7 @@ from rag_nodes.errors import (
     StoreLockedError,
     StoreUnreachableError,
 )
+from rag_nodes.pipeline.record import is_current
 from rag_nodes.store import copy_collection
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def _copied(
 ) -> CopyReport:
     name = held.info.name
     books = source.ledger if source.ledger and held.row else None
-    is_true = books is not None and books.is_true(name, source.store.count(name))
+    count = source.store.count(name)
+    is_true = books is not None and is_current(books, source.store, name, count)
     report = copy_collection(name, source.store, target.store, progress, prune=prune)
     if books and target.ledger and is_true:
         _tell(books, target.ledger, held, prune=prune)

@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes import remedies
 from rag_nodes.errors import (
     LedgerDamagedError,
     LedgerError,
     RagNodesError,
     StoreError,
+    StoreForeignError,
 )
 from rag_nodes.ledger import FILE_NAME, Ledger
 from rag_nodes.upkeep.contents import examined_contents
@@ -76,7 +76,7 @@ def _findings(
         found = list(_folder(Path(location).expanduser().resolve()))
         yield from found
         outside = {one.kind for one in found if one.is_wrong}
-        if outside & {"folder", "old-folder"}:
+        if outside & {"folder", "foreign"}:
             return
     try:
         store = opened()
@@ -125,18 +125,13 @@ def _folder(path: Path) -> Iterator[Trouble]:
             f"{free >> 20} MB are free on its disk",
             f"free some space; below {SPACE >> 22} MB nothing is written",
         )
-    look = looked_at(path)
-    for error in look.unread:
-        yield Trouble.of(error, str(path), "unreadable")
-    if look.is_old:
-        what = "it was written by an earlier release, on qdrant-client's local mode"
-        status = remedies.command("status")
-        remedy = f"any command that opens it, such as `{status}`, takes it over once"
-        yield Trouble("old-folder", str(path), what, remedy)
-    if look.kept:
-        what = "what was here before the folder was taken over is still kept"
-        remedy = "delete it when you do not want to go back"
-        yield Trouble("old-folder", str(look.kept), what, remedy, is_wrong=False)
+    try:
+        look = looked_at(path)
+    except StoreForeignError as error:
+        yield Trouble.of(error, str(path), "foreign")
+        return
+    for unread in look.unread:
+        yield Trouble.of(unread, str(path), "unreadable")
     put_aside = {f"{FILE_NAME}{side}{_ASIDE}" for side in _SIDES}
     if kept := sorted(put_aside.intersection(look.foreign)):
         what = f"a damaged ledger was put aside: {', '.join(kept)}"

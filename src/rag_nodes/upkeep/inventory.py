@@ -8,8 +8,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.ledger import DepositRow
+from rag_nodes.ledger.versions import source_hash_of
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
-from rag_nodes.pipeline.record import stored_row
+from rag_nodes.pipeline.record import is_current, stored_row
 from rag_nodes.store import described
 from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
 
@@ -65,12 +66,14 @@ class Inventory:
     def deposits(self, held: HeldCollection) -> dict[str, DepositRow]:
         """What a collection holds of each document, by the document's id.
 
-        The ledger is believed where its sum is what the store counts, and has to be where the
+        The ledger is believed where it is that of this state of the store, and has to be where the
         collection cannot be opened; else the store is read.
         """
         name = held.info.name
         known = self.ledger.deposits(name) if self.ledger else {}
-        if held.info.trouble or (self.ledger and self.ledger.is_true(name, held.info.points)):
+        if held.info.trouble:
+            return known
+        if self.ledger and is_current(self.ledger, self.store, name, held.info.points):
             return known
         found = self.store.each_document(name)
         there = {one: stored_row(name, one, nodes) for one, nodes in found}
@@ -230,7 +233,7 @@ def _is_whole(deposit: DepositRow, known: list[DocumentRow]) -> bool:
     wanted = {row.source_hash for row in known if row.source_hash}
     if not wanted:  # nobody knows what was read
         return bool(deposit.source_hash) and deposit.error is None
-    return deposit.source_hash in wanted
+    return source_hash_of(deposit.source_hash) in wanted
 
 
 def _first(failed: Iterable[DepositRow]) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,8 @@ def documents_named(
 ) -> list[ListedDocument]:
     """The documents that are meant: by id, by path or source, or by name.
 
-    A path stands for all documents of the file; a name only for those of one file.
+    A path stands for all documents of the file, that of a folder for all of the files in it; a name
+    only for those of one file.
 
     Args:
         corpus: for messages.
@@ -103,8 +105,10 @@ def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[Lis
             f"{word}: {len(named)} documents of corpus {corpus!r} have this name; name one by its "
             f"path or id: {_candidates(named)}"
         )
-    if named:
-        return named
+    folder = os.path.join(Path(word).expanduser().resolve(), "")  # noqa: PTH118
+    inside = [one for one in listed if one.path and one.path.startswith(folder)]
+    if named or inside:
+        return named or inside
     raise DocumentMissingError(
         f"{word}: no document of corpus {corpus!r} is this; {_near(corpus, word, listed)}"
     )

@@ -23,15 +23,13 @@ FindingKind = Literal[
     "indexes",
     "ledger",
     "locked",
-    "old-folder",
     "torn",
     "unreachable",
     "unreadable",
 ]
 """What it is about: free space, what an ingest could not read or store, permissions of the folder,
 what is none of ours, payload indexes of a server, the ledger, a folder that another process holds,
-folders of earlier releases, documents of which not all is there, a server that does not answer,
-data that cannot be read."""
+documents of which not all is there, a server that does not answer, data that cannot be read."""
 
 _KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
     (StoreLockedError, "locked"),

@@ -2,8 +2,8 @@
 
 A worker of an ingest runs the very same ingest as a process alone, on a few files at a time, made
 of a `Recipe`. Where the store is open in one process only, it sends what is to be stored. A
-`Transport` takes tasks to workers of any `Trade`: those of an evaluation are in
-`rag_nodes.evaluation.by_workers`.
+`Transport` takes tasks to workers of any `Trade`. Rows of an evaluation are measured by
+`rag_nodes.executors`.
 """
 
 from rag_nodes.workers.driver import BARREN

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.executors import Pool
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.books import is_text
 from rag_nodes.pipeline.ingesting import ingest_here
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TransformComponent
 
+    from rag_nodes.executors import Executor
     from rag_nodes.ledger import Ledger
     from rag_nodes.models import Models
     from rag_nodes.pipeline import IngestReport
@@ -75,6 +77,10 @@ class ProcessEngine:
     ) -> IngestReport:
         """As `rag_nodes.pipeline.ingest`, with its options."""
         return ingest_by(self.start, paths, parsers, store, **options)
+
+    def executor(self) -> Executor:
+        """What does any work in such processes."""
+        return Pool(self.workers)
 
     def start(self, recipe: WorkerRecipe) -> Transport[Any, Any]:
         """The workers, made of a recipe."""

@@ -14,6 +14,7 @@ from rag_nodes.models import settled
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline import IngestReport
 from rag_nodes.pipeline.arrivals import Arrival, arrivals_of, parsers_for
+from rag_nodes.pipeline.identity import codes_of, identities_of, untold_of
 from rag_nodes.pipeline.ingesting import books_of, opened_ledger
 from rag_nodes.pipeline.listing import FileListing
 from rag_nodes.pipeline.rows import FileRows, OpenRows
@@ -87,9 +88,12 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
         "prices": prices,
     }
     made = _made(parsers, files, bounds)
+    # Found out here alone: workers of another interpreter would find something else.
+    given["identities"] = identities_of(transformations)
+    given["codes"] = codes_of(made, chosen.embedding)
     recipe = Recipe.of(made, chosen, limits=bounds, address=store.address, **given)
     with opened_ledger(ledger, store) as opened:
-        books = books_of(opened, corpus, bounds, transformations, ttl=ttl, shard=shard)
+        books = books_of(opened, corpus, bounds, given["identities"], ttl=ttl, shard=shard)
         run = IngestRun(made, store, chosen, books=books, **given)
         collections = {name: record.collection for name, record in run.records.items()}
         writer = Writer(
@@ -119,6 +123,7 @@ def ingest_by(  # noqa: PLR0913 - options of one call, all but four with default
         models=chosen.describe(),
         corpus=corpus,
         former=own.finished.report.former,
+        untold=tuple(untold_of(made.values(), chosen.embedding, transformations)),
         writers=merged_writers(done, prices, order=[one.class_name() for one in transformations]),
     )
 

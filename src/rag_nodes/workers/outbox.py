@@ -10,8 +10,7 @@ from rag_nodes.pipeline.books import Books
 from rag_nodes.pipeline.found import Seen
 from rag_nodes.pipeline.record import CollectionRecord
 from rag_nodes.store import Store
-from rag_nodes.store.payload import agreed_length, lengths_of
-from rag_nodes.store.points import points_of
+from rag_nodes.store.payload import agreed_length, lengths_of, points_of
 from rag_nodes.vector_names import USUAL
 from rag_nodes.workers.messages import Deleted, FileNote, NotStored, Settled, Unsettled
 from rag_nodes.workers.packing import PackedPoints

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from rag_nodes.errors import ConfigurationError, EngineError
-from rag_nodes.store.engine import Point
+from rag_nodes.store.points import Point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ class PackedPoints:
 
     @classmethod
     def of(cls, collection: str, points: Sequence[Point], documents: Sequence[str]) -> Self:
-        """Points as `rag_nodes.store.points.points_of` makes them.
+        """Points as `rag_nodes.store.payload.points_of` makes them.
 
         Raises:
             ConfigurationError: a payload holds what JSON cannot.

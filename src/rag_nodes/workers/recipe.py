@@ -50,6 +50,8 @@ class Recipe(ModelRecipe):
         corpus: name of the document set.
         limits: what one file may cost.
         prices: of embedding models.
+        identities: of the transformations, see `rag_nodes.pipeline.identity.identities_of`.
+        codes: of the columns, see `rag_nodes.pipeline.identity.codes_of`.
         store: location of a store in which workers write themselves; None where they send.
         store_options: of that server, see `rag_nodes.store.ServerOptions`.
     """
@@ -61,11 +63,13 @@ class Recipe(ModelRecipe):
     corpus: str
     limits: Mapping[str, Any]
     prices: Mapping[str, Sequence[float]]
+    identities: Sequence[str]
+    codes: Mapping[str, str]
     store: str | None = None
     store_options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - what a recipe is made of, by name
         cls,
         parsers: Mapping[str, object],
         models: Models,
@@ -75,6 +79,8 @@ class Recipe(ModelRecipe):
         limits: Limits | None = None,
         prices: Prices | None = None,
         address: ServerAddress | None = None,
+        identities: Sequence[str] = (),
+        codes: Mapping[str, str] = MappingProxyType({}),
     ) -> Self:
         """Parsers, models and the rest, written down; for arguments see `Recipe` and `ingest`.
 
@@ -96,6 +102,8 @@ class Recipe(ModelRecipe):
             limits=asdict(limits or Limits()),
             prices={name: list(price) for name, price in (prices or {}).items()},
             folder=str(Path.cwd()),
+            identities=list(identities),
+            codes=dict(codes),
             store=address.url if address else None,
             store_options=address.options.model_dump() if address else {},
             keys={**keys, **shelf.keys()},

@@ -129,6 +129,8 @@ class BatchWorker:
             progress=steps.take,
             prices=self._made.prices,
             books=books,
+            identities=self._recipe.identities or None,
+            codes=self._recipe.codes or None,
         )
         for step in self._made.transformations:
             if isinstance(step, ChunkWriter):

@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from llama_index.core.callbacks import CallbackManager, CBEventType
+from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 
 from rag_nodes.errors import CancelledError
-from rag_nodes.models.handlers import QuietHandler
 from rag_nodes.processes import Interrupt, interruptible
 
 if TYPE_CHECKING:
@@ -103,23 +103,28 @@ class _AbandonedError(BaseException):
     """
 
 
-class _BeforeRequest(QuietHandler):
+class _BeforeRequest(BaseCallbackHandler):
     """Calls a function before each request to an embedding model."""
 
     def __init__(self, check: Callable[[], None]) -> None:
-        super().__init__()
+        super().__init__(event_starts_to_ignore=[], event_ends_to_ignore=[])
         self._check = check
 
     def on_event_start(
-        self,
-        event_type: CBEventType,
-        payload: dict[str, Any] | None = None,
-        event_id: str = "",
-        parent_id: str = "",
-        **kwargs: Any,
+        self, event_type: CBEventType, *_: Any, event_id: str = "", **__: Any
     ) -> str:
         """Call it."""
-        del payload, parent_id, kwargs
         if event_type is CBEventType.EMBEDDING:
             self._check()
         return event_id
+
+    def on_event_end(self, *_: Any, **__: Any) -> None:
+        """Nothing to do."""
+
+    def start_trace(self, trace_id: str | None = None) -> None:
+        """Nothing to do."""
+
+    def end_trace(
+        self, trace_id: str | None = None, trace_map: dict[str, list[str]] | None = None
+    ) -> None:
+        """Nothing to do."""

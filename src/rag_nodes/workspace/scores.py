@@ -16,7 +16,7 @@ _MEASURED = {
     "text-embedding-3-small": (0.50, 0.35),
     "text-embedding-3-large": (0.50, 0.35),
 }
-"""Cosines of strong and fair matches by model (S0-16, C9): ada-002 puts any two texts near 0.7,
+"""Cosines of strong and fair matches by model: ada-002 puts any two texts near 0.7,
 its successors start near 0.1."""
 _LEXICAL = (0.20, 0.10)
 """The same for the offline embedding, which shares words and not meanings."""
@@ -73,7 +73,7 @@ class SimilarityScale:
 
 
 def scale_for(embedding_name: str, settings: Settings) -> SimilarityScale:
-    """The scale of an embedding model; one the user configured wins (C9).
+    """The scale of an embedding model; one the user configured wins.
 
     Args:
         embedding_name: as in `Models.embedding_name`, perhaps with `@host`.

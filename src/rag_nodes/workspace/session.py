@@ -90,7 +90,7 @@ class Session(Workspace):
     ) -> IngestReport:
         """Read documents and cut them with every chosen parser.
 
-        Other documents than before start over: new store, no history (S0-41). The same documents
+        Other documents than before start over: new store, no history. The same documents
         are not read again, and only parsers whose options changed do any work. Until all is done
         the session answers from what it held before; loading that runs already is cancelled.
 

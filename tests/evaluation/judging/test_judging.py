@@ -293,3 +293,11 @@ def test_whoever_leaves_ends_the_judging(dataset: Dataset) -> None:
             progress=leave,
         )  # fmt: skip
     assert sum(kind_of(one) == "answer" for one in llm.prompts) <= 2
+
+
+def test_by_drafts_answers_are_graded_and_no_column_is_preferred(dataset: Dataset) -> None:
+    asked = tuple(replace(one, draft=True) for one in dataset.questions)
+    found = judged(replace(dataset, questions=asked), Scripted())
+    assert [one.name for one in found.columns] == ["small", "large"]
+    assert found.columns[0].correctness.interval
+    assert found.pairs == ()

@@ -25,12 +25,12 @@ def judged(values: dict[str, np.ndarray]) -> Standing:
     return standing(values, Bootstrap(IDS, draws=1000))
 
 
-def decided(values: dict[str, np.ndarray], *, drafted: bool = False, **costs: float):  # noqa: ANN201
+def decided(values: dict[str, np.ndarray], **costs: float):  # noqa: ANN201
     stands = judged(values)
     means = {name: float(one.mean()) for name, one in values.items()}
     return decide(
         stands, means, {name: costs.get(name, 100.0) for name in values},
-        standard="standard", stopped=[], drafted=drafted, asked=len(IDS),
+        standard="standard", stopped=[], asked=len(IDS),
     )  # fmt: skip
 
 
@@ -79,19 +79,6 @@ def test_at_equal_costs_the_standard_is_chosen_before_another() -> None:
     values["standard"] = values["good"].copy()
     values["standard"][0] = 0.0
     assert decided(values, standard=100.0, good=99.0).chosen == "standard"
-
-
-def test_drafts_do_not_choose_between_the_standard_and_others_that_are_level() -> None:
-    values = simulated(3, {"standard": 0.62, "good": 0.7, "bad": 0.2})
-    assert judged(values).behind == ["bad"]
-    decision = decided(values, drafted=True)
-    assert (decision.told, decision.chosen) == (False, "standard")
-    assert decided(values).told
-
-
-def test_drafts_that_show_the_standard_far_behind_do_choose() -> None:
-    decision = decided(simulated(4, {"standard": 0.3, "good": 0.8}), drafted=True)
-    assert (decision.told, decision.chosen) == (True, "good")
 
 
 def test_intervals_of_many_candidates_are_wider_than_that_of_a_pair() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -20,12 +22,12 @@ from rag_nodes.query import QueryOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from llama_index.core.schema import BaseNode
 
     from rag_nodes.parsers import SpanNodeParser
 
+PAGE = Path(__file__).parents[3] / "docs" / "recommend.md"
 SMALL = replace(PLAN, budgets=(30, 60), sizes=(30, 300), draws=400)
 
 
@@ -60,13 +62,6 @@ def test_large_chunks_are_not_chosen_where_answers_are_short(found: Recommendati
     assert found.trial(found.chosen).state == "level"
     assert found.trial("recursive 300").state in ("behind", "stopped")
     assert found.verdict[0].startswith(f"Take {found.chosen}: it finds ")
-
-
-def test_drafts_do_not_choose_between_sentences_and_whole_chunks(dataset: Dataset) -> None:
-    asked = tuple(replace(one, draft=True) for one in dataset.questions)
-    found = recommend(replace(dataset, questions=asked), parsers(), plan=SMALL, overlaps=())
-    assert found.trial(found.chosen).granularity == "sentences"
-    assert any("drafts that nobody has accepted" in said for said in found.verdict)
 
 
 def test_whole_chunks_alone_are_tried_where_that_is_asked_for(dataset: Dataset) -> None:
@@ -213,3 +208,14 @@ def test_a_text_that_two_candidates_have_is_embedded_once(dataset: Dataset) -> N
         return len(model.texts)
 
     assert embedded("one", "twin") == embedded("one") > 0
+
+
+def test_the_example_of_the_page_runs_in_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(example, str(PAGE), "exec"), names)  # noqa: S102 - of our own page
+    assert "take recursive 200 by sentences" in capsys.readouterr().out
+    assert names["nodes"]

@@ -21,7 +21,7 @@ def trial(name: str, recall: float, size: int, gap: Interval, state: Any = "leve
 
 
 def reasons(*trials: Trial, chosen: str, told: bool = True, needed: int = 0) -> Reasons:
-    dataset = {"questions": 100, "documents": 20, "drafts": 0, "overlap": 0.3}
+    dataset = {"questions": 100, "documents": 20, "drafts": 0, "unaccepted": 0}
     leader = max(trials, key=lambda one: one.means["recall@1000"]).name
     named = {one.name: one for one in trials}
     return Reasons(named, Chosen(chosen, told, needed), leader, "standard", PLAN, dataset)
@@ -74,15 +74,6 @@ def test_where_the_data_cannot_tell_the_best_is_named_as_not_shown_and_nothing_s
             "takes 133 % of its space."
         )
     ]
-
-
-def test_what_drafts_show_of_whole_chunks_is_said_and_is_no_reason_to_take_them() -> None:
-    behind = trial("standard", 0.5, 1500, Interval(0.3, 0.1, 0.5), "behind")
-    found = reasons(BEST, behind, chosen="standard", told=False)
-    said = next(iter(found.verdict()))
-    assert "drafts put best ahead by 30.0 (10.0 to 50.0)" in said
-    assert "take standard" in said
-    assert list(found.otherwise([])) == []
 
 
 def test_another_budget_says_what_it_changes_and_who_is_better_there() -> None:

@@ -12,7 +12,7 @@ from qdrant_client import QdrantClient
 
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreDamagedError
 from rag_nodes.store import Filter, QdrantStore, open_store
-from rag_nodes.store.engine import DENSE
+from rag_nodes.store.points import DENSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,9 +162,10 @@ def test_a_switch_that_was_interrupted_never_happened(
         def killed(_: int) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("rag_nodes.store.edge.aliases.os.fsync", killed)
-        with pytest.raises(KeyboardInterrupt):
-            store.point_alias("other", collection)
+        with monkeypatch.context() as patched:
+            patched.setattr("rag_nodes.store.edge.files.os.fsync", killed)
+            with pytest.raises(KeyboardInterrupt):
+                store.point_alias("other", collection)
         assert store.aliases() == {ALIAS: collection}
     with open_store(tmp_path) as store:
         assert store.aliases() == {ALIAS: collection}

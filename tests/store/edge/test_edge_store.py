@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 import shutil
@@ -16,18 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from qdrant_client import QdrantClient
-from qdrant_client.http import models as rest
 
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
 from rag_nodes.store import Filter, fusion, open_store
-from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards, shared
-from rag_nodes.store.edge.conversion import KEPT
-from rag_nodes.store.engine import DENSE, SPARSE, Point
-from rag_nodes.store.payload import payload_of
+from rag_nodes.store.points import Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -341,39 +335,3 @@ def test_numbers_of_any_kind_are_a_vector(
         store.put("c", points)
         read = store.engine.read("c", [one.node_id for one in points], store.engine.layout("c"))
     assert [one.vector for one in read] == [pytest.approx([1 / 3, 2 / 3, 2 / 3])] * 3
-
-
-def test_a_folder_of_local_mode_is_taken_over_once_and_kept_beside(
-    tmp_path: Path,
-    collection: str,
-    make_node: Callable[..., TextNode],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    client = QdrantClient(path=str(tmp_path))
-    client.create_collection(
-        collection,
-        vectors_config={DENSE: rest.VectorParams(size=3, distance=rest.Distance.COSINE)},
-        sparse_vectors_config={SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
-    )
-    nodes = [make_node("the red fox", X, flag=True), make_node("a blue whale", [0.0, 1.0, 0.0])]
-    for node, indices, values in zip(
-        nodes, *document_vectors(node.text for node in nodes), strict=True
-    ):
-        words = rest.SparseVector(indices=indices, values=values)
-        vectors = {DENSE: node.get_embedding(), SPARSE: words}
-        point = rest.PointStruct(id=node.node_id, vector=vectors, payload=payload_of(node))
-        client.upsert(collection, [point])
-    client.close()
-    with caplog.at_level(logging.WARNING), open_store(tmp_path) as store:
-        [best, *_] = store.search(collection, vector=X, text="red", limit=2)
-        assert best.node.text == "the red fox"
-        assert best.node.metadata["flag"] is True
-        assert best.keyword_score
-        assert store.count(collection) == 2
-        store.add(collection, [make_node("a third", X)])
-    assert "taken over" in caplog.text
-    assert (tmp_path / KEPT / "meta.json").exists()
-    caplog.clear()
-    with open_store(tmp_path) as store:
-        assert store.count(collection) == 3
-    assert not caplog.text

@@ -16,6 +16,7 @@ from llama_index.core.vector_stores.types import (
 from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, StoreFullError
 from rag_nodes.store import Filter, open_store
+from rag_nodes.store.conditions import indexes_for
 from rag_nodes.store.edge import EdgeVectorStore, shards
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge.collection import USUAL
@@ -167,5 +168,5 @@ def test_a_disk_without_room_for_an_index_answers_by_a_look_at_every_chunk(
 
 
 def test_every_key_that_a_filter_may_name_has_a_kind_of_index() -> None:
-    assert EVERYTHING.indexes == INDEXES
-    assert not Filter().indexes
+    assert indexes_for(EVERYTHING) == INDEXES
+    assert not indexes_for(Filter())

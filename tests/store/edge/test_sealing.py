@@ -17,7 +17,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.store import Filter, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import sealing
-from rag_nodes.store.engine import DENSE, SPARSE, Point
+from rag_nodes.store.points import SPARSE, Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 NUMBERS = 64
 """Of an embedding."""
 WORDS = [f"word{number}" for number in range(60)]
-EARLIER = {
-    "vectors": {DENSE: {"size": NUMBERS, "distance": "Cosine"}},
-    "sparse_vectors": {SPARSE: {"modifier": "idf"}},
-    "optimizers": {"indexing_threshold": 10**9},
-    "max_search_threads": 1,
-}
-"""What earlier releases told the engine of a shard."""
 
 SEAL_UNTIL_KILLED = """
 import sys, time
@@ -45,7 +38,7 @@ from pathlib import Path
 from rag_nodes.store.edge import collection, sealing
 from rag_nodes.store.edge.folder import StorageFolder
 from rag_nodes.store.edge.shards import Vectors
-from rag_nodes.store.engine import Point
+from rag_nodes.store.points import Point
 from uuid import UUID
 
 sealing.PART, sealing._LEAST, collection.CHECKPOINT = 40, 1, 20
@@ -179,24 +172,6 @@ def test_a_sealed_collection_answers_and_holds_what_one_that_is_not_does(
                     text: Scored(pytest.approx(one.similarity), pytest.approx(one.keywords))
                     for text, one in expected.items()
                 }
-
-
-def test_what_an_earlier_release_wrote_is_sealed_as_it_grows(
-    tmp_path: Path, make_nodes: Callable[[range], list[TextNode]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nodes = make_nodes(range(200))
-    with monkeypatch.context() as earlier, open_store(tmp_path) as store:
-        earlier.setattr(sealing, "PART", 10**6)
-        store.add("c", nodes[:150])
-    [told] = tmp_path.rglob("edge_config.json")
-    told.write_text(json.dumps(EARLIER))
-    with open_store(tmp_path) as store:
-        assert store.count("c") == 150
-        assert not sealed(tmp_path)
-        store.add("c", nodes[150:])
-        assert sealed(tmp_path)
-        found = {point.node_id: point.vector for point in stored(store)}
-    assert found.keys() == {node.node_id for node in nodes}
 
 
 def test_a_further_embedding_is_kept_in_parts_that_were_sealed_before_and_after(

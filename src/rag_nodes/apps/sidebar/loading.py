@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import gradio as gr
 
+from rag_nodes.apps.inside_gradio import for_scripts
 from rag_nodes.apps.sidebar import status
 from rag_nodes.apps.view.html import tag
 from rag_nodes.apps.visitors import session_of
@@ -143,15 +144,17 @@ class LoadingEvents:
         }
         uploads = [sidebar.files.upload, sidebar.process.click]
         given = [sidebar.files, *self.inputs]
+        process, process_example = self.process, self.process_example
+        for_scripts("process", process, given, **common)
+        for_scripts("process_example", process_example, self.inputs, **common)
+        common["api_visibility"] = "private"
         events = [
-            gr.on(uploads, self.process, given, api_name="process", **common),
-            sidebar.example.click(
-                self.process_example, self.inputs, api_name="process_example", **common
-            ),
+            gr.on(uploads, process, given, **common),
+            sidebar.example.click(process_example, self.inputs, **common),
         ]
         if documents:
             first = self.process_given(documents)
-            events.append(app.load(first, self.inputs, api_visibility="private", **common))
+            events.append(app.load(first, self.inputs, **common))
         quiet: dict[str, Any] = {
             "show_progress": "hidden",
             "queue": False,

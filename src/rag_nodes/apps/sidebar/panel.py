@@ -1,4 +1,4 @@
-"""The sidebar beside all tabs: documents in, what came of them, and every choice (S0-12, S0-13)."""
+"""The sidebar beside all tabs: documents in, what came of them, and every choice."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def working(steps: Mapping[str, Progress], parsers: Sequence[str]) -> Html:
 
 
 def done(report: IngestReport) -> Html:
-    """What the last run made (S0-13)."""
+    """What the last run made."""
     if len(report.failed) == len(report.files):
         return _panel(
             tag("p", "Nothing could be read", cls="rn-state"), _files(report.files, pages=False)

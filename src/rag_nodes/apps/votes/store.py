@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import sqlite3
-import threading
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from rag_nodes.apps.votes.sums import Contender, Name, sum_votes
 from rag_nodes.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from rag_nodes.apps.votes.sums import Summary
 
@@ -26,7 +24,6 @@ MOST_BYTES = 10 * 1024 * 1024
 """Size of the file beyond which votes are refused: nobody fills the disk by clicking."""
 PATIENCE = 10.0
 """Seconds to wait for another process that writes."""
-_SQLITE = b"SQLite format 3\0"
 _VERSION = 1
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
@@ -56,13 +53,7 @@ _INSERT = """
 INSERT OR IGNORE INTO votes (ballot, kind, voter, question, models, winners, blind, time)
 VALUES (:ballot, :kind, :voter, :question, :models, :winners, :blind, :time)
 """
-_TAKEN_OVER = (
-    "%d votes of an earlier version were taken over from %s; lines that are no votes: %d, kept in "
-    "%s if there are any"
-)
 _Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-
-logger = logging.getLogger(__name__)
 
 
 class Vote(BaseModel):
@@ -103,17 +94,12 @@ class Vote(BaseModel):
 class Votes:
     """The database; several threads and processes may use it at once.
 
-    What an earlier version kept in a file of lines is taken over once: in a file of this path, or
-    beside it in one that ends in `.jsonl`.
-
     Args:
         path: of the file; it and its folder are made for the first vote, for this user only.
     """
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
-        self._lock = threading.Lock()
-        self._looked = False
 
     def add(self, vote: Vote) -> None:
         """Keep a vote.
@@ -157,7 +143,6 @@ class Votes:
             StoreError: something of it failed.
         """
         try:
-            self._take_over()
             with self._connected(make=make) as database:
                 yield database
         except OSError as error:
@@ -187,29 +172,6 @@ class Votes:
             raise StoreError(f"{self._path}: written by a newer version of rag_nodes; update it")
         if version < _VERSION:
             database.executescript(_SCHEMA)
-
-    def _take_over(self) -> None:
-        """Bring in the votes of an earlier version, once."""
-        with self._lock:
-            if self._looked:
-                return
-            for lines in dict.fromkeys((self._path, self._path.with_suffix(".jsonl"))):
-                aside = lines.with_name(f"{lines.name}.old")
-                if _read_lines(lines)[0]:
-                    with suppress(FileNotFoundError):  # another process was quicker
-                        lines.replace(aside)
-                # It is there as well where taking it over broke off.
-                votes, rest = _read_lines(aside)
-                if votes:
-                    self._insert_all(votes)
-                    _keep(rest, aside)
-                    logger.warning(_TAKEN_OVER, len(votes), lines, len(rest), aside)
-            self._looked = True
-
-    def _insert_all(self, votes: Iterable[Vote]) -> None:
-        with self._connected(make=True) as database, database:
-            for vote in votes:
-                _insert(database, vote)
 
 
 def question_of(text: str) -> str:
@@ -242,14 +204,6 @@ def _insert(database: sqlite3.Connection, vote: Vote) -> None:
         )
 
 
-def _keep(lines: list[bytes], path: Path) -> None:
-    """Leave nothing else in a file, and no file where that is nothing."""
-    if lines:
-        path.write_bytes(b"\n".join(lines))
-    else:
-        path.unlink(missing_ok=True)
-
-
 def _is_there(path: Path) -> bool:
     """Whether a file exists; unlike `Path.exists`, what keeps from looking is an error."""
     try:
@@ -257,24 +211,3 @@ def _is_there(path: Path) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _read_lines(path: Path) -> tuple[list[Vote], list[bytes]]:
-    """The latest vote of each ballot, and the lines that are none; nothing of a database."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        return [], []
-    if content.startswith(_SQLITE) or len(content) > MOST_BYTES:  # never as large as that
-        return [], []
-    latest: dict[str, Vote] = {}
-    rest = []
-    for line in filter(bytes.strip, content.splitlines()):
-        try:
-            vote = Vote.model_validate_json(line)
-        except ValidationError:
-            rest.append(line)
-        else:
-            latest[vote.ballot] = vote
-    return list(latest.values()), rest

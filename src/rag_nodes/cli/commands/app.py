@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import SecretStr
 
+from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
 from rag_nodes.errors import ConfigurationError
@@ -61,6 +62,7 @@ def app(  # noqa: PLR0913 - one per option of the command
     ] = None,
 ) -> None:
     """Open the comparison in a browser; REST is at /api, with the token in RAG_NODES_API_TOKEN."""
+    check_there(documents or [])
     settings = cli.settings()
     access = _access(settings, auth, host, behind_proxy)
     with cli.activity("Loading the app"):

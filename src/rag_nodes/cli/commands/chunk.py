@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rag_nodes.cli.choices import Changes, OneParser
+from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes, to_json
 from rag_nodes.cli.options import MODEL_SETTINGS
 from rag_nodes.cli.render.chunks import (
@@ -40,6 +41,7 @@ def chunk(
     """Show how a parser cuts a document: offsets, pages, tokens, headings."""
     if lines and cli.as_json:
         raise ConfigurationError("--json and --jsonl exclude each other; leave one out")
+    check_there([file])
     selection = select([parser], changes or ())
     with cli.activity(f"Cutting {file.name}"):
         from rag_nodes.readers import Limits, read

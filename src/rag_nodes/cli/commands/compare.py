@@ -7,6 +7,7 @@ import typer
 
 from rag_nodes.cli.choices import Changes, ComparedParsers, ComparedVectors, ShownChunks
 from rag_nodes.cli.failures import ExitCode, conclude
+from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import ANSWER_SETTINGS, MODEL_SETTINGS, SEARCH, STORE_SETTINGS
 from rag_nodes.cli.render.comparison import comparison_view, header_view, times_view
@@ -52,6 +53,7 @@ def compare(
 
     Nothing is kept unless --store, the environment or rag_nodes.toml names a store.
     """
+    check_there(paths)
     selection = select(parser or (), changes or ())
     settings = cli.settings()
     with cli.activity("Loading parsers and models"):

@@ -1,4 +1,4 @@
-"""`rag-nodes docs`: a Firecrawl crawl to checked and summarised chunks (S1-33)."""
+"""`rag-nodes docs`: a Firecrawl crawl to checked and summarised chunks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,6 +7,7 @@ import typer
 
 from rag_nodes.cli.choices import Changes, OneParser
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import MODEL_SETTINGS
 from rag_nodes.cli.render.docs import docs_view
@@ -141,6 +142,7 @@ def docs(  # noqa: PLR0913 -- one parameter per option of the command
 
     OUTPUT appears when all of it is written; statistics and findings go to OUTPUT.report.json.
     """
+    check_there([crawl])
     settings = cli.settings()
     with cli.activity("Loading the workflow"):
         from rag_nodes.documentation import DocsOptions, parse_thresholds, run
@@ -219,7 +221,7 @@ def _llm(
     own: dict[str, Any] = {
         "embedding": "lexical",  # nothing is embedded, so nothing need answer for it
         "max_output_tokens": options.summary_tokens,
-        "temperature": 0.0,  # S1-09
+        "temperature": 0.0,
     }
     # Tried with the usual patience: a wrong address shows at once.
     if window:

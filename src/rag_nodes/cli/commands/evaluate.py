@@ -9,8 +9,8 @@ import typer
 from rag_nodes.cli.choices import Changes, ComparedParsers, ComparedVectors
 from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.engines import EngineName, MeasuringWorkers, RayAddress, engine_of
-from rag_nodes.cli.failures import ExitCode, resumable
-from rag_nodes.cli.files import check_writable, write_text
+from rag_nodes.cli.failures import ExitCode, resumable, say_uncached
+from rag_nodes.cli.files import check_there, check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
 from rag_nodes.cli.render.evaluation import evaluation_view
@@ -163,7 +163,8 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     baseline: Annotated[
         Path | None,
         typer.Option(
-            help="Exit with 4 where a column is worse than in this run by more than chance.",
+            help="Exit with 4 where a column fell below this run, and with 5 where the questions "
+            "cannot exclude a drop of 5 points.",
             rich_help_panel=_GATES,
         ),
     ] = None,
@@ -184,8 +185,8 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     Every column reads the same number of tokens. Columns are compared at their own options, over a
     curve of sizes, and at an equal mean size, so that you see what is size and what is strategy.
 
-    Without questions of your own, drafts are made of the documents. They share many words with
-    their answers, which flatters search by words; the report says how many.
+    Without questions of your own, drafts are made of the documents. Drafts show which answers are
+    lost, but no column is compared by them. Beside accepted questions drafts are left out.
     """
     from rag_nodes.evaluation.columns import StoredCollection, by_vectors, in_both_ways
     from rag_nodes.evaluation.run import evaluate as run
@@ -212,6 +213,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
         if judging:
             requests = judging.requests(len(columns), len(dataset.questions))
             cli.note(f"Answering and judging takes up to {requests:,} requests.")
+        say_uncached(cli, cache, columns.values(), models)
         with (
             resumable(cli, "rows", cache),
             shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress,
@@ -229,7 +231,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     _write(report, html, output)
     results = _gates(report, before, fail_under or [])
     if cli.as_json:
-        cli.emit({**report.as_dict(), "gates": [one.words for one in results]})
+        cli.emit({**report.as_dict(), "gates": [one.as_dict() for one in results]})
     else:
         cli.show(*evaluation_view(report, results))
     for written in (html, output):
@@ -245,8 +247,11 @@ def _code(cli: Invocation, report: "EvaluationReport", results: "list[GateResult
     not_judged = report.judgement.error if report.judgement else None
     if not_judged:
         cli.complain(one_line(not_judged))
-    if any(not one.passed for one in results):
+    outcomes = {one.outcome for one in results}
+    if "fell" in outcomes:
         return ExitCode.GATE
+    if "cannot tell" in outcomes:
+        return ExitCode.UNTOLD
     if failed:
         return ExitCode.FAILURE if len(failed) == len(report.rows) else ExitCode.PARTIAL
     partial = report.dataset["unplaced"] or not_judged or cli.unread
@@ -312,6 +317,7 @@ def _baseline(path: Path | None, plan: "EvaluationPlan") -> "EvaluationReport | 
 
     if path is None:
         return None
+    check_there([path])
     before = EvaluationReport.load(path)
     check_measured(before, plan.main)
     return before

@@ -17,6 +17,7 @@ from rag_nodes.cli.engines import (
     engine_of,
 )
 from rag_nodes.cli.failures import conclude
+from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
 from rag_nodes.cli.render.ingest import dry_run_view, ingest_view
@@ -98,6 +99,8 @@ def ingest(  # noqa: PLR0913 - the options of the command
     """
     _check_alias(alias, parser or [], shard)
     share = _shard(shard)
+    if not prune:  # which says itself what a folder that is not there means
+        check_there(paths)
     selection = select(parser or [DEFAULT_PARSER], changes or ())
     settings = cli.settings()
     if dry_run and not exists(settings.store):

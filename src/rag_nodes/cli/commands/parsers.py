@@ -1,4 +1,4 @@
-"""`rag-nodes parsers`: the presets, their options and where those come from."""
+"""`rag-nodes parsers`: the presets and their options."""
 
 from typing import Any
 
@@ -19,7 +19,6 @@ def parsers(cli: Invocation) -> None:
                 "title": preset.title,
                 "summary": preset.summary,
                 "class": preset.parser.class_name(),
-                "requirements": list(preset.requirements),
                 "options": options_of(preset.name),
                 "sizes": list(preset.sizes) if preset.sizes else None,
             }
@@ -44,7 +43,6 @@ def _show(cli: Invocation, preset: dict[str, Any]) -> None:
                 ("  Class", preset["class"]),
                 ("  Options", options),
                 *sizes,
-                ("  From", ", ".join(preset["requirements"])),
             ]
         ),
         "",

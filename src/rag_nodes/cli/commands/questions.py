@@ -9,7 +9,7 @@ import typer
 
 from rag_nodes.cli.commands.writing import Writing, show_cost, written
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.cli.files import write_text
+from rag_nodes.cli.files import check_there, check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.render.questions import check_data, check_view, drafts_view
 from rag_nodes.cli.render.text import counted, one_line
@@ -65,6 +65,7 @@ def convert(
 
     After a document was changed this is how its questions find their places again.
     """
+    check_writable(output)
     with cli.workspace(cli.settings()) as workspace:
         dataset = dataset_of(cli, workspace, questions, paths or [])
     _write(dataset, output)
@@ -123,10 +124,10 @@ def draft(  # noqa: PLR0913 -- one parameter per option of the command
     """Draft questions about documents that have none, each with the exact place of its answer.
 
     Longer documents get more, each part of a document its share, and kinds take turns; the same
-    documents and seed give the same questions. Read them before you trust them: throw out what
-    nobody would ask, and write what is missed. Drafts are made of the documents' own words, so they
-    flatter search by words; how many words they share with their answers is shown, and in OUTPUT
-    they are marked as drafts until you remove "draft" from them.
+    documents and seed give the same questions. In OUTPUT each has "draft": true, and drafts choose
+    no parser and pass no gate. Accept a question by setting its "draft" to false, or in the tab
+    Questions of the app; throw out what nobody would ask, and write what is missed. How many words
+    they share with their answers is shown, as that flatters search by words.
 
     With --llm a model writes them, two phrasings of each, one in other words; each is kept only
     where its quote stands in the text, and where the model finds the answer there and nowhere else.
@@ -134,6 +135,7 @@ def draft(  # noqa: PLR0913 -- one parameter per option of the command
     """
     from rag_nodes.evaluation.checks import check_dataset
 
+    check_writable(output)
     settings = cli.settings()
     with cli.workspace(settings) as workspace:
         if cli.flags.get("llm") in (None, "extractive"):
@@ -209,12 +211,12 @@ def asked_of(
         raise ConfigurationError(
             "nothing to evaluate on: name documents, or --questions that bring their own"
         )
-    from rag_nodes.evaluation.checks import DRAFTED
+    from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
 
     dataset = drafts_of(cli, workspace, paths, count=drafts, seed=seed)
     cli.complain(
         f"No --questions were given, so {len(dataset.questions)} were drafted from the documents. "
-        f"{DRAFTED.capitalize()}: write and label your own before you decide."
+        f"{DRAFTED.capitalize()} a parser or a size: {ACCEPT}."
     )
     return dataset
 
@@ -229,6 +231,8 @@ def dataset_of(
     """
     from rag_nodes.evaluation.importers import load_dataset
 
+    check_there([questions])
+    check_there(paths)
     with cli.activity("Reading documents and questions"):
         documents = list(_documents(cli, workspace, paths))
         if paths and not documents:
@@ -248,6 +252,7 @@ def dataset_of(
 def _some_documents(
     cli: Invocation, workspace: "Workspace", paths: Sequence[Path]
 ) -> "list[Document]":
+    check_there(paths)
     documents = _documents(cli, workspace, paths)
     if not documents:
         raise DatasetError("none of the documents could be read; see above")

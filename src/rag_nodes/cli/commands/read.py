@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.render.read import DocumentPart, PageRange, read_data, read_view, shown_text
 from rag_nodes.cli.render.text import one_line
@@ -37,6 +38,7 @@ def read(
         raise ConfigurationError("--json and --markdown exclude each other; leave one out")
     if layout not in {"", "onnx"}:
         raise ConfigurationError(f'--layout knows "onnx" only, not "{layout}"')
+    check_there(files)
     wanted = PageRange.parse(pages) if pages else None
     rows: list[dict[str, Any]] = []
     failures = 0

@@ -10,7 +10,7 @@ import typer
 from rag_nodes.cli.choices import Changes, SweptParsers
 from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.engines import EngineName, MeasuringWorkers, RayAddress, engine_of
-from rag_nodes.cli.failures import ExitCode, resumable
+from rag_nodes.cli.failures import ExitCode, resumable, say_uncached
 from rag_nodes.cli.files import check_writable, write_text
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import MODEL_SETTINGS
@@ -158,8 +158,8 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     once, and what would have to be true to choose another.
 
     Where the questions cannot tell candidates apart it says so, and how many would be needed.
-    Drafted questions flatter search by words: they choose another than `ingest` and `ask` take by
-    themselves only where they show that this is behind.
+    Drafts choose nothing: without a question that somebody accepted the answer is what `ingest` and
+    `ask` take by themselves, and no other candidate is tried.
     """
     from rag_nodes.evaluation.recommendation import recommend as run
 
@@ -172,13 +172,15 @@ def recommend(  # noqa: PLR0913 -- one parameter per option of the command
     with cli.workspace(cli.settings()) as workspace:
         dataset = asked_of(cli, workspace, questions, paths or [], drafts, seed)
         models = workspace.models(answers=False)
+        tried = selection.build(models) if parser else {}
+        say_uncached(cli, cache, tried.values(), models)
         with (
             resumable(cli, "candidates", cache),
             shown_progress(cli, [EVALUATION_BAR], evaluation_words) as progress,
         ):
             found = run(
                 dataset.narrowed() if own_document else dataset,
-                selection.build(models) if parser else None,
+                tried or None,
                 plan=plan,
                 overlaps=shares,
                 modes=() if cli.search["mode"] or models.sentence_model is None else MODES,

@@ -9,16 +9,21 @@ import typer
 from rag_nodes import remedies
 from rag_nodes.cli.choices import StoredParser
 from rag_nodes.cli.failures import ExitCode
+from rag_nodes.cli.files import check_there
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import STORE_SETTINGS
 from rag_nodes.cli.render.progress import copy_words, shown_progress
-from rag_nodes.cli.render.store import aliases_view, copies_view
+from rag_nodes.cli.render.store import aliases_view, copies_view, imported_view
+from rag_nodes.cli.render.stored import foreign_words
 from rag_nodes.cli.render.text import counted, plain
-from rag_nodes.cli.stores import inventory, kept, must_exist, of_parser
+from rag_nodes.cli.stores import inventory, kept, must_exist, of_parser, opened
 from rag_nodes.errors import CollectionMissingError, ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.store import Store
+    from collections.abc import Sequence
+
+    from rag_nodes.store import QdrantStore
+    from rag_nodes.store.importing import ImportFailure
     from rag_nodes.upkeep import CopyFailure, HeldCollection, Inventory
 
 Collections = Annotated[
@@ -76,6 +81,47 @@ def pull(
     _copy(cli, ends, collections or [], everything=everything, prune=prune)
 
 
+@takes(*STORE_SETTINGS)
+def import_(
+    cli: Invocation,
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="As the program gives it: QdrantClient(path=...)."),
+    ],
+) -> None:
+    """Copy the collections of a folder of qdrant-client's local mode into the store.
+
+    Ids, payloads and vectors are copied as they are. The folder is only read, and the program it
+    belongs to must not have it open. A collection that the store has already is refused, unless it
+    is empty. Ask what was imported by an alias (`store alias`, then `ask --alias`), or measure it
+    with `evaluate --collection`.
+    """
+    from rag_nodes.store.importing import ImportFailure, import_collections
+    from rag_nodes.store.inside_qdrant import LocalFolder
+
+    settings = cli.settings()
+    source = cli.cleanup.enter_context(LocalFolder(folder.expanduser().resolve()))
+    if Path(settings.store).expanduser().resolve().is_relative_to(source.path):
+        raise ConfigurationError(
+            f"{settings.store}: the store would be made in the folder that is imported, which is "
+            "left as it is; name another one with --store"
+        )
+    store = opened(cli, settings)
+    with shown_progress(cli, source.names, copy_words) as progress:
+        outcomes = list(import_collections(source, store, progress))
+    failed = [one for one in outcomes if isinstance(one, ImportFailure)]
+    done = [one for one in outcomes if not isinstance(one, ImportFailure)]
+    if not done and failed:
+        raise failed[0].error
+    places = {"source": str(source.path), "target": store.location}
+    if cli.as_json:
+        lost = [{"collection": one.collection, "error": str(one.error)} for one in failed]
+        cli.emit({**places, "collections": [asdict(one) for one in done], "failed": lost})
+    else:
+        cli.show(*imported_view(done, **places))
+    _conclude(cli, failed, len(outcomes), "imported")
+
+
 @takes()
 def merge_ledgers(
     cli: Invocation,
@@ -91,6 +137,7 @@ def merge_ledgers(
     """
     from rag_nodes.ledger import merge
 
+    check_there(parts)
     files = merge(target, parts)
     if cli.as_json:
         cli.emit({"ledger": str(target), "parts": len(parts), "files": files})
@@ -181,16 +228,18 @@ def _copy(
         cli.emit({**places, "collections": collections, "failed": not_copied})
     else:
         cli.show(*copies_view(done, **places))
-    _conclude(cli, failed, len(outcomes))
+    _conclude(cli, failed, len(outcomes), "copied")
 
 
-def _conclude(cli: Invocation, failed: "list[CopyFailure]", total: int) -> None:
-    """Name what was not copied; the rest was."""
+def _conclude(
+    cli: Invocation, failed: "Sequence[CopyFailure | ImportFailure]", total: int, done: str
+) -> None:
+    """Name what was not done; the rest was."""
     if failed:
         for one in failed:
             cli.complain(f"{one.collection}: {one.error}")
         count = f"{len(failed)} of {total} collections"
-        cli.complain(f"Not copied: {count}; mend the cause and run this again")
+        cli.complain(f"Not {done}: {count}; mend the cause and run this again")
         raise typer.Exit(ExitCode.PARTIAL)
 
 
@@ -208,9 +257,10 @@ def _chosen(held: "Inventory", names: list[str], corpus: str | None) -> "list[He
     return [known[name] for name in dict.fromkeys(meant)]
 
 
-def _none_of(store: "Store", corpus: str | None) -> Never:
+def _none_of(store: "QdrantStore", corpus: str | None) -> Never:
     others = sorted({info.corpus for info in store.collections()})
-    known = f"there are: {', '.join(others)}" if others else "nothing is stored there"
+    nothing = f"nothing is stored there{foreign_words(store.foreign())}"
+    known = f"there are: {', '.join(others)}" if others else nothing
     raise CollectionMissingError(
         f"{store.location}: no collection of corpus {corpus or 'any'!r}; {known}; name one with "
         "--corpus"

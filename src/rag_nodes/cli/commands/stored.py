@@ -42,12 +42,14 @@ def status(cli: Invocation, parser: StoredParser = "") -> None:
     collections = of_parser(known, parser)
     found = [held.status(one) for one in collections]
     unread = held.unread(corpus)
+    foreign = held.store.foreign()
     if cli.as_json:
         rows = [_plain(one, "first_used", "last_used", "failed_at") for one in found]
         files = list(map(_unread, unread))
-        cli.emit({"store": held.store.location, "collections": rows, "unread": files})
+        about = {"store": held.store.location, "foreign": foreign}
+        cli.emit({**about, "collections": rows, "unread": files})
     else:
-        cli.show(*status_view(held.store.location, found, unread))
+        cli.show(*status_view(held.store.location, found, unread, foreign))
     _end_as(collections)
 
 
@@ -81,7 +83,10 @@ def list_(
         rows = [_plain(one, "stored_at", "failed_at") for one in shown]
         cli.emit({"corpus": settings.corpus, "documents": rows})
     else:
-        cli.show(*documents_view(settings.corpus, shown, collections, of=len(listed)))
+        foreign = [] if collections else held.store.foreign()
+        cli.show(
+            *documents_view(settings.corpus, shown, collections, of=len(listed), foreign=foreign)
+        )
     for one in collections:
         if one.info.trouble:
             cli.complain(f"{one.info.name} is shown as the ledger knows it: {one.info.trouble}")
@@ -100,8 +105,8 @@ def remove(
 ) -> None:
     """Take documents out of every collection of the corpus.
 
-    A path stands for all documents of that file. What is still in a folder that is ingested again
-    comes back with it; `ingest --prune` removes what is gone from a folder.
+    A path stands for all documents of that file or folder. What is still in a folder that is
+    ingested again comes back with it; `ingest --prune` removes what is gone from a folder.
     """
     from rag_nodes.upkeep import documents_named, removed
 

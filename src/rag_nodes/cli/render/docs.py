@@ -45,7 +45,7 @@ def docs_view(report: DocsReport, parser: str) -> Iterator[RenderableType]:
 
 
 def _statistics(report: DocsReport, parser: str) -> Table:
-    """The figures of S1-28."""
+    """The figures of a whole crawl."""
     figures = report.statistics
     return facts(
         [

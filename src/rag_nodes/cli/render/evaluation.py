@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _NOT_SHOWN = ("control",)
 """Roles that are said in words."""
+_COLOURS = {"holds": "green", "fell": "red", "cannot tell": "yellow", "not compared": "yellow"}
+"""Of the outcomes of gates."""
 
 
 def evaluation_view(
@@ -34,14 +36,15 @@ def evaluation_view(
         yield from _judged(report.judgement)
     yield plain(_procedure(report), "dim")
     for gate in gates:
-        yield plain(one_line(gate.words), "green" if gate.passed else "red")
+        yield plain(one_line(gate.words), _COLOURS[gate.outcome])
 
 
 def _numbers(report: EvaluationReport) -> Table:
     budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
     # In two lines, or the names have no room on a terminal of 80 characters.
     shares = [name.replace("@", "\n@") for name in budgets]
-    right = ["mean", "read", *shares, "95 %", "best", "MRR"]
+    best = [] if report.by_drafts else ["best"]
+    right = ["mean", "read", *shares, "95 %", *best, "MRR"]
     rows = table("Column", *right, right=right)
     rows.columns[0].min_width = len("  at equal size")
     for row in report.rows:
@@ -57,7 +60,7 @@ def _numbers(report: EvaluationReport) -> Table:
             f"{row.means['tokens@' + str(report.settings['budget'])]:.0f}",
             *(f"{100 * row.means[name]:.1f}" for name in budgets),
             f"{100 * interval.low:.0f}-{100 * interval.high:.0f}" if interval else "",
-            f"{row.chance:.0%}" if row.chance is not None else "",
+            *(f"{row.chance:.0%}" if row.chance is not None else "" for _ in best),
             f"{row.means['mrr']:.2f}",
         )
     return rows

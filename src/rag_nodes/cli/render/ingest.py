@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
@@ -44,11 +45,18 @@ def ingest_view(report: IngestReport) -> Iterator[RenderableType]:
             yield plain(f"{outcome.parser}: {outcome.error}", "red")
         if said := recovery_in_words(outcome.unplaced, outcome.chunks):
             yield plain(f"{outcome.parser}: {said}", "yellow")
+    yield from _untold_view(report)
     yield from _memory_view(report)
     yield from _further_view(report, "{:,} tokens read and {:,} written")
     if spent := embedding_spent(report):
         yield plain(spent, "dim")
     yield plain(f"Done in {seconds(report.seconds)}.", "dim")
+
+
+def _untold_view(report: IngestReport) -> Iterator[RenderableType]:
+    """What is never unchanged, and why."""
+    for one in report.untold:
+        yield plain(f"{one_line(one)}, so every ingest makes it anew.", "yellow")
 
 
 def _further_view(report: IngestReport, tokens: str) -> Iterator[RenderableType]:
@@ -83,6 +91,18 @@ def _memory_view(report: IngestReport) -> Iterator[RenderableType]:
             "yellow",
         )
     yield from _gone(report, "Removed, as they are gone")
+    if report.moved:
+        places = report.moved.places
+        words = " ".join(shlex.quote(one_line(one)) for one in places[:MOST_NAMES])
+        is_all = len(places) <= MOST_NAMES
+        which = one_line(places[0]) if len(places) == 1 else f"{len(places)} places"
+        yield plain(
+            f"{counted(report.moved.documents, 'stored document')} were read from {which}, not "
+            "there any more, and now from elsewhere too; remove them"
+            f"{'' if is_all else ', the first of them'} with: "
+            + remedies.command(f"remove {words}", corpus=report.corpus),
+            "yellow",
+        )
 
 
 def _gone(report: IngestReport, removed: str) -> Iterator[RenderableType]:

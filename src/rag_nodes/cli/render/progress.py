@@ -31,7 +31,7 @@ DOCUMENTS = "documents"
 EVALUATION_BAR = "questions"
 """The one bar of an evaluation."""
 DOCS_BARS = ("pages", "summaries")
-"""The bars of the documentation workflow: its stages (S1-35)."""
+"""The bars of the documentation workflow: its stages."""
 
 _REHEARSING = {"parse": "cutting", "embed": "counting to embed", "store": "counting to store"}
 _MEASURING = {"size": "sizing", "index": "indexing", "ask": "asking", "judge": "judging by"}

@@ -51,7 +51,7 @@ def check_view(check: Check) -> Iterator[RenderableType]:
 
 def drafts_view(dataset: Dataset, check: Check) -> Iterator[RenderableType]:
     """Some of the drafts with the beginnings of their answers, and what is to be known of all."""
-    from rag_nodes.evaluation.checks import DRAFTED
+    from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
 
     rows = table("Kind", "Draft", "Answer")
     for one in dataset.questions[:_EXAMPLES]:
@@ -61,8 +61,8 @@ def drafts_view(dataset: Dataset, check: Check) -> Iterator[RenderableType]:
     if len(dataset.questions) > _EXAMPLES:
         yield plain(f"and {counted(len(dataset.questions) - _EXAMPLES, 'more draft')}", "dim")
     yield plain(
-        f"{check.leakage:.0%} of their words are in their answers: {DRAFTED}. Read them before you "
-        "trust them."
+        f"{check.leakage:.0%} of their words are in their answers. {DRAFTED.capitalize()} a parser "
+        f"or a size: {ACCEPT}."
     )
 
 

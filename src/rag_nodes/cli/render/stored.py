@@ -23,10 +23,24 @@ if TYPE_CHECKING:
 _STYLES = {"stored": "", "incomplete": "red", "failed": "red", "expired": "yellow"}
 _KILO = 1000
 _NAME_WIDTH = 60
+_NAMED = 10
+"""Collections of other programs that are named."""
+
+
+def foreign_words(names: Sequence[str]) -> str:
+    """What stands behind "nothing is stored" where other programs have collections there."""
+    if not names:
+        return ""
+    told = ", ".join(one_line(one) for one in names[:_NAMED])
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"; collections of other programs: {told}{more}"
 
 
 def status_view(
-    location: str, found: Sequence[CollectionStatus], unread: Sequence[FileRow]
+    location: str,
+    found: Sequence[CollectionStatus],
+    unread: Sequence[FileRow],
+    foreign: Sequence[str],
 ) -> Iterator[RenderableType]:
     """The collections of a store, what could not be read of each corpus, and all together."""
     for one in found:
@@ -42,7 +56,7 @@ def status_view(
     sizes = [one.size for one in found if one.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
     what = f"{counted(len(found), 'collection')}, {counted(chunks, 'chunk')}{size}"
-    said = what if found else "nothing is stored"
+    said = what if found else f"nothing is stored{foreign_words(foreign)}"
     yield plain(f"{near(location)}: {said}", "dim")
 
 
@@ -74,7 +88,12 @@ def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
 
 
 def documents_view(
-    corpus: str, shown: Sequence[ListedDocument], collections: Sequence[HeldCollection], *, of: int
+    corpus: str,
+    shown: Sequence[ListedDocument],
+    collections: Sequence[HeldCollection],
+    *,
+    of: int,
+    foreign: Sequence[str],
 ) -> Iterator[RenderableType]:
     """A row per document, and what is wrong with those that something is wrong with."""
     if shown:
@@ -90,6 +109,8 @@ def documents_view(
     said = ", ".join(f"{number:,} {state}" for state, number in states.items())
     total = f"{len(shown):,} of {counted(of, 'document')}"
     yield plain(f"corpus {corpus}: {total}{': ' + said if said else ''}", "dim")
+    if not collections and foreign:
+        yield plain(f"nothing is stored{foreign_words(foreign)}", "dim")
 
 
 def _told_apart(collections: Sequence[HeldCollection]) -> list[str]:

@@ -101,7 +101,7 @@ def _read(path: Path) -> Labels:
 
 def _of_json(plain: Any, path: Path) -> Labels:
     if own.is_own(plain):
-        return own.read_own(plain)
+        return own.read_own(plain, str(path))
     if squad.is_squad(plain):
         return squad.read_squad(plain)
     if legalbench.is_legalbench(plain):

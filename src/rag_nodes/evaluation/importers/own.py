@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.errors import DatasetError
 from rag_nodes.evaluation.importers.labels import Labelled, Labels, Quote, number_of, text_of
 
 if TYPE_CHECKING:
@@ -34,10 +35,18 @@ def is_own(plain: Any) -> bool:
     )
 
 
-def read_own(plain: Any) -> Labels:
-    """The questions of a file of our own."""
+def read_own(plain: Any, source: str = "the questions") -> Labels:
+    """The questions of a file of our own.
+
+    Args:
+        plain: its content.
+        source: what an error calls it.
+
+    Raises:
+        DatasetError: the mark of a draft is neither true nor false.
+    """
     rows = (row for row in _rows(plain) if isinstance(row, dict))
-    found = tuple(_labelled(row, number) for number, row in enumerate(rows, start=1))
+    found = tuple(_labelled(row, number, source) for number, row in enumerate(rows, start=1))
     return Labels("own JSON", found)
 
 
@@ -84,7 +93,15 @@ def _rows(plain: Any) -> Iterator[Any]:
     return iter(rows if isinstance(rows, list) else ())
 
 
-def _labelled(row: Mapping[str, Any], number: int) -> Labelled:
+def _labelled(row: Mapping[str, Any], number: int, source: str) -> Labelled:
+    name = str(row.get("id") or f"q{number}")
+    draft = row.get("draft")
+    if not isinstance(draft, bool | None):
+        # Taken for an accepted question, a draft would choose.
+        raise DatasetError(
+            f'{source}: question {name!r} has "draft": {draft!r}; write true or false, '
+            "without quotes"
+        )
     document = _document(row)
     others = row.get("alternatives") or []
     answers = [
@@ -94,12 +111,12 @@ def _labelled(row: Mapping[str, Any], number: int) -> Labelled:
     within = row.get("within") or None
     searched = within if isinstance(within, list | None) else [within]
     return Labelled(
-        id=str(row.get("id") or f"q{number}"),
+        id=name,
         text=text_of(row.get("question")),
         gold=tuple(_answer(answer, document) for answer in answers if answer),
         kind=text_of(row.get("kind")),
         within=tuple(map(str, searched)) if searched else None,
-        draft=row.get("draft") is True,
+        draft=bool(draft),
     )
 
 

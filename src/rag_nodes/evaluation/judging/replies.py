@@ -12,8 +12,8 @@ from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from pydantic import PrivateAttr
 
 from rag_nodes.errors import CredentialsError, RagNodesError
+from rag_nodes.models import failure_of
 from rag_nodes.models.asking import GIVE_UP_AFTER, UnansweredError
-from rag_nodes.models.faults import map_model_error
 from rag_nodes.models.names import answer_name, priced_name, written_as
 from rag_nodes.models.prices import cost_of
 from rag_nodes.query.answering import usage_of
@@ -196,8 +196,7 @@ class RecordedLLM(CustomLLM):
 
     def _failed(self, error: Exception) -> UnansweredError:
         if not isinstance(error, RagNodesError):
-            place = getattr(self._inner, "api_base", None)
-            error = map_model_error(error, model=self.name, api_base=place)
+            error = failure_of(error, self._inner, name=self.name)
         self._last = str(error)
         # A refused key stays refused.
         refused = isinstance(error, CredentialsError)

@@ -37,8 +37,10 @@ def size_curve(report: EvaluationReport) -> Markup:
     """The main measure over the mean size of the chunks: one line per column.
 
     The point with a ring is the column at its own options; the dashed line is the equal size.
-    Empty where no column was tried at several sizes.
+    Empty where no column was tried at several sizes, or all questions are drafts.
     """
+    if report.by_drafts:
+        return Markup("")
     curves = _curves(report)
     if not any(len(rows) > 1 for rows in curves.values()):
         return Markup("")
@@ -59,9 +61,12 @@ def size_curve(report: EvaluationReport) -> Markup:
 
 
 def interval_plot(report: EvaluationReport, role: str) -> Markup:
-    """The main measure of each row of a role with its interval, best first; empty without rows."""
+    """The main measure of each row of a role with its interval, best first.
+
+    Empty without rows, or where all questions are drafts.
+    """
     rows = [row for row in report.of_role(role) if row.interval]
-    if not rows:
+    if not rows or report.by_drafts:
         return Markup("")
     rows.sort(key=lambda row: -_mean(row))
     numbers = {column: number for number, column in enumerate(_columns(report))}

@@ -99,13 +99,11 @@ def decide(
     *,
     standard: str,
     stopped: Sequence[str],
-    drafted: bool,
     asked: int,
 ) -> Chosen:
     """The candidate to take.
 
-    The standard stands where nothing is shown to be worse than the best. Drafts are no people's
-    questions: where there are only those, it stands unless they show that it is worse itself.
+    The standard stands where nothing is shown to be worse than the best.
 
     Args:
         standing: of those that were asked everything.
@@ -113,13 +111,12 @@ def decide(
         costs: of having each in a store.
         standard: name of the candidate that stands where the data cannot tell.
         stopped: names of those that were stopped as hopeless.
-        drafted: nobody has accepted any of the questions.
         asked: how many questions.
     """
     known = standard in standing.gaps
     behind = standing.behind
     needed = _needed(standing, standard if known else "", asked)
-    told = bool(behind or stopped) and not (drafted and known and standard not in behind)
+    told = bool(behind or stopped)
     if not told:
         return Chosen(standard if known else standing.leader, told=False, needed=needed)
     good = [

@@ -72,10 +72,11 @@ class Recommendation:
     """What to take, and what that rests on.
 
     Attributes:
-        dataset: name, fingerprint, numbers of documents, questions and drafts, and their overlap
-            (mean share of the questions' content words in their answers).
+        dataset: name, fingerprint, numbers of documents, questions, drafts and unaccepted (drafts
+            that were left out), and the overlap (mean share of the questions' content words in
+            their answers).
         settings: everything that has to be equal to get the same numbers.
-        trials: every candidate, in the order they were tried.
+        trials: every candidate, in the order they were tried; by drafts the standard alone.
         leader: name of the one that found most.
         chosen: name of the one to take.
         told: the data say so; False where they cannot tell and the standard stands.

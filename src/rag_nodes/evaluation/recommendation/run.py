@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,8 +12,7 @@ import numpy as np
 from rag_nodes.errors import RagNodesError
 from rag_nodes.evaluation.assembly import described, settings_of
 from rag_nodes.evaluation.bootstrap import Bootstrap
-from rag_nodes.evaluation.by_workers import hired, kept_in, settled_engine
-from rag_nodes.evaluation.cache import EvaluationCache
+from rag_nodes.evaluation.cache import EvaluationCache, uncached
 from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.race import Race, in_turns
@@ -28,10 +28,12 @@ from rag_nodes.evaluation.recommendation.candidates import (
 from rag_nodes.evaluation.recommendation.choice import decide, standing
 from rag_nodes.evaluation.recommendation.report import Recommendation, Trial
 from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
+from rag_nodes.evaluation.sweep import kept_in, swept_by, written_in
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import SWEPT
 from rag_nodes.store import open_store
+from rag_nodes.workers import AutoEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,19 +43,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag_nodes.evaluation.bootstrap import Interval
-    from rag_nodes.evaluation.by_workers import SweepEngine
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.plan import Step
     from rag_nodes.evaluation.race import Stop
     from rag_nodes.evaluation.recommendation.report import State
     from rag_nodes.evaluation.report import Row
+    from rag_nodes.evaluation.sweep import SweepEngine
     from rag_nodes.models import Models
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import SearchMode, Store
-    from rag_nodes.workers import AutoEngine
 
 PLAN = EvaluationPlan(ks=(), target=None, explain=False)
 """What is measured of each candidate; its sizes are those that are tried."""
+
+logger = logging.getLogger(__name__)
 
 
 def recommend(  # noqa: PLR0913 -- options of one call, all but one with defaults
@@ -80,6 +83,9 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     more. What is chosen is the cheapest that is as good as the best; where nothing is shown to be
     worse than anything else, the preset `retrieval` read by sentences stands.
 
+    Drafts that nobody has accepted are left out. Where all questions are such drafts, the preset
+    `retrieval` stands, and no other candidate is tried.
+
     Args:
         dataset: documents and questions, labelled or drafted.
         parsers: by name: ours, and splitters of other packages; None for `SWEPT`.
@@ -104,43 +110,49 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
 
     Raises:
         DatasetError: there is nothing to ask.
-        ConfigurationError: there is nothing to try, something is no splitter, or the engine's
-            processes cannot make the embedding model.
+        ConfigurationError: there is nothing to try, or something is no splitter.
         CancelledError: see `rag_nodes.processes.interruptible`.
-        EngineError: the engine's processes cannot be started.
+        EngineError: the engine's processes cannot be started, or cannot make what the rows share.
         RagNodesError: no candidate could be measured.
     """
     dataset.check_asked()
+    dataset = dataset.decisive()
     plan = replace(plan, explain=False)
     dataset = replace(dataset, questions=tuple(in_turns(dataset.questions, plan.seed)))
     race = Race([one.document for one in dataset.questions], plan.main, seed=plan.seed)
     chosen = settled(models, embed_model)
-    given = parsers or {name: get_parser(name) for name in SWEPT}
+    given = {} if dataset.by_drafts else parsers or {name: get_parser(name) for name in SWEPT}
+    for said in uncached(given.values(), chosen) if cache else ():
+        logger.warning(said)
     # Sizes are the sweep's: with others, what was measured before is known all the same.
     measured = replace(plan, sizes=())
     count = len(given) * (1 + len(plan.sizes) + len(overlaps)) + len(modes)
-    hands = settled_engine(engine, dataset, count, measured, chosen)
+    if isinstance(engine, AutoEngine):
+        engine = engine.measuring(sum(map(len, dataset.texts.values())), count, chosen)
     with ExitStack() as opened:
-        paid = opened.enter_context(kept_in(cache, chosen, hands, {plan.options.vector, *vectors}))
-        kept = opened.enter_context(EvaluationCache(paid.folder))
-        written = opened.enter_context(paid.written())
+        paid = opened.enter_context(kept_in(cache, chosen, engine, {plan.options.vector, *vectors}))
+        kept = opened.enter_context(EvaluationCache(paid[0]))
+        written = opened.enter_context(written_in(paid[1]))
         own = store or opened.enter_context(open_store())
         known = kept.embedding(chosen)
-        crew = opened.enter_context(
-            hired(
-                hands, dataset, measured, chosen, given.values(), kept=paid,
+        others = opened.enter_context(
+            swept_by(
+                engine, dataset, measured, chosen, given.values(), kept=paid,
                 lead=lambda: race.lead,
             )
         )  # fmt: skip
         measurement = Measurement(
             dataset, measured, known, cache=kept, progress=progress, parse=parse,
-            enough=race.is_hopeless, crew=crew, written=written,
+            enough=race.is_hopeless, sweep=others, written=written,
         )  # fmt: skip
         sweep = _Sweep(measurement, race, own)
-        sweep.measure(at_sizes(given, plan.sizes, plan.options))
-        sweep.measure(sweep.overlapping(overlaps))
-        sweep.measure(sweep.searched(modes))
-        sweep.measure(sweep.embedded(vectors))
+        if dataset.by_drafts:
+            sweep.measure([standard(plan.options)])
+        else:
+            sweep.measure(at_sizes(given, plan.sizes, plan.options))
+            sweep.measure(sweep.overlapping(overlaps))
+            sweep.measure(sweep.searched(modes))
+            sweep.measure(sweep.embedded(vectors))
     return _judged(dataset, plan, known, sweep)
 
 
@@ -209,15 +221,12 @@ def _judged(
     values = _values(finished, plan.main)
     stands = standing(values, bootstrap)
     about, usual = described(dataset), standard(plan.options).name
-    drafted = about["drafts"] == about["questions"]
-    alike = {name: values[name] for name in _read_alike(sweep, usual)} if drafted else {}
     decision = decide(
-        standing(alike, bootstrap) if alike else stands,
+        stands,
         {name: row.means[plan.main] for name, row in finished.items()},
         {name: float(row.cost["bytes"] or 0) for name, row in finished.items()},
         standard=usual,
         stopped=list(sweep.race.stops),
-        drafted=drafted,
         asked=len(dataset.questions),
     )
     trials = tuple(_trials(sweep, plan, bootstrap, stands.gaps))
@@ -241,18 +250,6 @@ def _judged(
         otherwise=tuple(reasons.otherwise(_at_budgets(finished, plan, bootstrap, decision.chosen))),
         candidate=sweep.candidates[decision.chosen],
     )
-
-
-def _read_alike(sweep: _Sweep, name: str) -> list[str]:
-    """The finished candidates that are read as this one: by sentences, or as whole chunks.
-
-    Drafts ask for what stands below a heading, or for a list, more often than people do: they
-    favour whole chunks, and are no measure of these against sentences.
-    """
-    finished, granularity = sweep.finished, sweep.candidates[name].options.granularity
-    if name not in finished:
-        return []
-    return [one for one in finished if sweep.candidates[one].options.granularity == granularity]
 
 
 def _values(rows: Mapping[str, Row], measure: str) -> dict[str, NDArray[np.float64]]:

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.evaluation.recommendation.report import pareto
-from rag_nodes.evaluation.verdicts import VISIBLE, basis, of_drafts, points, upright
+from rag_nodes.evaluation.verdicts import (
+    VISIBLE,
+    basis,
+    by_drafts,
+    drafts_left_out,
+    points,
+    upright,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,7 +59,7 @@ class Reasons:
         leader: name of the one that found most.
         standard: name of the one that stands where the data cannot tell.
         plan: what was measured.
-        dataset: numbers of questions, documents and drafts, and their overlap.
+        dataset: numbers of questions, documents and drafts, and of drafts that were left out.
     """
 
     trials: Mapping[str, Trial]
@@ -65,6 +72,11 @@ class Reasons:
     def verdict(self) -> Iterator[str]:
         """What to take and why."""
         chosen = self.trials[self.decision.chosen]
+        asked = basis(self.dataset["questions"], self.dataset["documents"])
+        if self._by_drafts:
+            yield by_drafts(f"{chosen.name} stands, and no other was tried")
+            yield asked
+            return
         if self.decision.told:
             yield (
                 f"Take {chosen.name}: it finds {points(chosen.interval)} % of the answers in "
@@ -75,8 +87,8 @@ class Reasons:
             yield f"The data cannot tell: {self._untold(chosen)} {self._more_questions()}"
         if worse := self._worse():
             yield worse
-        yield from of_drafts(self.dataset["drafts"], self.dataset["overlap"])
-        yield basis(self.dataset["questions"], self.dataset["documents"])
+        yield from drafts_left_out(self.dataset["unaccepted"])
+        yield asked
 
     def otherwise(self, budgets: Iterable[AtBudget]) -> Iterator[str]:
         """What would have to be true to take another.
@@ -86,8 +98,8 @@ class Reasons:
         """
         chosen = self.trials[self.decision.chosen]
         best = self.trials[self.leader]
-        if chosen.state == "behind":
-            return  # what drafts show of whole chunks is said, and is no reason to take them
+        if self._by_drafts:
+            return
         if not self.decision.told and best is not chosen:
             yield (
                 f"{best.name} found most, {points(chosen.gap)} points more than {chosen.name}, "
@@ -101,6 +113,11 @@ class Reasons:
         yield from self._smaller(chosen)
         for budget in budgets:
             yield self._at(budget)
+
+    @property
+    def _by_drafts(self) -> bool:
+        """Whether nobody has accepted a question."""
+        return bool(self.dataset["drafts"] == self.dataset["questions"])
 
     def _smaller(self, chosen: Trial) -> Iterator[str]:
         """The best of those that take clearly less space, where it is not better as well."""
@@ -135,19 +152,11 @@ class Reasons:
             )
 
     def _untold(self, chosen: Trial) -> str:
-        behind = any(one.state in ("behind", "stopped") for one in self.trials.values())
         stands = (
             f"take {chosen.name}, which over many corpora is never far from the best"
             if chosen.name == self.standard
             else f"take {chosen.name}, which found most"
         )
-        if chosen.state == "behind":
-            return (
-                f"drafts put {self.leader} ahead by {points(chosen.gap)}, but they favour whole "
-                f"chunks over sentences, as people's questions on labelled sets do not; {stands}."
-            )
-        if behind:
-            return f"drafted questions do not tell which candidate is best with people's; {stands}."
         some = [one for one in self.trials.values() if one.state == "level"]
         if len(some) == 1:
             return f"there is one candidate; {stands}."

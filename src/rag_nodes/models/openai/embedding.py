@@ -1,24 +1,22 @@
-"""Texts in, vectors of an OpenAI or compatible embedding model out (S0-29, S4-06)."""
+"""Texts in, vectors of an OpenAI or compatible embedding model out."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llama_index.embeddings.openai import OpenAIEmbedding
-from pydantic import Field, PrivateAttr, SecretStr
+from pydantic import Field, PrivateAttr
 
 from rag_nodes.errors import DimensionError, ModelResponseError
-from rag_nodes.models.openai.connection import NO_KEY, Connection
-from rag_nodes.models.pacing import BATCH_TEXTS, RequestWindow, request_bytes, within
+from rag_nodes.models.openai.server_model import ServerModel
+from rag_nodes.models.pacing import BATCH_TEXTS, request_bytes, within
 from rag_nodes.settings import OPENAI_API_BASE
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rag_nodes.models.openai.client import ServerClient
 
 _BLANK = "(blank)"
 """Sent instead of blank text, which servers refuse; its vector has the right length."""
@@ -32,7 +30,7 @@ _DIMENSIONS = {
 """Known lengths at OpenAI itself; elsewhere the first response decides."""
 
 
-class OpenAIServerEmbedding(OpenAIEmbedding):
+class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
     """Embedding model of OpenAI or any compatible server, by any name the server knows.
 
     Unlike LlamaIndex's class it sends texts as they are (line breaks included), limits requests
@@ -57,43 +55,18 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
         'http://127.0.0.1:11434/v1'
     """
 
-    api_key: str | None = Field(default=None, exclude=True, repr=False)  # type: ignore[assignment]
-    default_headers: dict[str, str] | None = Field(default=None, exclude=True, repr=False)
     embed_batch_size: int = Field(default=BATCH_TEXTS, gt=0, le=2048)
-    timeout: float = Field(default=60.0, gt=0)
-    retry_seconds: float = Field(default=10.0, ge=0)
-    public_only: bool = False
-    requests_per_minute: float | None = Field(default=None, gt=0)
-    tokens_per_minute: int | None = Field(default=None, gt=0)
-    _connection: Connection = PrivateAttr()
     _dimension: int | None = PrivateAttr()
-    _window: RequestWindow | None = PrivateAttr(default=None)
 
     def __init__(
         self,
         *,
         model_name: str = "text-embedding-3-small",
-        api_key: SecretStr | str | None = None,
-        api_base: str | None = None,
-        default_headers: dict[str, str] | None = None,
         num_workers: int | None = 4,
         **values: Any,
     ) -> None:
-        # What LlamaIndex is not told, it looks for in the environment, and shows in its repr.
-        told = {"api_key": NO_KEY, "api_base": api_base or OPENAI_API_BASE, "max_retries": 0}
-        super().__init__(**{**values, **told, "model_name": model_name, "num_workers": num_workers})
-        self.api_key, self.api_base = None, api_base
-        self._connection = Connection(
-            model=self.model_name,
-            api_key=api_key,
-            api_base=api_base,
-            timeout=self.timeout,
-            retry_seconds=self.retry_seconds,
-            public_only=self.public_only,
-            headers=default_headers,
-        )
-        self._window = RequestWindow.of(self.requests_per_minute, self.tokens_per_minute)
-        known = _DIMENSIONS if api_base in (None, OPENAI_API_BASE) else {}
+        super().__init__(**values, model_name=model_name, num_workers=num_workers)
+        known = _DIMENSIONS if self.api_base in (None, OPENAI_API_BASE) else {}
         self._dimension = self.dimensions or known.get(self.model_name)
 
     @classmethod
@@ -102,31 +75,14 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
         return "RagNodesOpenAIEmbedding"
 
     @property
-    def place(self) -> str:
-        """Where texts are sent, for display."""
-        return self._connection.place
-
-    @property
-    def given_keys(self) -> dict[str, Any]:
-        """Key and headers it was made with, for a process that is to make an equal one."""
-        return self._connection.given_keys
-
-    def begin_spent(self) -> None:
-        """Ask nothing for a minute where requests are limited: another may have had it all."""
-        if self._window:
-            self._window.spend()
-
-    def _get_client(self) -> ServerClient:
-        return self._connection.client
-
-    def _get_aclient(self) -> NoReturn:
-        raise NotImplementedError("async calls run in threads, with the one client there is")
+    def _asked_for(self) -> str:
+        return self.model_name
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         vectors: list[list[float]] = []
         sent = [encodable(text) if text.strip() else _BLANK for text in texts]
         for batch in _batches(sent, request_bytes(self)):
-            with within(self._window, batch), self._connection.asking():
+            with within(self._window, batch), self._asking():
                 vectors.extend(self._request(batch))
         return vectors
 
@@ -154,7 +110,7 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
         vectors = [list(map(float, row.embedding)) for row in rows]
         if len(vectors) != len(texts):
             raise ModelResponseError(
-                f"{self._connection.here}: {len(vectors)} vectors for {len(texts)} texts; check "
+                f"{self._here}: {len(vectors)} vectors for {len(texts)} texts; check "
                 "that the server supports lists of texts"
             )
         for vector in vectors:
@@ -164,19 +120,19 @@ class OpenAIServerEmbedding(OpenAIEmbedding):
     def _check(self, vector: list[float]) -> None:
         if not vector:
             raise ModelResponseError(
-                f"{self._connection.here}: a vector without numbers; check that model and server "
+                f"{self._here}: a vector without numbers; check that model and server "
                 "belong together"
             )
         expected = self._dimension = self._dimension or len(vector)
         if len(vector) != expected:
             raise DimensionError(
-                f"{self._connection.here}: a vector of {len(vector)} numbers where {expected} were "
+                f"{self._here}: a vector of {len(vector)} numbers where {expected} were "
                 "expected; check that model and server belong together"
             )
         # Their squares are summed in the 32 bits of a store, where more is infinite.
         if not (np.abs(vector) < _LARGEST).all():
             raise ModelResponseError(
-                f"{self._connection.here}: a vector with values that are no numbers (NaN, infinite "
+                f"{self._here}: a vector with values that are no numbers (NaN, infinite "
                 "or beyond a store); restart the server or choose another model"
             )
 

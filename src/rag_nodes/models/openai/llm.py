@@ -1,10 +1,10 @@
-"""Messages in, an answer of an OpenAI or compatible chat model out, whole or streamed (S0-35)."""
+"""Messages in, an answer of an OpenAI or compatible chat model out, whole or streamed."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from llama_index.llms.openai.utils import (
     is_chatcomp_api_supported,
@@ -13,11 +13,11 @@ from llama_index.llms.openai.utils import (
     openai_modelname_to_contextsize,
 )
 from llama_index.llms.openai_like import OpenAILike
-from pydantic import Field, PrivateAttr, SecretStr
+from pydantic import Field
 
 from rag_nodes.errors import ConfigurationError, ModelResponseError
-from rag_nodes.models.openai.connection import NO_KEY, Connection
-from rag_nodes.models.pacing import RequestWindow, within
+from rag_nodes.models.openai.server_model import ServerModel
+from rag_nodes.models.pacing import within
 from rag_nodes.settings import OPENAI_API_BASE
 
 if TYPE_CHECKING:
@@ -31,13 +31,11 @@ if TYPE_CHECKING:
         ChatResponseGen,
     )
 
-    from rag_nodes.models.openai.client import ServerClient
-
 SMALLEST_WINDOW = 8192
-"""Context window assumed of a model that LlamaIndex has not heard of (S4-20)."""
+"""Context window assumed of a model that LlamaIndex has not heard of."""
 
 
-class OpenAIServerLLM(OpenAILike):
+class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
     """Chat model of OpenAI or any compatible server, by any name the server knows.
 
     Every fault, a stream that breaks off included, ends in one of our errors. Parameters that a
@@ -50,7 +48,7 @@ class OpenAIServerLLM(OpenAILike):
         api_base: None for OpenAI itself.
         temperature: 0 to 2.
         max_tokens: longest answer, in the model's tokens.
-        context_window: tokens of prompt and answer together, prompts are packed by it (S4-20);
+        context_window: tokens of prompt and answer together, prompts are packed by it;
             None for what LlamaIndex knows of the model, or a cautious guess.
         timeout: seconds without a sign of life.
         retry_seconds: seconds for which a failing request is repeated; 0 for one attempt.
@@ -70,27 +68,16 @@ class OpenAIServerLLM(OpenAILike):
         'http://127.0.0.1:11434/v1'
     """
 
-    api_key: str | None = Field(default=None, exclude=True, repr=False)
-    default_headers: dict[str, str] | None = Field(default=None, exclude=True, repr=False)
     context_window: int = Field(default=SMALLEST_WINDOW, ge=1)
-    timeout: float = Field(default=60.0, gt=0)
-    retry_seconds: float = Field(default=10.0, ge=0)
-    public_only: bool = False
-    requests_per_minute: float | None = Field(default=None, gt=0)
-    tokens_per_minute: int | None = Field(default=None, gt=0)
-    _connection: Connection = PrivateAttr()
-    _window: RequestWindow | None = PrivateAttr(default=None)
 
     def __init__(
         self,
         *,
         model: str = "gpt-4o-mini",
-        api_key: SecretStr | str | None = None,
         api_base: str | None = None,
         temperature: float = 0.2,
         max_tokens: int = 1024,
         context_window: int | None = None,
-        default_headers: dict[str, str] | None = None,
         **values: Any,
     ) -> None:
         if not is_chatcomp_api_supported(model):
@@ -102,26 +89,14 @@ class OpenAIServerLLM(OpenAILike):
             "is_function_calling_model": at_openai and is_function_calling_model(model),
             "should_use_structured_outputs": at_openai and is_json_schema_supported(model),
         }
-        # What LlamaIndex is not told, it looks for in the environment, and shows in its repr.
-        told = {"api_key": NO_KEY, "api_base": api_base or OPENAI_API_BASE, "max_retries": 0}
         super().__init__(
             model=model,
+            api_base=api_base,
             temperature=temperature,
             max_tokens=max_tokens,
             context_window=known_window(model) if context_window is None else context_window,
-            **{**known, **values, **told, "is_chat_model": True, "reuse_client": True},
+            **{**known, **values, "is_chat_model": True, "reuse_client": True},
         )
-        self.api_key, self.api_base = None, api_base
-        self._connection = Connection(
-            model=model,
-            api_key=api_key,
-            api_base=api_base,
-            timeout=self.timeout,
-            retry_seconds=self.retry_seconds,
-            public_only=self.public_only,
-            headers=default_headers,
-        )
-        self._window = RequestWindow.of(self.requests_per_minute, self.tokens_per_minute)
 
     @classmethod
     def class_name(cls) -> str:
@@ -129,31 +104,14 @@ class OpenAIServerLLM(OpenAILike):
         return "rag_nodes_openai_llm"
 
     @property
-    def place(self) -> str:
-        """Where prompts are sent, for display."""
-        return self._connection.place
-
-    @property
-    def given_keys(self) -> dict[str, Any]:
-        """Key and headers it was made with, for a process that is to make an equal one."""
-        return self._connection.given_keys
-
-    @property
     def given_options(self) -> dict[str, Any]:
         """Options whose defaults here are others than those of LlamaIndex's class."""
         names = ("model", "temperature", "max_tokens", "context_window")
         return {name: getattr(self, name) for name in names}
 
-    def begin_spent(self) -> None:
-        """Ask nothing for a minute where requests are limited: another may have had it all."""
-        if self._window:
-            self._window.spend()
-
-    def _get_client(self) -> ServerClient:
-        return self._connection.client
-
-    def _get_aclient(self) -> NoReturn:
-        raise NotImplementedError("async calls run in threads, with the one client there is")
+    @property
+    def _asked_for(self) -> str:
+        return self.model
 
     def _use_chat_completions(self, kwargs: dict[str, Any]) -> bool:
         """Compatible servers rarely have the other endpoint, and it is not checked here."""
@@ -178,7 +136,7 @@ class OpenAIServerLLM(OpenAILike):
         return counts if all(isinstance(count, int) for count in counts.values()) else {}
 
     def _chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
-        with self._within_limits(messages), self._connection.asking():
+        with self._within_limits(messages), self._asking():
             answer: ChatResponse = super()._chat(messages, **kwargs)
             reason = _ended(answer)
             if not (answer.message.content or "").strip() and not _calls_tools(answer):
@@ -189,7 +147,7 @@ class OpenAIServerLLM(OpenAILike):
     def _stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         """Each piece with everything before it; complete only if the server says it finished."""
         text, reason, acts = "", None, False
-        with self._connection.asking():
+        with self._asking():
             for answer in self._paced(super()._stream_chat(messages, **kwargs), messages):
                 text = answer.message.content or ""
                 acts = acts or _calls_tools(answer)
@@ -199,8 +157,7 @@ class OpenAIServerLLM(OpenAILike):
                     yield answer
         if reason is None and (text or acts):
             raise ModelResponseError(
-                f"{self._connection.here}: the answer was cut off after {len(text)} characters; "
-                "try again"
+                f"{self._here}: the answer was cut off after {len(text)} characters; try again"
             )
         if not text.strip() and not acts:
             raise self._nothing(reason)
@@ -232,7 +189,7 @@ class OpenAIServerLLM(OpenAILike):
             "length": "raise max_output_tokens, the model used all of them before answering",
         }
         remedy = remedies.get(reason, "try again or choose another model")
-        return ModelResponseError(f"{self._connection.here}: an empty answer; {remedy}")
+        return ModelResponseError(f"{self._here}: an empty answer; {remedy}")
 
 
 def known_window(model: str) -> int:

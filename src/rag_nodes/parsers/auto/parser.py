@@ -84,11 +84,11 @@ class Decision:
 class AutoNodeParser(SpanNodeParser):
     """Picks the parser and the size that suit each document, without labels or a model.
 
-    (S3-25, S3-26.) A page of a website, such as one of a crawl, is cut by its sections (S3-32). Of
+    A page of a website, such as one of a crawl, is cut by its sections. Of
     any other document a few windows are looked at, and rules over its headings, records, tables,
     columns, speakers, paragraphs and sentences name a parser; that one alone then cuts the
-    document. Up to 200 tokens go into a node, up to 500 where people talk, and none are shared
-    (S2-23): sizes that were measured on labelled sets. The choice and its reason are in every
+    document. Up to 200 tokens go into a node, up to 500 where people talk, and none are shared:
+    sizes that were measured on labelled sets. The choice and its reason are in every
     node's metadata and in `explain`.
 
     Grouping by meaning costs embeddings and brought no consistent gain where it was measured, so

@@ -53,48 +53,48 @@ class _Plan(NamedTuple):
 
 
 class HeadingHierarchyNodeParser(SpanNodeParser):
-    r"""Cuts a Markdown document at its headings, H1 to H6 (S1, S3-06 to S3-09).
+    r"""Cuts a Markdown document at its headings, H1 to H6.
 
     A section shorter than `min_chunk_size` joins a neighbour, a heading without text joins the
     section under it, and a section longer than `chunk_size` is cut between blocks, then sentences
-    or lines, and its parts numbered (S1-43). No node under `min_chunk_size` is left that fits into
+    or lines, and its parts numbered. No node under `min_chunk_size` is left that fits into
     one together with the node before or after it: it joins the one of its own section, else the
     one under more of the same headings, else the one before. A node of several sections stands
     under the one that is two thirds of it, else under the headings they share, and is no numbered
     part of any (`headings_inside` names the others).
 
-    Code within the size is never cut; code over it stands alone, marked `oversized` (S1-44, S1-45),
+    Code within the size is never cut; code over it stands alone, marked `oversized`,
     unless it is over `max_block_tokens` too: then it is cut between its lines, and each piece
     marked `split_block`. A part that continues a table or a block of code names its header rows or
     its language.
 
     Every node knows the headings above it (`heading_path`), which are embedded with its text as
-    `Heading: A > B` (S1-06). What a missing heading leaves open is settled like this:
+    `Heading: A > B`. What a missing heading leaves open is settled like this:
 
     - A document without any H1 stands under its title: below "Manual", the path of "## Install" is
-      `["Manual", "Install"]` (S1-38). Without a title its first heading is as high as an H1, and
+      `["Manual", "Install"]`. Without a title its first heading is as high as an H1, and
       so are its equals: to make it the parent of the headings beside it would be wrong.
-    - An H2 that comes before the first H1 stands on its own until then (S1-39).
-    - Skipped levels leave no gap: an H3 directly below an H1 is its child (S1-40).
+    - An H2 that comes before the first H1 stands on its own until then.
+    - Skipped levels leave no gap: an H3 directly below an H1 is its child.
     - A text shorter than `min_chunk_size` above the first H1, such as a breadcrumb, is part of that
       H1's section.
     - Other text above the first heading, or all of a document without headings, stands under the
-      title, else under its first sentence (S1-41).
+      title, else under its first sentence.
 
     Args:
-        chunk_size: tokens a node may hold, shared ones included (S1 C2: 1000; S3-06: 4000).
+        chunk_size: tokens a node may hold, shared ones included.
         chunk_overlap: tokens that the parts of one long section may share, in whole sentences where
             one fits, else in lines or words; 0 for none. Sections never share any, and no part
             starts inside code because of it.
         min_chunk_size: tokens below which a node joins a neighbour that has room (100).
         split_only_if_over: a document of at most this many tokens stays one node, marked
-            `whole_document` (S3-08). None: one below `min_chunk_size` does (S1-42); 0: none does.
+            `whole_document`. None: one below `min_chunk_size` does; 0: none does.
         max_level: deepest headings that open a section; deeper ones stay in the text of theirs.
         oversize: what happens to code over the size: "keep" it whole, or "split" it.
         max_block_tokens: tokens of code from which on it is split all the same. None: four times
             the size, but no more than an embedding model takes (7000) where the size allows it.
         long_sections: how a long section is cut: after as many "sentences" as fit, or "semantic",
-            where their meaning moves apart: as SemanticNodeParser with `method="optimal"` (S3-26).
+            where their meaning moves apart: as SemanticNodeParser with `method="optimal"`.
         embedding: with "semantic", the name of the model that compares sentences: "lexical"
             (offline) or "openai:<model>".
         sentence_model: with "semantic", the model itself, instead of its name. Only its name is

@@ -1,4 +1,4 @@
-"""The JSON of a Firecrawl crawl in, one `Reading` per page out (S1-01 to S1-04, S1-17)."""
+"""The JSON of a Firecrawl crawl in, one `Reading` per page out."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def read_firecrawl(
 
     Shapes: version 0 (`base_url`, `data[].markdown` or `.content`), version 1 (`input_url`,
     `data[].markdown`), a bare list of pages, one page per line, one page alone. The text of a page
-    is its Markdown, else its content, which may be Markdown or HTML (C19), else its HTML.
+    is its Markdown, else its content, which may be Markdown or HTML, else its HTML.
 
     A text that was crawled under several URLs is given once, at its first URL, with the others in
     `also_at`. To know them by then, the file is read twice; `keep_duplicates` saves the first pass.
@@ -242,7 +242,7 @@ def _markdown(page: _CrawledPage) -> Reading:
 
 
 def _facts(page: _CrawledPage, about: dict[str, Any]) -> dict[str, Any]:
-    """What page and crawl say beside the text (S1-02 to S1-04)."""
+    """What page and crawl say beside the text."""
     language = _one_text(page.metadata.get("language")) or ""
     facts = {
         keys.LANGUAGE: language[:_LONGEST_LANGUAGE],

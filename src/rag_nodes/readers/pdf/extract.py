@@ -20,9 +20,10 @@ from rag_nodes.errors import (
     ReadError,
     ReadMemoryError,
 )
+from rag_nodes.readers.pdf.grids import find_grids
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
 from rag_nodes.readers.pdf.links import with_links
-from rag_nodes.readers.pdf.tables import find_grids, with_tables
+from rag_nodes.readers.pdf.tables import with_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

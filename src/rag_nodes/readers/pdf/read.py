@@ -39,7 +39,7 @@ Layout = Literal["onnx"]
 TITLE_SIZE = 1.3
 """Font size on the first page, as a multiple of the body's, that is a title's."""
 LEAST_TEXT = 50
-"""Characters below which a PDF is likely to be scanned, or no document at all (S0-43)."""
+"""Characters below which a PDF is likely to be scanned, or no document at all."""
 SEARCHED = 1024 * 1024
 """Bytes searched for PDF objects in a file without a PDF header."""
 

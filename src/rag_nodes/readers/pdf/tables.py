@@ -1,81 +1,31 @@
-"""Lines that are drawn on a page in, tables out; and tables that run over page breaks."""
+"""Grids of borders in, tables out; and tables that run over page breaks."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rag_nodes.readers.pdf.grids import TOUCH, distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from rag_nodes.readers.pdf.grids import Grid, Ruling
     from rag_nodes.readers.pdf.layout import Line, PdfPage
 
 Word = tuple[float, float, float, float, str, int, int]
 """Left, top, right, bottom, text, block, line."""
-Ruling = tuple[float, float, float]
-"""Of a horizontal one left, right and y; of a vertical one top, bottom and x."""
-
-THIN = 2.0
-"""Points up to which a rectangle is a line."""
-TOUCH = 3.0
-"""Points within which two rulings meet."""
-SHORTEST = 4.0
-"""Points below which a line is part of a drawing."""
-BORDERS = 3
-"""Rulings of each direction a table has at least: the borders of two cells."""
-MOST = 200
-"""Rulings of one direction above which a page is a drawing."""
 RULED = 0.7
 """Share of the borders between cells that must be drawn; the others join cells to one."""
 FILLED = 0.3
 """Share of the cells that must hold text; forms to be filled in and charts have fewer."""
+FULL = 0.8
+"""Share of the lines of a cell that must have one beside them in all cells of its row, from which
+they are rows of their own."""
 LONGEST_CELL = 800
 """Characters above which a cell is a frame around running text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Where the borders of a table may be.
-
-    Attributes:
-        columns: x of the vertical borders, left to right.
-        rows: y of the horizontal borders, top to bottom.
-        horizontal: the rulings it is made of, left to right.
-        vertical: the rulings it is made of, top to bottom.
-    """
-
-    columns: tuple[float, ...]
-    rows: tuple[float, ...]
-    horizontal: tuple[Ruling, ...]
-    vertical: tuple[Ruling, ...]
-
-    def place(self, x: float, y: float) -> tuple[int, int] | None:
-        """Row and column of a point; None outside."""
-        column, row = bisect_right(self.columns, x) - 1, bisect_right(self.rows, y) - 1
-        inside = 0 <= column < len(self.columns) - 1 and 0 <= row < len(self.rows) - 1
-        return (row, column) if inside else None
-
-
-def find_grids(drawings: Iterable[dict[str, Any]]) -> list[Grid]:
-    """Find rulings that cross each other.
-
-    Args:
-        drawings: the vector graphics of a page, as PyMuPDF's `get_cdrawings` gives them.
-
-    Returns:
-        Grids of at least two rows and two columns, top to bottom.
-    """
-    horizontal, vertical = _rulings(drawings)
-    if not (BORDERS <= len(horizontal) <= MOST and BORDERS <= len(vertical) <= MOST):
-        return []
-    grids = []
-    for across, down in _components(horizontal, vertical):
-        columns, rows = _distinct(x for *_, x in down), _distinct(y for *_, y in across)
-        if len(columns) >= BORDERS and len(rows) >= BORDERS:
-            grids.append(Grid(columns, rows, tuple(across), tuple(down)))
-    return sorted(grids, key=lambda grid: grid.rows[0])
 
 
 def with_tables(
@@ -90,10 +40,40 @@ def with_tables(
         clean: what is done to the text of lines.
     """
     for number, grid in enumerate(grids):
-        cells = _cells(grid, words, clean)
-        if cells:
-            lines = _with_table(lines, grid, cells, -1 - number)
+        for tried in _readings(grid, words):
+            cells = _cells(tried, words, clean)
+            if cells:
+                lines = _with_table(lines, tried, cells, -1 - number)
+                break
     return tuple(lines)
+
+
+def _readings(grid: Grid, words: Sequence[Word]) -> Iterator[Grid]:
+    """Yield what may be the table: with its open sides, else what is drawn."""
+    opened = grid.with_open_sides()
+    if grid.is_whole:
+        yield opened
+        yield grid
+    elif not _has_rows_without_rulings(opened, words):
+        yield opened
+
+
+def _has_rows_without_rulings(grid: Grid, words: Sequence[Word]) -> bool:
+    """Whether most lines of text stand side by side in rows with nothing drawn between them."""
+    middles = [((word[0] + word[2]) / 2, (word[1] + word[3]) / 2) for word in words]
+    levels = distinct(y for _, y in middles)
+    lines: dict[int, set[tuple[int, int]]] = defaultdict(set)
+    for x, y in middles:
+        place = grid.place(x, y)
+        if place is not None:
+            lines[place[0]].add((place[1], bisect_right(levels, y)))
+    total = beside = 0
+    for found in lines.values():
+        columns, heights = {column for column, _ in found}, {height for _, height in found}
+        total += len(heights)
+        if len(heights) > 1 and len(found) >= FULL * len(columns) * len(heights):
+            beside += len(heights)
+    return 2 * beside > total
 
 
 def _with_table(
@@ -184,88 +164,6 @@ def _borders(grid: Grid) -> Iterator[tuple[tuple[int, int], tuple[int, int], boo
 
 def _is_ruled(rulings: Sequence[Ruling], at: float, middle: float) -> bool:
     return any(abs(place - at) <= TOUCH and low <= middle <= high for low, high, place in rulings)
-
-
-def _rulings(drawings: Iterable[dict[str, Any]]) -> tuple[list[Ruling], list[Ruling]]:
-    horizontal: list[Ruling] = []
-    vertical: list[Ruling] = []
-    for left, top, right, bottom in _edges(drawings):
-        if bottom - top <= THIN and right - left >= SHORTEST:
-            horizontal.append((left, right, (top + bottom) / 2))
-        elif right - left <= THIN and bottom - top >= SHORTEST:
-            vertical.append((top, bottom, (left + right) / 2))
-    return _merged(horizontal), _merged(vertical)
-
-
-def _edges(drawings: Iterable[dict[str, Any]]) -> Iterator[tuple[float, float, float, float]]:
-    """Yield lines, and the four sides of rectangles, as left, top, right and bottom."""
-    for drawing in drawings:
-        for kind, *shape in drawing["items"]:
-            if kind == "l":
-                (x1, y1), (x2, y2) = shape[:2]
-                yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
-            elif kind == "re":
-                left, top, right, bottom = shape[0]
-                if min(right - left, bottom - top) <= THIN:
-                    yield left, top, right, bottom
-                else:
-                    yield left, top, right, top
-                    yield left, bottom, right, bottom
-                    yield left, top, left, bottom
-                    yield right, top, right, bottom
-
-
-def _merged(rulings: list[Ruling]) -> list[Ruling]:
-    """Join rulings that go on from each other, as borders are often drawn cell by cell."""
-    places = _distinct(place for *_, place in rulings)
-    by_place: dict[float, list[tuple[float, float]]] = defaultdict(list)
-    for low, high, place in rulings:
-        by_place[places[bisect_right(places, place) - 1]].append((low, high))
-    merged = []
-    for place, pieces in by_place.items():
-        low, high = min(pieces)
-        for start, stop in sorted(pieces):
-            if start > high + TOUCH:
-                merged.append((low, high, place))
-                low = start
-                high = stop
-            high = max(high, stop)
-        merged.append((low, high, place))
-    return merged
-
-
-def _distinct(values: Iterable[float]) -> tuple[float, ...]:
-    """Give the values without those that are all but the same."""
-    kept: list[float] = []
-    for value in sorted(values):
-        if not kept or value - kept[-1] > TOUCH:
-            kept.append(value)
-    return tuple(kept)
-
-
-def _components(
-    horizontal: Sequence[Ruling], vertical: Sequence[Ruling]
-) -> Iterator[tuple[list[Ruling], list[Ruling]]]:
-    """Part the rulings into those that hang together."""
-    left = set(vertical)
-    across_left = set(horizontal)
-    while across_left:
-        across = [across_left.pop()]
-        down: list[Ruling] = []
-        for ruling in across:  # grows while it is walked
-            met = {other for other in left if _cross(ruling, other)}
-            left -= met
-            down += met
-            further = {one for one in across_left if any(_cross(one, other) for other in met)}
-            across_left -= further
-            across += further
-        yield sorted(across), sorted(down)
-
-
-def _cross(horizontal: Ruling, vertical: Ruling) -> bool:
-    left, right, y = horizontal
-    top, bottom, x = vertical
-    return left - TOUCH <= x <= right + TOUCH and top - TOUCH <= y <= bottom + TOUCH
 
 
 SAME = 3.0

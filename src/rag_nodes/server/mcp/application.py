@@ -10,6 +10,7 @@ from mcp.server.fastmcp import FastMCP
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import Tool, ToolAnnotations
 
+from rag_nodes import IDENTITY
 from rag_nodes.parsers import offered
 from rag_nodes.server.mcp.evaluation import EvaluationTools
 from rag_nodes.server.mcp.tools import Tools
@@ -47,8 +48,8 @@ def make_mcp(
     with _logging_kept():
         server = _Server(
             "rag_nodes",
-            instructions="Cut texts, answer questions from them with citations, and find out "
-            "which way of cutting a text finds the answers to labelled questions.",
+            instructions=f"{IDENTITY} The tools cut texts, answer questions from them with "
+            "citations, and evaluate parsers on labelled questions.",
             streamable_http_path=PATH,
             stateless_http=True,
             # Events, unlike one JSON document, can tell of progress before the result.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fastapi import Depends, FastAPI
 from fastapi.security import HTTPBearer
 
+from rag_nodes import IDENTITY
 from rag_nodes.server.failures import install_handlers
 from rag_nodes.server.rest.parser_options import naming
 from rag_nodes.server.rest.routes import make_router
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from rag_nodes.server.gate import ServerLimits, Workers
     from rag_nodes.settings import Settings
 
-_DESCRIPTION = """\
+_DESCRIPTION = f"""\
+{IDENTITY}
+
 Bring documents with /upload, keep the `session` it answers, and send it as X-Session with every
 question. Sessions are separate, and end with /clear or after two idle hours. Every refusal is
-`{"error": …, "remedy": …}`.
+`{{"error": …, "remedy": …}}`.
 """
 
 

@@ -123,7 +123,7 @@ class QuestionBody(Body):
     )
 
     def query_options(self, configured: dict[str, Any]) -> QueryOptions:
-        """As the library takes them; a limit that was sent holds as it is, for steps too (S4-11).
+        """As the library takes them; a limit that was sent holds as it is, for steps too.
 
         Args:
             configured: what the server's settings say.

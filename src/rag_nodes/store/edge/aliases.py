@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING
+
+from rag_nodes.store.edge.files import replace_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,10 +56,5 @@ class Aliases:
 
     def _keep(self, targets: dict[str, str]) -> None:
         if self._file:
-            new = self._file.with_suffix(".new")
-            with new.open("w", encoding="utf-8") as file:
-                json.dump(targets, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(self._file)
+            replace_json(self._file, targets)
         self._targets = targets

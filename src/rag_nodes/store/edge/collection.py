@@ -10,12 +10,13 @@ import qdrant_edge as edge
 
 from rag_nodes.errors import StoreFullError
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME
+from rag_nodes.store.conditions import indexes_for
 from rag_nodes.store.edge import sealing, shards
 from rag_nodes.store.edge.conditions import TENANT, conditions, corpus, tenants
 from rag_nodes.store.edge.searches import Searches, one_of
-from rag_nodes.store.engine import Point
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
 from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
+from rag_nodes.store.points import Point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -149,7 +150,7 @@ class Collection:
         """Index what is asked for: words of headings always, else parts of words would match."""
         if chosen.heading is not None:
             self._index({BREADCRUMB: INDEXES[BREADCRUMB]})
-        self.find_by(chosen.indexes)
+        self.find_by(indexes_for(chosen))
 
     def find_by(self, keys: Mapping[str, IndexKind]) -> None:
         """Have filters by some keys answered without a look at every point, from now on.
@@ -177,11 +178,16 @@ class Collection:
         return self._scrolled(self._scope(conditions(chosen)), keys, vectors=vectors)
 
     def among(
-        self, node_ids: Sequence[str] | None, chosen: Any, keys: Sequence[str] | None
+        self,
+        node_ids: Sequence[str] | None,
+        chosen: Any,
+        keys: Sequence[str] | None,
+        *,
+        vectors: bool = False,
     ) -> list[Point]:
         """Points of some ids (None for all) that pass conditions, with some keys (None for all)."""
         ids = None if node_ids is None else self.one_of(node_ids)
-        return list(self._scrolled(self._scope(chosen, ids), keys, vectors=False))
+        return list(self._scrolled(self._scope(chosen, ids), keys, vectors=vectors))
 
     def one_of(self, node_ids: Sequence[str]) -> Any:
         """The condition that a point is one of some nodes."""

@@ -14,15 +14,18 @@ if TYPE_CHECKING:
 TENANT = "_collection"
 """Payload key of the collection, where several share a shard."""
 
-_TERMS = FilterTerms(
+TERMS = FilterTerms(
     filter=edge.Filter,
     field=edge.FieldCondition,
     value=edge.MatchValue,
     any=edge.MatchAny,
     text=edge.MatchText,
     range=edge.RangeFloat,
+    other=edge.MatchExcept,
+    times=edge.RangeDateTime,
+    empty=edge.IsEmptyCondition,
 )
-conditions = _TERMS.conditions
+conditions = TERMS.conditions
 
 
 def corpus(tenant: str | None) -> edge.Filter:
@@ -36,4 +39,4 @@ def corpus(tenant: str | None) -> edge.Filter:
 def tenants(tenant: str | None) -> Iterator[edge.FieldCondition]:
     """What points of one collection of a shared shard have; nothing where it has its own."""
     if tenant is not None:
-        yield _TERMS.equal(TENANT, tenant)
+        yield TERMS.equal(TENANT, tenant)

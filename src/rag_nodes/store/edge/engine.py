@@ -10,23 +10,25 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import RagNodesError, StoreError
-from rag_nodes.store.edge import shards, shared
+from rag_nodes.errors import StoreError
+from rag_nodes.store.edge import sealing, shards, shared
 from rag_nodes.store.edge.aliases import Aliases
 from rag_nodes.store.edge.collection import Collection
-from rag_nodes.store.edge.folder import StorageFolder, is_old
+from rag_nodes.store.edge.faults import translated
+from rag_nodes.store.edge.folder import StorageFolder
 from rag_nodes.store.edge.shards import Vectors
-from rag_nodes.store.engine import MEMORY, Engine, Layout
+from rag_nodes.store.engine import MEMORY, Engine
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import Filter
+from rag_nodes.store.points import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rag_nodes.store.edge.vector_store import EdgeVectorStore
-    from rag_nodes.store.engine import Point
     from rag_nodes.store.fusion import Scores
-    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.points import Point
+    from rag_nodes.store.protocol import Store
     from rag_nodes.store.queries import Query
 
 _folders: dict[Path, EdgeFolder] = {}
@@ -37,6 +39,7 @@ def open_edge(location: str) -> Edge:
     """A new engine in memory, or the one that this process has on a folder.
 
     Raises:
+        StoreForeignError: no store of ours made the folder, and something is in it.
         StoreLockedError: another process holds the folder.
         StoreDamagedError: the folder's content cannot be read.
         StoreFullError: the disk has too little space.
@@ -47,10 +50,6 @@ def open_edge(location: str) -> Edge:
     path = Path(location).expanduser().resolve()
     with _folders_lock:
         if path not in _folders:
-            if is_old(path):
-                from rag_nodes.store.edge.conversion import convert
-
-                convert(path)
             _folders[path] = EdgeFolder(StorageFolder(path))
         engine = _folders[path]
         engine.users += 1
@@ -77,16 +76,8 @@ class Edge(Engine):
         with self.guard:
             if self._is_closed:
                 raise StoreError(f"{self.location}: the store is closed; open it again")
-            try:
+            with translated(self.location, collection):
                 yield
-            except (RagNodesError, ValueError, TypeError, KeyError, AttributeError):
-                raise
-            except Exception as error:
-                # The engine raises bare exceptions, of which only the text tells anything.
-                where = f"{self.location}: collection {collection!r}"
-                raise StoreError(
-                    f"{where}: {error}; check free disk space and permissions"
-                ) from error
 
     @property
     @abstractmethod
@@ -161,7 +152,7 @@ class Edge(Engine):
         """Rankings, complete for collections that are not large."""
         return self.collection(collection).scores(query, dense=layout.dense)
 
-    def vector_store(self, store: QdrantStore, collection: str) -> EdgeVectorStore:
+    def vector_store(self, store: Store, collection: str) -> EdgeVectorStore:
         """The collection as LlamaIndex reads and writes one."""
         from rag_nodes.store.edge.vector_store import EdgeVectorStore
 
@@ -216,6 +207,24 @@ class EdgeFolder(Edge):
         """Make a collection of ours."""
         self._folder.create(collection, Vectors(size, named=named))
 
+    def take(self, collection: str, layout: Layout, pages: Iterable[Sequence[Point]]) -> None:
+        """Make a collection that another program had, with all of its points or not at all.
+
+        Args:
+            collection: its name, which none has yet.
+            layout: of its vectors.
+            pages: of its points.
+        """
+        vectors = Vectors(layout.size, layout.dense, layout.sparse, layout.named)
+        where = f"{self.location}: collection {collection!r}"
+
+        def fill(shard: Any) -> None:
+            for page in pages:
+                shards.write(shard, page, vectors, where, self._folder.path)
+                sealing.tidy(shard)
+
+        self._folder.create(collection, vectors, fill)
+
     def add_vector(self, collection: str, name: str, size: int) -> None:
         """Let the points of a collection have a further embedding."""
         super().add_vector(collection, name, size)
@@ -233,6 +242,16 @@ class EdgeFolder(Edge):
         """Bytes that a collection takes on disk."""
         return self._folder.disk_size(collection)
 
+    def marks(self, collection: str) -> dict[str, str]:
+        """The marks of a collection."""
+        return self._folder.marks(self._aliases.resolved(collection))
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> None:
+        """Add marks to those of a collection, or remove some."""
+        known = {**self.marks(collection), **marks}
+        kept = {one: epoch for one, epoch in known.items() if epoch is not None}
+        self._folder.mark(self._aliases.resolved(collection), kept)
+
     def close(self) -> None:
         """Give it back; the last user closes the folder."""
         with _folders_lock:
@@ -243,8 +262,8 @@ class EdgeFolder(Edge):
             with self.guard:
                 self._is_closed = True
                 try:
-                    for collection in self._open.values():
-                        shards.closed(collection.shard)
+                    for name, collection in self._open.items():
+                        self._folder.unload(name, collection.shard)
                 finally:
                     self._open.clear()
                     self._folder.close()
@@ -266,6 +285,7 @@ class EdgeMemory(Edge):
         super().__init__(MEMORY)
         self.guard = shared.lock
         self._own_aliases = Aliases()
+        self._marks: dict[str, dict[str, str]] = {}
 
     @property
     def _aliases(self) -> Aliases:
@@ -285,7 +305,18 @@ class EdgeMemory(Edge):
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""
         shared.left(self._open.pop(collection))
+        self._marks.pop(collection, None)
         self._aliases.forget(collection)
+
+    def marks(self, collection: str) -> dict[str, str]:
+        """The marks of a collection."""
+        return dict(self._marks.get(self._aliases.resolved(collection), {}))
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> None:
+        """Add marks to those of a collection, or remove some."""
+        known = {**self.marks(collection), **marks}
+        kept = {one: epoch for one, epoch in known.items() if epoch is not None}
+        self._marks[self._aliases.resolved(collection)] = kept
 
     def page(
         self,

@@ -16,26 +16,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from rag_nodes.errors import ConfigurationError, StoreDamagedError, StoreError, StoreLockedError
-from rag_nodes.store.edge import shards
+from rag_nodes.errors import StoreDamagedError, StoreError, StoreLockedError
+from rag_nodes.store.edge import manifest, shards
 from rag_nodes.store.edge.aliases import FILE, Aliases
+from rag_nodes.store.edge.files import replace_json, strings_in
+from rag_nodes.store.edge.ownership import (
+    ABOUT,
+    COLLECTIONS,
+    MARKER,
+    SHARD,
+    check_ours,
+    is_collection,
+)
 from rag_nodes.store.edge.shards import Vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
 """Of the folder; raised when an older release could not read it."""
-MARKER = "store.json"
-_ABOUT = "collection.json"
-COLLECTIONS = "collections"
-KEPT = "local-mode"
-"""Holds what was there before a folder of qdrant-client's local mode was taken over."""
-CONVERTING = ".converting"
-"""Holds what is being taken over."""
-_SHARD = "shard"
+_MARKS = "marks.json"
+"""Who wrote to a collection last, see `Store.marks`."""
 UNFINISHED = (".new", ".gone")
 """Suffixes of folders that were interrupted while they were made or removed."""
 
@@ -47,15 +50,6 @@ _NO_DAMAGE = {
 }
 """What the system may say of files that are whole."""
 
-OLD = ("collection", "meta.json")
-"""What qdrant-client's local mode has in its folders."""
-
-
-def is_old(path: Path) -> bool:
-    """Whether a folder was written by qdrant-client's local mode."""
-    collections, named = (path / one for one in OLD)
-    return named.exists() or any(collections.glob("*/storage.sqlite"))
-
 
 class _Known(NamedTuple):
     """A collection.
@@ -63,12 +57,10 @@ class _Known(NamedTuple):
     Attributes:
         folder: where it is.
         vectors: that it has.
-        refused: why its vectors cannot be ranked; "" where they can.
     """
 
     folder: Path
     vectors: Vectors
-    refused: str = ""
 
 
 class StorageFolder:
@@ -81,6 +73,7 @@ class StorageFolder:
     for, and the others work.
 
     Raises:
+        StoreForeignError: another program or person put something there; nothing is changed.
         StoreLockedError: another process holds it.
         StoreDamagedError: what tells about the folder itself cannot be read.
         StoreError: it cannot be made or written to, or a newer release wrote it.
@@ -109,22 +102,12 @@ class StorageFolder:
         """Which vectors a collection has; None while it does not exist.
 
         Raises:
-            ConfigurationError: they cannot be ranked here.
             StoreError: what tells about it cannot be read.
         """
         known = self._known.get(name)
         if known is None and (error := self._unread.get(self._collections / _file_name(name))):
             raise type(error)(str(error))
-        if known and known.refused:
-            raise ConfigurationError(known.refused)
         return known.vectors if known else None
-
-    def refuse(self, name: str, why: str) -> None:
-        """Note a collection whose vectors cannot be ranked here."""
-        folder = self._collections / _file_name(name)
-        folder.mkdir()
-        (folder / _ABOUT).write_text(json.dumps({"name": name, "refused": why}), encoding="utf-8")
-        self._known[name] = _Known(folder, Vectors(0), why)
 
     def create(
         self, name: str, vectors: Vectors, fill: Callable[[Any], None] | None = None
@@ -142,22 +125,22 @@ class StorageFolder:
         new = folder.with_name(folder.name + UNFINISHED[0])
         _removed(new)
         new.mkdir()
-        shard = shards.made(new / _SHARD, vectors)
+        shard = shards.made(new / SHARD, vectors)
         try:
             if fill:
                 fill(shard)
         finally:
             shards.closed(shard)
-        (new / _ABOUT).write_text(_described(name, vectors), encoding="utf-8")
+        (new / ABOUT).write_text(_described(name, vectors), encoding="utf-8")
         new.rename(folder)
         self._known[name] = _Known(folder, vectors)
 
     def note(self, name: str, vectors: Vectors) -> None:
         """Note that the shard of a collection has further vectors."""
         folder = self._known[name].folder
-        new = folder / f"{_ABOUT}.new"
+        new = folder / f"{ABOUT}.new"
         new.write_text(_described(name, vectors), encoding="utf-8")
-        new.replace(folder / _ABOUT)
+        new.replace(folder / ABOUT)
         self._known[name] = _Known(folder, vectors)
 
     def load(self, name: str) -> Any:
@@ -170,11 +153,24 @@ class StorageFolder:
         """
         folder = self._known[name].folder
         try:
-            return shards.loaded(folder / _SHARD)
+            return shards.loaded(folder / SHARD)
         except StoreError:
             raise
         except Exception as error:
             raise _unreadable(folder, error) from error
+
+    def unload(self, name: str, shard: Any) -> None:
+        """Close the shard of a collection without a loss, and note what its files are."""
+        shards.closed(shard)
+        manifest.keep(self._known[name].folder / SHARD)
+
+    def marks(self, name: str) -> dict[str, str]:
+        """The marks of a collection; none where they cannot be read."""
+        return strings_in(self._known[name].folder / _MARKS)
+
+    def mark(self, name: str, marks: Mapping[str, str]) -> None:
+        """Keep the marks of a collection, all of them."""
+        replace_json(self._known[name].folder / _MARKS, marks)
 
     def drop(self, name: str) -> None:
         """Remove a collection whose shard is closed."""
@@ -228,11 +224,6 @@ class StorageFolder:
             raise _unreadable(file, error) from error
 
 
-def is_collection(folder: Path) -> bool:
-    """Whether a folder is one of ours, be it torn; others may have put theirs beside."""
-    return (folder / _ABOUT).exists() or (folder / _SHARD).exists()
-
-
 def known_of(folder: Path) -> tuple[str, _Known]:
     """Name and facts of a collection.
 
@@ -241,13 +232,11 @@ def known_of(folder: Path) -> tuple[str, _Known]:
         StoreError: the system does not let them be read, and they may be whole.
     """
     try:
-        about = json.loads((folder / _ABOUT).read_bytes())
-        if why := about.get("refused"):
-            return str(about["name"]), _Known(folder, Vectors(0), str(why))
+        about = json.loads((folder / ABOUT).read_bytes())
         named = {str(one): int(size) for one, size in about.get("named", {}).items()}
         vectors = Vectors(int(about["size"]), str(about["dense"]), about["sparse"], named)
-        if not (folder / _SHARD / "edge_config.json").is_file():
-            raise FileNotFoundError(f"{_SHARD}/edge_config.json is lost")
+        if not (folder / SHARD / "edge_config.json").is_file():
+            raise FileNotFoundError(f"{SHARD}/edge_config.json is lost")
         return str(about["name"]), _Known(folder, vectors)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _unreadable(folder, error) from error
@@ -263,6 +252,7 @@ def _locked(path: Path) -> Any:
 
     flags = portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING
     try:
+        check_ours(path)
         path.mkdir(parents=True, exist_ok=True)
         handle = (path / ".lock").open("a+")
         try:

@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import StoreError
 from rag_nodes.store.edge.aliases import FILE
-from rag_nodes.store.edge.folder import (
-    COLLECTIONS,
-    CONVERTING,
-    KEPT,
-    MARKER,
-    OLD,
-    UNFINISHED,
-    is_collection,
-    is_old,
-    known_of,
-)
+from rag_nodes.store.edge.folder import UNFINISHED, known_of
+from rag_nodes.store.edge.ownership import COLLECTIONS, MARKER, NOBODYS, check_ours, is_collection
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,21 +17,22 @@ class FolderLook(NamedTuple):
     """What can be seen of a storage folder without opening it.
 
     Attributes:
-        is_old: qdrant-client's local mode wrote it; opening takes it over.
-        kept: what was there before it was taken over; None where nothing is kept.
         foreign: names of what is none of ours.
         unread: of each collection that cannot be read, why.
     """
 
-    is_old: bool
-    kept: Path | None
     foreign: tuple[str, ...]
     unread: tuple[StoreError, ...]
 
 
 def looked_at(path: Path) -> FolderLook:
-    """Look at a storage folder without opening or changing anything."""
-    ours = {MARKER, COLLECTIONS, FILE, KEPT, CONVERTING, ".lock", *OLD}
+    """Look at a storage folder without opening or changing anything.
+
+    Raises:
+        StoreForeignError: no store of ours made it.
+    """
+    check_ours(path)
+    ours = {MARKER, COLLECTIONS, FILE, *NOBODYS}
     foreign = [one.name for one in path.iterdir() if one.name not in ours]
     unread: list[StoreError] = []
     within = path / COLLECTIONS
@@ -54,7 +46,4 @@ def looked_at(path: Path) -> FolderLook:
                 known_of(folder)
             except StoreError as error:
                 unread.append(error)
-    kept = path / KEPT
-    return FolderLook(
-        is_old(path), kept if kept.is_dir() else None, tuple(sorted(foreign)), tuple(unread)
-    )
+    return FolderLook(tuple(sorted(foreign)), tuple(unread))

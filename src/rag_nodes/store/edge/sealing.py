@@ -70,11 +70,6 @@ def settings(sizes: Collection[int], *, seals: bool = True) -> dict[str, Any]:
     }
 
 
-def seals(told: Mapping[str, Any]) -> bool:
-    """Whether a shard does so, by its `edge_config.json`; those of earlier releases do not."""
-    return bool(told.get("optimizers", {}).get("indexing_threshold") != _NEVER)
-
-
 def tidy(shard: Any) -> None:
     """Seal what is full, and give back the space of what was deleted; where nothing is, a glance.
 

@@ -7,7 +7,6 @@ goes in is looked at first.
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 from pathlib import Path
@@ -20,15 +19,15 @@ import qdrant_edge as edge
 
 from rag_nodes import remedies
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
-from rag_nodes.store.edge import sealing
+from rag_nodes.store.edge import manifest, sealing
 from rag_nodes.store.edge.conditions import TENANT
-from rag_nodes.store.engine import DENSE, SPARSE
+from rag_nodes.store.points import DENSE, SPARSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from rag_nodes.store.engine import Point
     from rag_nodes.store.filters import IndexKind
+    from rag_nodes.store.points import Point
 
 BATCH = 64
 """Points written in one call: fastest, and the shortest time in which nothing else can run."""
@@ -95,8 +94,6 @@ def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool 
 def loaded(folder: Path) -> Any:
     """An existing shard, as it was made; it knows best which vectors it has.
 
-    One that an earlier release made is from now on sealed as it grows.
-
     Raises:
         StoreFullError: the disk has too little space to map its files.
         Exception: it is damaged, or open in another process.
@@ -106,11 +103,9 @@ def loaded(folder: Path) -> Any:
     file = folder / "edge_config.json"
     if not file.is_file():
         raise FileNotFoundError(f"{folder.name}/edge_config.json is lost")
-    told = json.loads(file.read_bytes())
-    if sealing.seals(told):
-        return edge.EdgeShard.load(str(folder))
-    sizes = {name: int(one["size"]) for name, one in told["vectors"].items()}
-    return edge.EdgeShard.load(str(folder), _config(sizes, told.get("sparse_vectors") or ()))
+    manifest.check(folder)
+    manifest.drop(folder)
+    return edge.EdgeShard.load(str(folder))
 
 
 def index(shard: Any, keys: Mapping[str, IndexKind], disk: Path) -> None:
@@ -230,10 +225,10 @@ def _config(
     sizes: Mapping[str, int],
     words: Iterable[str],
     *,
-    durable: bool | None = None,
-    seals: bool = True,
+    durable: bool,
+    seals: bool,
 ) -> Any:
-    """What the engine is told of a shard; None of what it knows."""
+    """What the engine is told of a new shard."""
     return edge.EdgeConfig(
         vectors={
             name: edge.EdgeVectorParams(size=size, distance=edge.Distance.Cosine)

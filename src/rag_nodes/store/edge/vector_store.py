@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import TextNode
@@ -16,11 +16,14 @@ from llama_index.core.vector_stores.types import (
 )
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.store.edge.metadata_filters import indexes_for, metadata_conditions
+from rag_nodes.store.conditions import indexes_for
+from rag_nodes.store.edge.conditions import conditions
 from rag_nodes.store.engine import MEMORY
+from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import fuse
 from rag_nodes.store.payload import check_question, node_in
 from rag_nodes.store.queries import Query, SearchMode
+from rag_nodes.store.vector_store_queries import fraction, hybrid_query, with_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +33,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
 
     from rag_nodes.store.edge.collection import Collection
-    from rag_nodes.store.engine import Point
+    from rag_nodes.store.points import Point
+    from rag_nodes.store.protocol import Store
     from rag_nodes.store.qdrant import QdrantStore
 
 _MODES: Mapping[str, SearchMode] = {
@@ -60,7 +64,8 @@ class EdgeVectorStore(BasePydanticVectorStore):
         store: an open store to be part of, instead of a location; then it is the owner's to close.
 
     Raises:
-        ConfigurationError: the store is one on a server.
+        ConfigurationError: the store is neither in a folder nor in memory.
+        StoreForeignError: no store of ours made the folder, and something is in it.
         StoreLockedError: another process holds the folder.
         StoreDamagedError: the folder's content cannot be read.
         StoreFullError: the disk has too little space.
@@ -88,23 +93,44 @@ class EdgeVectorStore(BasePydanticVectorStore):
         location: str | Path = MEMORY,
         collection: str = "documents",
         *,
-        store: QdrantStore | None = None,
+        store: Store | None = None,
     ) -> None:
-        from rag_nodes.store.edge.engine import open_edge
-        from rag_nodes.store.qdrant import QdrantStore as Opened
+        from rag_nodes.store.edge.engine import Edge, open_edge
+        from rag_nodes.store.qdrant import QdrantStore
 
         super().__init__(
             location=store.location if store else str(location),  # type: ignore[call-arg] # ours
             collection=collection,
             stores_text=True,
         )
+        opened = store or QdrantStore(open_edge(str(location)))
+        if not isinstance(opened, QdrantStore) or not isinstance(opened.engine, Edge):
+            raise ConfigurationError(
+                f"{opened.location}: this vector store reads stores in a folder or in memory; one "
+                f"on a server gives its own by vector_store({collection!r})"
+            )
         self._owned = store is None
-        self._store = store or Opened(open_edge(str(location)))
+        self._store = opened
 
     @classmethod
     def class_name(cls) -> str:
         """Name under which LlamaIndex files this class."""
         return "EdgeVectorStore"
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
+        """The store that `to_dict` was asked of, opened anew.
+
+        Raises:
+            ConfigurationError: it was in memory, which no dictionary outlives.
+        """
+        given = {**data, **kwargs}
+        if given["location"] == MEMORY:
+            raise ConfigurationError(
+                f"collection {given['collection']!r} was in memory, and what was in it is not in "
+                "this dictionary; store it in a folder"
+            )
+        return cls(given["location"], given["collection"])
 
     @property
     def client(self) -> QdrantStore:
@@ -143,49 +169,49 @@ class EdgeVectorStore(BasePydanticVectorStore):
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any
     ) -> list[BaseNode]:
-        """Nodes by id, those that pass a filter, or of the given ids those that pass."""
-        return [self._node(point) for point in self._points(node_ids, filters, keys=None)]
+        """Nodes by id, those that pass a filter, or of the given ids those that pass.
+
+        Each has its embedding, of unit length as Qdrant keeps it for cosine; parents have none.
+        """
+        points = self._points(node_ids, filters, keys=None)
+        return [self._node(one, embedding=True) for one in points]
 
     def clear(self) -> None:
         """Delete the collection with everything in it; fine while it does not exist."""
         if self._exists():
             self._store.drop(self.collection)
 
-    def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
+    def query(self, query: VectorStoreQuery, **arguments: Any) -> VectorStoreQueryResult:
         """The best nodes for a question.
 
+        `alpha` of a hybrid query weighs embeddings (1) against words (0); None weighs both alike.
         `mmr_threshold` of an MMR query weighs similarity to the question (1) against novelty (0).
+
+        Args:
+            query: what is asked.
+            arguments: fields of the query by name, which go before its own.
 
         Raises:
             CollectionMissingError: nothing was stored.
-            ConfigurationError: the mode is not known here, or lacks its embedding or text.
+            ConfigurationError: the mode or an argument is not known here, the mode lacks its
+                embedding or text, or a weight is not from 0 to 1.
             DimensionError: the embedding has another length than those of the collection.
         """
-        mode = _MODES.get(query.mode)
-        if mode is None:
-            known = ", ".join(sorted({str(one.value) for one in VectorStoreQueryMode} & {*_MODES}))
-            raise ConfigurationError(
-                f"this store has no query mode {str(query.mode)!r}; choose one of {known}"
-            )
-        limit = query.hybrid_top_k if mode == "hybrid" else None
-        asked = Query(
-            query.query_embedding,
-            query.query_str,
-            limit or (query.sparse_top_k if mode == "sparse" else None) or query.similarity_top_k,
-            mode,
-        )
+        query = with_arguments(query, arguments)
+        asked, alpha = _asked(query)
+        threshold = fraction("mmr_threshold", query.mmr_threshold)
         with self._engine.step(self.collection):
             stored = self._collection()
-            if mode != "sparse":
+            if asked.mode != "sparse":
                 check_question(len(asked.vector or ()), stored.vectors.size, stored.where)
             own = _scope(query, stored)
             stored.find_by(indexes_for(query.filters))
             if query.mode == VectorStoreQueryMode.MMR:
-                weight = _DIVERSITY if query.mmr_threshold is None else query.mmr_threshold
+                weight = _DIVERSITY if threshold is None else threshold
                 ranked = stored.diverse(asked, own, weight, _CANDIDATES)
                 return self._result(stored, ranked, dict(ranked))
             found = stored.scores(asked, own)
-            ranking = fuse(found.dense, found.sparse, rest=found.rest)
+            ranking = fuse(found.dense, found.sparse, rest=found.rest, alpha=alpha)
             best = ranking.pairs[: asked.limit]
             scores = {one: ranking.scale.place(score) for one, score in best}
             return self._result(stored, best, scores)
@@ -256,13 +282,16 @@ class EdgeVectorStore(BasePydanticVectorStore):
         if not self._exists():
             return []
         with self._engine.step(self.collection):
-            stored, chosen = self._collection(), metadata_conditions(filters)
+            stored, chosen = self._collection(), conditions(filters)
             stored.find_by(indexes_for(filters))
-            return stored.among(node_ids, chosen, keys)
+            return stored.among(node_ids, chosen, keys, vectors=keys is None)
 
-    def _node(self, point: Point) -> BaseNode:
+    def _node(self, point: Point, *, embedding: bool = False) -> BaseNode:
         where = f"{self.location}: collection {self.collection!r}"
-        return node_in(point.payload, point.node_id, where)
+        node = node_in(point.payload, point.node_id, where)
+        if embedding and point.vector is not None:
+            node.embedding = list(point.vector)
+        return node
 
     def _result(
         self,
@@ -280,12 +309,26 @@ class EdgeVectorStore(BasePydanticVectorStore):
         )
 
 
-def _scope(query: VectorStoreQuery, stored: Collection) -> list[edge.Filter]:
-    """Which nodes may be found."""
-    from rag_nodes.store.edge.conditions import conditions
-    from rag_nodes.store.filters import Filter
+def _asked(query: VectorStoreQuery) -> tuple[Query, float | None]:
+    """What a query asks, and the weight of its dense ranking where it is hybrid."""
+    mode = _MODES.get(query.mode)
+    if mode is None:
+        known = ", ".join(sorted({str(one.value) for one in VectorStoreQueryMode} & {*_MODES}))
+        raise ConfigurationError(
+            f"this store has no query mode {str(query.mode)!r}; choose one of {known}"
+        )
+    if mode == "hybrid":
+        return hybrid_query(query)
+    limit = (query.sparse_top_k if mode == "sparse" else None) or query.similarity_top_k
+    return Query(query.query_embedding, query.query_str, limit, mode), None
 
-    documents = conditions(Filter(document_ids=query.doc_ids)) if query.doc_ids else None
+
+def _scope(query: VectorStoreQuery, stored: Collection) -> list[edge.Filter]:
+    """Which nodes may be found.
+
+    An index asks for no nodes where it means all: of a store that keeps texts it knows none.
+    """
+    documents = conditions(Filter(document_ids=query.doc_ids))
     nodes = stored.one_of(query.node_ids) if query.node_ids else None
-    found = (metadata_conditions(query.filters), documents, nodes)
+    found = (conditions(query.filters), documents, nodes)
     return [one for one in found if one is not None]

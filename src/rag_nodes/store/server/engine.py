@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from qdrant_client.http import models as rest
 
-from rag_nodes.store.engine import DENSE, Engine, Layout, Point
+from rag_nodes.store.engine import Engine
 from rag_nodes.store.faults import NOT_FOUND, status_of, translated, was_refused
 from rag_nodes.store.filters import INDEXES, Filter
 from rag_nodes.store.options import ServerOptions
+from rag_nodes.store.points import DENSE, Layout, Point
 from rag_nodes.store.server.connection import connected
 from rag_nodes.store.server.rankings import Rankings, ranked
 from rag_nodes.store.server.terms import (
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rag_nodes.store.fusion import Scores
-    from rag_nodes.store.qdrant import QdrantStore
+    from rag_nodes.store.protocol import Store
     from rag_nodes.store.queries import Query
     from rag_nodes.store.server.connection import Reached
     from rag_nodes.store.server.vector_store import HybridVectorStore
 
 logger = logging.getLogger(__name__)
 
+_MARK = "rag_nodes_writer_"
+"""Before the name of a writer, in a collection's metadata."""
 _PAGE = 1000
 """Points per request when reading many."""
 
@@ -75,7 +78,7 @@ class Served(Engine):
         with translated(self.location, collection):
             yield
 
-    def vector_store(self, store: QdrantStore, collection: str) -> HybridVectorStore:
+    def vector_store(self, store: Store, collection: str) -> HybridVectorStore:
         """A collection as LlamaIndex reads and writes one."""
         from rag_nodes.store.server.vector_store import HybridVectorStore
 
@@ -145,6 +148,33 @@ class Served(Engine):
         self._layouts.pop(alias, None)
         self._filterable.discard(alias)
         self._prepared.discard(alias)
+
+    def marks(self, collection: str) -> dict[str, str]:
+        """The marks of a collection, of its metadata; none where the server is too old for any."""
+        known = self.client.get_collection(collection).config.metadata or {}
+        return {
+            key.removeprefix(_MARK): str(epoch)
+            for key, epoch in known.items()
+            if key.startswith(_MARK) and epoch is not None
+        }
+
+    def mark(self, collection: str, marks: Mapping[str, str | None]) -> None:
+        """Add marks to those of a collection; the server merges metadata, and null removes a key.
+
+        With a key that may not change a collection nothing is kept, and every ingest looks at it.
+        """
+        metadata = {f"{_MARK}{writer}": epoch for writer, epoch in marks.items()}
+        try:
+            self.client.update_collection(collection, metadata=metadata)
+        except Exception as error:
+            if not was_refused(error):
+                raise
+            logger.warning(
+                "%s: this key may not change collection %s, so that every ingest into it looks at "
+                "all that is stored; use a key that may",
+                self.location,
+                collection,
+            )
 
     def write(self, collection: str, points: Sequence[Point]) -> None:
         """Store points, some hundred in a request."""
@@ -219,27 +249,48 @@ class Served(Engine):
             if offset is None:
                 return
 
-    def scores(self, collection: str, layout: Layout, query: Query) -> Scores:
+    def scores(
+        self,
+        collection: str,
+        layout: Layout,
+        query: Query,
+        also: rest.Filter | None = None,
+        *,
+        params: rest.SearchParams | None = None,
+        shard_key: rest.ShardKeySelector | None = None,
+    ) -> Scores:
         """Rankings to some depth, in one request; and one that counts what a filter lets pass.
 
         How many chunks there are in all is remembered, as it changes what is usual by little.
+
+        Args:
+            collection: to ask.
+            layout: its vectors.
+            query: what is asked.
+            also: what chunks have to pass beside the query's filter.
+            params: of the searches; None for ours.
+            shard_key: shards to ask; None for all.
         """
         if query.filter != Filter():
             self.make_filterable(collection)
-        rankings = Rankings(layout, query)
+        rankings = Rankings(layout, query, also, params)
         if rankings.requests:
-            rankings.take(self.client.query_batch_points(collection, requests=rankings.requests))
+            asked = [one.model_copy(update={"shard_key": shard_key}) for one in rankings.requests]
+            rankings.take(self.client.query_batch_points(collection, requests=asked))
         if rankings.is_whole:
             return rankings.scores()
-        return rankings.scores(self._every(collection, layout, query.filter))
+        return rankings.scores(self._every(collection, layout, query.filter, also))
 
-    def _every(self, collection: str, layout: Layout, chosen: Filter) -> int:
+    def _every(
+        self, collection: str, layout: Layout, chosen: Filter, also: rest.Filter | None
+    ) -> int:
         """How many chunks pass a filter, about."""
-        if chosen == Filter() and collection in self._sizes:
+        is_all = chosen == Filter() and also is None
+        if is_all and collection in self._sizes:
             return self._sizes[collection]
-        scope = ranked(layout, chosen)
+        scope = ranked(layout, chosen, also)
         found = int(self.client.count(collection, count_filter=scope, exact=False).count)
-        if chosen == Filter():
+        if is_all:
             self._sizes[collection] = found
         return found
 
@@ -251,7 +302,7 @@ class Served(Engine):
     def make_filterable(self, collection: str) -> None:
         """Have the server index what filters ask for; asked once per collection and connection.
 
-        Collections made by an earlier release lack some. A key that may only read cannot add
+        Collections that another program made lack some. A key that may only read cannot add
         them, and the server decides by itself whether it filters without.
         """
         if collection not in self._filterable:

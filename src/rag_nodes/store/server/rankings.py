@@ -13,8 +13,8 @@ from rag_nodes.store.server.terms import conditions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.store.engine import Layout
     from rag_nodes.store.filters import Filter
+    from rag_nodes.store.points import Layout
     from rag_nodes.store.queries import Query
 
 _EXACTLY = rest.SearchParams(quantization=rest.QuantizationSearchParams(rescore=True))
@@ -32,14 +32,27 @@ class Rankings:
     too: rankings to some depth, each completed by what only the other one found. Of a hybrid
     question it also gives the scores of the first points by their ids, which are hashes: as good as
     drawn, and the same every time.
+
+    Args:
+        layout: vectors of the collection.
+        query: what is asked.
+        also: what chunks have to pass beside the query's filter.
+        params: of the searches; None for ours.
     """
 
-    def __init__(self, layout: Layout, query: Query) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        query: Query,
+        also: rest.Filter | None = None,
+        params: rest.SearchParams | None = None,
+    ) -> None:
         self._mode = query.mode
-        searches = _searches(layout, query)
+        searches = _searches(layout, query, also, params)
         candidates: dict[str, rest.Prefetch | None] = {**searches}
         if query.mode == "hybrid":
-            candidates[_DRAWN] = rest.Prefetch(filter=ranked(layout, query.filter), limit=SAMPLE)
+            scope = ranked(layout, query.filter, also)
+            candidates[_DRAWN] = rest.Prefetch(filter=scope, limit=SAMPLE)
         self._asked = [(kind, of) for kind in searches for of in candidates]
         self.requests = [
             _request(searches[kind], None if of == kind else candidates[of])
@@ -80,24 +93,32 @@ class Rankings:
         )
 
 
-def ranked(layout: Layout, chosen: Filter) -> rest.Filter:
-    """The chunks that pass a filter, and no parents."""
-    scope = conditions(chosen)
+def ranked(layout: Layout, chosen: Filter, also: rest.Filter | None = None) -> rest.Filter:
+    """The chunks that pass a filter, or two, and no parents."""
     present = rest.HasVectorCondition(has_vector=layout.dense)
-    return rest.Filter(must=[present, *([scope] if scope else [])])
+    return rest.Filter(must=[present, *_both(chosen, also)])
 
 
-def _searches(layout: Layout, query: Query) -> dict[str, rest.Prefetch]:
+def _both(chosen: Filter, also: rest.Filter | None) -> list[Any]:
+    return [one for one in (conditions(chosen), also) if one is not None]
+
+
+def _searches(
+    layout: Layout, query: Query, also: rest.Filter | None, params: rest.SearchParams | None
+) -> dict[str, rest.Prefetch]:
     """The rankings that a question asks for; none by words where it has none."""
     searches: dict[str, rest.Prefetch] = {}
+    scope = _both(query.filter, also)
     common: dict[str, Any] = {
-        "filter": conditions(query.filter),
+        "filter": rest.Filter(must=scope) if scope else None,
         "limit": max(query.limit, DEPTH),
+        "params": params,
     }
     if query.mode != "sparse":
         vector = list(query.vector or ())
-        dense: dict[str, Any] = {"using": layout.dense or None, "params": _EXACTLY}
-        searches["dense"] = rest.Prefetch(query=vector, **dense, **common)
+        dense: dict[str, Any] = {**common, "using": layout.dense or None}
+        dense["params"] = params or _EXACTLY
+        searches["dense"] = rest.Prefetch(query=vector, **dense)
     if query.mode != "dense":
         (indices,), (values,) = query_vectors([query.text or ""])
         words = rest.SparseVector(indices=indices, values=values)

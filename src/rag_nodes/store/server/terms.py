@@ -9,7 +9,7 @@ from qdrant_client.http import models as rest
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.store.conditions import FilterTerms
-from rag_nodes.store.engine import DENSE, SPARSE, UNNAMED, Layout, Point
+from rag_nodes.store.points import DENSE, SPARSE, UNNAMED, Layout, Point
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +24,18 @@ MOST_BYTES = 16_000_000
 _NUMBER = 22
 """Bytes of a number of an embedding as JSON."""
 
-conditions = FilterTerms(
+TERMS = FilterTerms(
     filter=rest.Filter,
     field=rest.FieldCondition,
     value=rest.MatchValue,
     any=rest.MatchAny,
     text=rest.MatchText,
     range=rest.Range,
-).conditions
+    other=lambda values: rest.MatchExcept(**{"except": values}),
+    times=rest.DatetimeRange,
+    empty=lambda key: rest.IsEmptyCondition(is_empty=rest.PayloadField(key=key)),
+)
+conditions = TERMS.conditions
 
 
 def layout_of(params: Any, where: str) -> Layout:

@@ -4,7 +4,7 @@
     hf:PATH, hf:OWNER/MODEL      a Hugging Face tokenizer: a `tokenizer.json`, a folder that holds
                                  one, or a model that is in the local Hugging Face cache
     chars                        one token for each character
-    estimate                     one token for every three characters begun (S3-16, C11): for
+    estimate                     one token for every three characters begun: for
                                  models without a public vocabulary, and never chosen by itself
 
 Nothing is downloaded. Special tokens in a text count as plain text, and those a model puts around
@@ -99,7 +99,7 @@ def check_tokenizer(name: str) -> None:
 
 
 def is_estimate(name: str) -> bool:
-    """Whether the counts of a tokenizer are a rule of thumb, which every node has to say (C11)."""
+    """Whether the counts of a tokenizer are a rule of thumb, which every node has to say."""
     return name == ESTIMATE
 
 

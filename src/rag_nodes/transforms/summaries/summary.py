@@ -18,9 +18,9 @@ EXTRACT = "extract"
 EXTRACTIVE = "extractive"
 """Name of the model where there is none."""
 SUMMARY_TOKENS = 150
-"""Tokens a summary may hold unless told otherwise (S1-09)."""
+"""Tokens a summary may hold unless told otherwise."""
 _EXTRACTED_SENTENCES = 3
-"""Sentences an extract has at most (S1-08)."""
+"""Sentences an extract has at most."""
 
 _CLOSING_MARK = "SECTION>>>"
 _PROMPT = """\
@@ -44,7 +44,7 @@ content: no introduction, no "this section", nothing about your task.
 
 
 class SectionSummary(ChunkWriter):
-    """Adds `summary` and `summary_kind` to the metadata of every node (S1-08, S1-31).
+    """Adds `summary` and `summary_kind` to the metadata of every node.
 
     Without a model, the summary is made of the chunk's own sentences and labelled `extract`. All
     else, requests that fail included, is as for every `ChunkWriter`.
@@ -54,7 +54,7 @@ class SectionSummary(ChunkWriter):
             should be `max_tokens`.
         knowledge_base: what the documentation is about, for the prompt.
         max_tokens: tokens of a summary; extracts keep to it, a model is asked to.
-        embed: put the summary in front of the text that is embedded (S1-06). The LLM that answers
+        embed: put the summary in front of the text that is embedded. The LLM that answers
             never sees it.
         **options: of `ChunkWriter`: `concurrency`, `requests_per_minute`, `journal`, `on_done`.
 

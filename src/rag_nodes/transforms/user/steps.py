@@ -22,8 +22,9 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import Field
 
+from rag_nodes.code_identity import code_of
 from rag_nodes.errors import ConfigurationError, RagNodesError, TransformationError
-from rag_nodes.models import map_model_error
+from rag_nodes.models import failure_of
 from rag_nodes.models.faults import server_words
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
@@ -138,17 +139,17 @@ class UserTransformations(TransformComponent):
 
 
 def identity_of(component: TransformComponent) -> str:
-    """16 hex digits of a component's class and options: another result needs another identity.
+    """16 hex digits of a component's code and options: another result needs another identity.
 
-    Made of `to_dict()` without keys and passwords, and without options of speed and patience.
-    Functions count by their name and other objects by their class, so give a component of yours a
-    field, such as `version`, that is raised when the same options begin to give something else.
+    Options are those of `to_dict()` without keys and passwords, and without those of speed and
+    patience; objects among them count by their class. Code is that of the class and of functions
+    among the options, see `rag_nodes.code_identity`.
 
     Raises:
         ConfigurationError: it cannot say what it is made of.
     """
     try:
-        described = [class_path(component), _plain(component.to_dict())]
+        described = [class_path(component), _plain(component.to_dict()), code_of(component).digest]
     except Exception as error:
         raise ConfigurationError(
             f"{_name(component)}: to_dict() failed ({type(error).__name__}), so nobody can tell "
@@ -216,7 +217,7 @@ def _failure(step: TransformComponent, error: Exception | SystemExit) -> RagNode
     if isinstance(error, Exception) and type(error).__module__.partition(".")[0] in _CLIENTS:
         llm = getattr(step, "llm", None)
         model = getattr(getattr(llm, "metadata", None), "model_name", None) or _name(step)
-        return map_model_error(error, model=model, api_base=getattr(llm, "api_base", None))
+        return failure_of(error, llm or step, name=model)
     return TransformationError(
         f"{_name(step)} failed: {type(error).__name__}: {server_words(error)}; what was stored of "
         "the document is kept; mend the transformation, or leave it out, and ingest again"

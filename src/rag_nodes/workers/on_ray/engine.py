@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError, MissingExtraError
+from rag_nodes.executors.ray import Ray
 from rag_nodes.workers.engines import usable_cores
 from rag_nodes.workers.ingesting import ingest_by
 from rag_nodes.workers.on_ray.transport import RayShape, RayTransport
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from rag_nodes.executors import Executor
     from rag_nodes.pipeline import IngestReport
     from rag_nodes.pipeline.arrivals import Parsers
     from rag_nodes.store import Store
@@ -75,6 +77,10 @@ class RayEngine:
             EngineError: it cannot be started, or there is no such cluster.
         """
         return ingest_by(self.start, paths, parsers, store, **options)
+
+    def executor(self) -> Executor:
+        """What does any work as tasks of Ray; embedders are for ingests."""
+        return Ray(self.workers, address=self.address, num_gpus=self.shape.num_gpus)
 
     def start(self, recipe: WorkerRecipe) -> RayTransport[Any, Any]:
         """The workers, made of a recipe.

@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import EngineError, RagNodesError
+from rag_nodes.executors.ray_session import home_for_actors, ray_session
 from rag_nodes.workers.on_ray.embedders import (
     STARTING,
     EmbedderLostError,
@@ -15,7 +16,6 @@ from rag_nodes.workers.on_ray.embedders import (
     EmbeddingActor,
 )
 from rag_nodes.workers.on_ray.journals import RETRIES, ActorJournal, JournalActor
-from rag_nodes.workers.on_ray.session import home_for_actors, ray_session
 from rag_nodes.workers.transport import (
     Arrived,
     CannotWork,

@@ -203,7 +203,7 @@ def after_loading(session: Session, example: Path | None) -> tuple[Any, ...]:
 
 
 def _question_box(session: Session) -> gr.Textbox:
-    """Open once there is something to ask (S0-17).
+    """Open once there is something to ask.
 
     Without a value: Gradio sends an event's last values a second time, when a visitor may type.
     """

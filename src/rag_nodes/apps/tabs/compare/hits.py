@@ -52,11 +52,11 @@ def chunks(
     where: ColumnPlace,
     evidence: Mapping[int, Sequence[str]],
 ) -> Html:
-    """The expandable list "Retrieved chunks" of one column (S0-15, S4-18), or what is read of them.
+    """The expandable list "Retrieved chunks" of one column, or what is read of them.
 
     Args:
         answer: whose hits to show.
-        scale: turns similarities into words and colours (S0-16).
+        scale: turns similarities into words and colours.
         best: largest similarity of any column of this question.
         where: the column.
         evidence: which other parsers found a hit's text too, by rank.
@@ -174,7 +174,7 @@ def _score(hit: Hit, scale: SimilarityScale | None, best: float | None) -> Html:
 
 
 def _distance(hit: Hit) -> float | None:
-    """What is missing to a similarity of one, as it is shown (S4-18)."""
+    """What is missing to a similarity of one, as it is shown."""
     cosine = _rounded(hit.similarity)
     return None if cosine is None else _rounded(1 - cosine)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from rag_nodes.apps.inside_gradio import for_scripts
 from rag_nodes.apps.sidebar.loading import Follower
 from rag_nodes.apps.tabs.compare.events import (
     NOT_YET,
@@ -149,27 +150,21 @@ class CompareTab:
 
         So what is seen there is what answers.
         """
+        ask, clear = self.events.ask, self.events.clear
+        answered = [self.history, self.question, self.stop]
         typed: list[tuple[Any, Any]] = [(self.question.submit, self.question)]
         clicked = [(one.click, one) for one in self.suggested]
         common: dict[str, Any] = {"show_progress": "hidden", "concurrency_limit": AT_ONCE}
+        for_scripts("ask", ask, [self.question, self.blind], answered, **common)
+        for_scripts("clear", clear, None, self.history, show_progress="hidden")
         private: dict[str, Any] = {"api_visibility": "private"}
         for event, source in typed + clicked:
-            # Only what is typed is an event for programs too.
-            api = {"api_name": "ask"} if source is self.question else private
             applied = event(loading.apply, loading.inputs, loading.outputs, **common, **private)
-            asking = applied.success(
-                self.events.ask,
-                [source, self.blind],
-                [self.history, self.question, self.stop],
-                **common,
-                **api,
-            )
+            asking = applied.success(ask, [source, self.blind], answered, **common, **private)
             asking.success(None, self.question, self.question, js=_EMPTIED, **private)
             event(None, source, js=_SENT, **private)
         self.stop.click(self.events.stop, show_progress="hidden", queue=False, **private)
-        self.clear.click(
-            self.events.clear, outputs=self.history, show_progress="hidden", api_name="clear"
-        )
+        self.clear.click(clear, outputs=self.history, show_progress="hidden", **private)
 
     def open_chunks_in(self, chunks: ChunksTab) -> None:
         """Let chunks below an answer open in the tab that draws them."""

@@ -29,11 +29,10 @@ def asked(dataset: Dataset | None) -> Html:
     """How many questions there are, and what is wrong with those that are left out."""
     if dataset is None or not (dataset.questions or dataset.unplaced):
         return NONE
-    drafts = sum(question.draft for question in dataset.questions)
     nearly = sum(question.confidence < _SURE for question in dataset.questions)
     documents = len({question.document for question in dataset.questions})
     facts = [
-        f"{drafts:,} of them drafts" if drafts else "",
+        _drafts(dataset),
         f"{nearly:,} found only nearly" if nearly else "",
     ]
     said = "; ".join(one for one in facts if one)
@@ -49,6 +48,16 @@ def asked(dataset: Dataset | None) -> Html:
             _unplaced(dataset.unplaced) if dataset.unplaced else None,
         ]
     )
+
+
+def _drafts(dataset: Dataset) -> str:
+    """How many are drafts, and what comes of them."""
+    drafts = sum(question.draft for question in dataset.questions)
+    if not drafts:
+        return ""
+    if dataset.by_drafts:
+        return "all of them drafts, which cannot choose"
+    return f"{drafts:,} of them drafts, which are left out until they are accepted"
 
 
 def _unplaced(left_out: Sequence[Unplaced]) -> Html:

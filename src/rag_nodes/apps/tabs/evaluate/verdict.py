@@ -154,15 +154,17 @@ def _listed(pairs: Sequence[Pair]) -> Html:
 
 def _numbers(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
     budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
-    names = ("Parser", "Mean tokens", "Tokens read", *budgets, "Best of all", "Chunks", "Embedded")
+    best = () if report.by_drafts else ("Best of all",)
+    names = ("Parser", "Mean tokens", "Tokens read", *budgets, *best, "Chunks", "Embedded")
     rows = [row for role in ("own", "matched", "size", "control") for row in report.of_role(role)]
     return tag(
         "section",
         tag("h3", "All numbers"),
         _table(names, [_number_row(report, row, budgets, strategies) for row in rows]),
         *(tag("p", name_of(one.words), cls="rn-quiet") for one in report.left_out),
-        tag("p", "Recall is the share of the answers' characters that were read, in percent; best "
-            "of all is the chance of being so among its kind; embedded are tokens.",
+        tag("p", "Recall is the share of the answers' characters that were read, in percent; "
+            + ("best of all is the chance of being so among its kind; " if best else "")
+            + "embedded are tokens.",
             cls="rn-quiet"),
     )  # fmt: skip
 
@@ -174,11 +176,12 @@ def _number_row(
     head = tag("th", _swatch(row, strategies), name_of(row.name), note, scope="row")
     if row.error:
         return tag("tr", head, tag("td", name_of(row.error), colspan=5 + len(budgets)))
+    chance = f"{100 * row.chance:.0f} %" if row.chance is not None else ""
     values = (
         f"{row.chunks['mean']:,.0f}",
         f"{row.means['tokens@' + str(report.settings['budget'])]:,.0f}",
         *(f"{100 * row.means[one]:.1f}" for one in budgets),
-        f"{100 * row.chance:.0f} %" if row.chance is not None else "",
+        *(() if report.by_drafts else (chance,)),
         f"{row.cost['chunks']:,.0f}",
         f"{row.cost['embedded']:,.0f}",
     )

@@ -87,7 +87,9 @@ class LabelledQuestion(Body):
     within: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = Field(
         default=None, description="The documents that are searched; null for all."
     )
-    draft: bool = Field(default=False, description="Made by a program, accepted by nobody yet.")
+    draft: bool = Field(
+        default=False, description="Made by a program, accepted by nobody yet: chooses nothing."
+    )
 
 
 _Questions = Annotated[list[LabelledQuestion], Field(min_length=1, max_length=MOST_QUESTIONS)]

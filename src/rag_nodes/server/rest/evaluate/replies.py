@@ -58,7 +58,8 @@ class Drafted(BaseModel):
 
     version: int = Field(description="Of the format.")
     questions: list[LabelledQuestion] = Field(
-        description="Drafts: look at each of them, and send those that are good to /evaluate."
+        description="Drafts: send those that people would ask to /evaluate, without `draft`. With "
+        "drafts alone no parser is compared with another."
     )
 
 

@@ -141,7 +141,7 @@ class Evaluations:
     ) -> Drafted:
         """Make questions out of the documents' own words, for somebody to look at.
 
-        They are easier than people's questions, as they share more words with their answers.
+        Drafts choose nothing: accept those that people would ask by sending them without `draft`.
         """
         caller = caller_of(request, x_session, self._clients, self._workers)
         with self._clients.opened(x_session) as client:

@@ -1,0 +1,177 @@
+"""Lines that are drawn on a page in, grids of borders out."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+Ruling = tuple[float, float, float]
+"""Of a horizontal one left, right and y; of a vertical one top, bottom and x."""
+
+THIN = 2.0
+"""Points up to which a rectangle is a line."""
+TOUCH = 3.0
+"""Points within which two rulings meet."""
+SHORTEST = 4.0
+"""Points below which a line is part of a drawing."""
+BORDERS = 3
+"""Borders of each direction a table has at least, open sides included: those of two cells."""
+NARROWEST = 6.0
+"""Points a ruling goes on beyond the outermost border at least, for a column or row to be there."""
+MOST = 200
+"""Rulings of one direction above which a page is a drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where the borders of a table may be.
+
+    Attributes:
+        columns: x of the vertical borders, left to right.
+        rows: y of the horizontal borders, top to bottom.
+        horizontal: the rulings it is made of, left to right.
+        vertical: the rulings it is made of, top to bottom.
+    """
+
+    columns: tuple[float, ...]
+    rows: tuple[float, ...]
+    horizontal: tuple[Ruling, ...]
+    vertical: tuple[Ruling, ...]
+
+    def place(self, x: float, y: float) -> tuple[int, int] | None:
+        """Row and column of a point; None outside."""
+        column, row = bisect_right(self.columns, x) - 1, bisect_right(self.rows, y) - 1
+        inside = 0 <= column < len(self.columns) - 1 and 0 <= row < len(self.rows) - 1
+        return (row, column) if inside else None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has two rows and two columns at least."""
+        return len(self.columns) >= BORDERS and len(self.rows) >= BORDERS
+
+    def with_open_sides(self) -> Grid:
+        """Add where the rulings end that go on beyond the outermost borders."""
+        columns = _with_ends(self.columns, self.horizontal)
+        return replace(self, columns=columns, rows=_with_ends(self.rows, self.vertical))
+
+
+def find_grids(drawings: Iterable[dict[str, Any]]) -> list[Grid]:
+    """Find rulings that cross each other.
+
+    Args:
+        drawings: the vector graphics of a page, as PyMuPDF's `get_cdrawings` gives them.
+
+    Returns:
+        Grids of at least two rows and two columns, open sides included, top to bottom.
+    """
+    horizontal, vertical = _rulings(drawings)
+    if not (0 < len(horizontal) <= MOST and 0 < len(vertical) <= MOST):
+        return []
+    grids = []
+    for across, down in _components(horizontal, vertical):
+        columns, rows = distinct(x for *_, x in down), distinct(y for *_, y in across)
+        grid = Grid(columns, rows, tuple(across), tuple(down))
+        # One line across another is more often a chart than a table of four cells.
+        if len(columns) + len(rows) >= BORDERS and grid.with_open_sides().is_whole:
+            grids.append(grid)
+    return sorted(grids, key=lambda grid: grid.rows[0])
+
+
+def _with_ends(borders: tuple[float, ...], rulings: Sequence[Ruling]) -> tuple[float, ...]:
+    """Add the middle one of the ends: some rulings stop short of the others, or go on further."""
+    if not borders:
+        return ()
+    lows = [low for low, _, _ in rulings if low < borders[0] - NARROWEST]
+    highs = [high for _, high, _ in rulings if high > borders[-1] + NARROWEST]
+    needed = min(len(rulings), 2)  # a cell has one ruling above and one below
+    first = (median(lows),) if len(lows) >= needed else ()
+    last = (median(highs),) if len(highs) >= needed else ()
+    return (*first, *borders, *last)
+
+
+def _rulings(drawings: Iterable[dict[str, Any]]) -> tuple[list[Ruling], list[Ruling]]:
+    horizontal: list[Ruling] = []
+    vertical: list[Ruling] = []
+    for left, top, right, bottom in _edges(drawings):
+        if bottom - top <= THIN and right - left >= SHORTEST:
+            horizontal.append((left, right, (top + bottom) / 2))
+        elif right - left <= THIN and bottom - top >= SHORTEST:
+            vertical.append((top, bottom, (left + right) / 2))
+    return _merged(horizontal), _merged(vertical)
+
+
+def _edges(drawings: Iterable[dict[str, Any]]) -> Iterator[tuple[float, float, float, float]]:
+    """Yield lines, and the four sides of rectangles, as left, top, right and bottom."""
+    for drawing in drawings:
+        for kind, *shape in drawing["items"]:
+            if kind == "l":
+                (x1, y1), (x2, y2) = shape[:2]
+                yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+            elif kind == "re":
+                left, top, right, bottom = shape[0]
+                if min(right - left, bottom - top) <= THIN:
+                    yield left, top, right, bottom
+                else:
+                    yield left, top, right, top
+                    yield left, bottom, right, bottom
+                    yield left, top, left, bottom
+                    yield right, top, right, bottom
+
+
+def _merged(rulings: list[Ruling]) -> list[Ruling]:
+    """Join rulings that go on from each other, as borders are often drawn cell by cell."""
+    places = distinct(place for *_, place in rulings)
+    by_place: dict[float, list[tuple[float, float]]] = defaultdict(list)
+    for low, high, place in rulings:
+        by_place[places[bisect_right(places, place) - 1]].append((low, high))
+    merged = []
+    for place, pieces in by_place.items():
+        low, high = min(pieces)
+        for start, stop in sorted(pieces):
+            if start > high + TOUCH:
+                merged.append((low, high, place))
+                low = start
+                high = stop
+            high = max(high, stop)
+        merged.append((low, high, place))
+    return merged
+
+
+def distinct(values: Iterable[float]) -> tuple[float, ...]:
+    """Give the values without those that are all but the same."""
+    kept: list[float] = []
+    for value in sorted(values):
+        if not kept or value - kept[-1] > TOUCH:
+            kept.append(value)
+    return tuple(kept)
+
+
+def _components(
+    horizontal: Sequence[Ruling], vertical: Sequence[Ruling]
+) -> Iterator[tuple[list[Ruling], list[Ruling]]]:
+    """Part the rulings into those that hang together."""
+    left = set(vertical)
+    across_left = set(horizontal)
+    while across_left:
+        across = [across_left.pop()]
+        down: list[Ruling] = []
+        for ruling in across:  # grows while it is walked
+            met = {other for other in left if _cross(ruling, other)}
+            left -= met
+            down += met
+            further = {one for one in across_left if any(_cross(one, other) for other in met)}
+            across_left -= further
+            across += further
+        yield sorted(across), sorted(down)
+
+
+def _cross(horizontal: Ruling, vertical: Ruling) -> bool:
+    left, right, y = horizontal
+    top, bottom, x = vertical
+    return left - TOUCH <= x <= right + TOUCH and top - TOUCH <= y <= bottom + TOUCH

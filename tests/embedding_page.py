@@ -1,0 +1,87 @@
+"""The page in each of the ways its documentation names: alone, mounted, and inside other blocks."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+import gradio as gr
+from app_server import listening
+from fastapi import FastAPI
+
+from rag_nodes.apps import build_app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from rag_nodes.settings import Settings
+
+OWN_TAB = "Ours"
+"""Name of the tab beside the page, which has a text box of the surrounding app."""
+OWN_BOX = "Say"
+PAGE_TAB = "Chunking"
+
+
+class Shown(NamedTuple):
+    """Where the page is.
+
+    Attributes:
+        address: of the served app.
+        inside: it is a tab of another app and has to be opened there.
+    """
+
+    address: str
+    inside: bool = False
+
+
+@contextmanager
+def launched(settings: Settings) -> Iterator[Shown]:
+    """The page alone."""
+    with _served(build_app(settings)) as address:
+        yield Shown(address)
+
+
+@contextmanager
+def mounted(settings: Settings) -> Iterator[Shown]:
+    """Under a path of a FastAPI app."""
+    with listening(gr.mount_gradio_app(FastAPI(), build_app(settings), path="/page")) as address:
+        yield Shown(f"{address}/page/")
+
+
+@contextmanager
+def in_a_tab(settings: Settings) -> Iterator[Shown]:
+    """Built while other blocks are open."""
+    with gr.Blocks() as outer, gr.Tabs():
+        with gr.Tab(OWN_TAB):
+            box = gr.Textbox(label=OWN_BOX)
+            box.submit(str.upper, box, gr.Textbox())
+        with gr.Tab(PAGE_TAB):
+            build_app(settings)
+    with _served(outer) as address:
+        yield Shown(address, inside=True)
+
+
+@contextmanager
+def in_a_tabbed_interface(settings: Settings) -> Iterator[Shown]:
+    """Built alone and then put into other blocks."""
+    own = gr.Interface(str.upper, gr.Textbox(label=OWN_BOX), "text")
+    outer = gr.TabbedInterface([own, build_app(settings)], [OWN_TAB, PAGE_TAB])
+    with _served(outer) as address:
+        yield Shown(address, inside=True)
+
+
+@contextmanager
+def _served(blocks: gr.Blocks) -> Iterator[str]:
+    """As their user launches them: with no option that matters here."""
+    blocks.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True)
+    yield str(blocks.local_url)
+    blocks.close()
+
+
+WAYS: dict[str, Callable[[Settings], AbstractContextManager[Shown]]] = {
+    "launched": launched,
+    "mounted": mounted,
+    "in a tab": in_a_tab,
+    "in a tabbed interface": in_a_tabbed_interface,
+}

@@ -1,0 +1,156 @@
+"""Drafts that nobody has accepted put no column first, pass no gate, and choose no parser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.evaluation.labelled import corpus
+
+from rag_nodes.apps.tabs.evaluate.asked import asked
+from rag_nodes.apps.tabs.evaluate.verdict import verdict
+from rag_nodes.evaluation import Dataset, recommend
+from rag_nodes.evaluation.gates import against_baseline, under
+from rag_nodes.evaluation.page import html_of, recommendation_page
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.recommendation import PLAN as SWEEP
+from rag_nodes.evaluation.recommendation.candidates import STANDARD_SIZE
+from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.run import evaluate
+from rag_nodes.parsers import get_parser
+from rag_nodes.parsers.presets import DEFAULT_PARSER
+
+PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20, 40), target=30, draws=200, ks=(1, 10))
+SMALL = replace(SWEEP, budgets=(30, 60), sizes=(30, 300), draws=200)
+NAMES_A_WINNER = ("better", "ahead", "level with", "is behind", "best", "No difference", "Take ")
+
+
+def drafted(accepted: int = 0, documents: int = 4) -> Dataset:
+    """The corpus with all questions drafts, but for the first ones."""
+    dataset = corpus(documents)
+    marked = (replace(one, draft=at >= accepted) for at, one in enumerate(dataset.questions))
+    return replace(dataset, questions=tuple(marked))
+
+
+def measured(dataset: Dataset) -> EvaluationReport:
+    columns = {
+        "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
+        "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30),
+    }
+    return evaluate(dataset, columns, plan=PLAN)
+
+
+@pytest.fixture(scope="module")
+def by_drafts() -> EvaluationReport:
+    return measured(drafted())
+
+
+def test_the_corpus_shows_a_winner_by_the_same_questions_once_they_are_accepted() -> None:
+    report = measured(drafted(accepted=32))
+    assert "is better than" in " ".join(report.verdict)
+    assert size_of(report)
+
+
+def size_of(report: EvaluationReport) -> bool:
+    """Whether anything in the report compares columns."""
+    shares = any(row.chance is not None for row in report.rows)
+    return bool(report.contrasts or report.sizes or report.control or shares)
+
+
+def test_numbers_are_measured_and_no_column_is_put_first(by_drafts: EvaluationReport) -> None:
+    assert {"small", "large"} <= {row.column for row in by_drafts.rows}
+    assert all(row.means["recall@60"] >= 0 for row in by_drafts.rows)
+    assert not size_of(by_drafts)
+    said = " ".join(by_drafts.verdict)
+    assert not [word for word in NAMES_A_WINNER if word in said]
+
+
+def test_the_verdict_says_what_stands_and_what_to_do(by_drafts: EvaluationReport) -> None:
+    first, basis = by_drafts.verdict
+    assert first == (
+        "Drafts cannot choose: nobody has accepted any of these questions, so the preset "
+        f"{DEFAULT_PARSER} (recursive, {STANDARD_SIZE} tokens) stands. Accept those that people "
+        "would ask, or write about 20 of your own."
+    )
+    assert basis.startswith("32 questions about 4 documents were asked.")
+
+
+def test_pages_draw_no_column_above_another(by_drafts: EvaluationReport) -> None:
+    for page in (html_of(by_drafts), str(verdict(by_drafts, {}))):
+        assert "<svg" not in page
+        assert "Drafts cannot choose" in page
+        assert "Is it the size?" not in page
+        assert "is better than" not in page
+        assert "best of all" not in page.lower()
+
+
+def test_a_run_by_drafts_that_is_loaded_again_is_still_one_by_drafts(
+    by_drafts: EvaluationReport,
+) -> None:
+    assert EvaluationReport.from_dict(by_drafts.as_dict()).by_drafts
+
+
+def test_no_gate_can_tell_by_drafts(by_drafts: EvaluationReport) -> None:
+    results = [*against_baseline(by_drafts, by_drafts), *under(by_drafts, "recall@60=0.01")]
+    assert [one.outcome for one in results] == ["cannot tell"] * 4
+    assert all("cannot tell: drafts cannot choose" in one.words for one in results)
+
+
+def test_a_column_that_failed_fails_its_gates_by_drafts_too(by_drafts: EvaluationReport) -> None:
+    failed = replace(by_drafts, rows=tuple(replace(row, error="x") for row in by_drafts.rows))
+    assert {one.outcome for one in under(failed, "recall@60=0.01")} == {"fell"}
+
+
+def test_where_some_are_accepted_the_others_are_left_out_and_counted() -> None:
+    report = measured(drafted(accepted=20))
+    alone = drafted(accepted=20)
+    alone = replace(alone, questions=alone.questions[:20])
+    assert [row.means for row in report.rows] == [row.means for row in measured(alone).rows]
+    assert not report.by_drafts
+    assert (report.dataset["questions"], report.dataset["drafts"]) == (20, 0)
+    assert report.dataset["unaccepted"] == 12
+    assert "12 drafts that nobody has accepted were left out." in report.verdict
+    assert "20 questions about 3 documents were asked." in " ".join(report.verdict)
+
+
+def test_a_single_draft_is_left_out_in_the_singular() -> None:
+    said = measured(drafted(accepted=31)).verdict
+    assert "1 draft that nobody has accepted was left out." in said
+
+
+def test_recommend_answers_the_standard_and_tries_no_other() -> None:
+    found = recommend(drafted(), {"recursive": get_parser("recursive")}, plan=SMALL)
+    assert [one.name for one in found.trials] == ["recursive 200 by sentences"]
+    assert (found.chosen, found.told, found.needed) == ("recursive 200 by sentences", False, 0)
+    assert found.verdict[0] == (
+        "Drafts cannot choose: nobody has accepted any of these questions, so recursive 200 by "
+        "sentences stands, and no other was tried. Accept those that people would ask, or write "
+        "about 20 of your own."
+    )
+    assert found.otherwise == ()
+    page = recommendation_page(found)
+    assert "Drafts cannot choose" in page
+    assert "<svg" not in page
+
+
+def test_recommend_goes_by_the_accepted_ones_where_there_are_some() -> None:
+    found = recommend(drafted(accepted=20), {"recursive": get_parser("recursive")}, plan=SMALL)
+    assert len(found.trials) > 1
+    assert found.dataset["questions"] == 20
+    assert "12 drafts that nobody has accepted were left out." in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("accepted", "words"),
+    [
+        (0, "all of them drafts, which cannot choose"),
+        (20, "12 of them drafts, which are left out until they are accepted"),
+    ],
+)
+def test_the_page_says_before_a_run_what_drafts_are_worth(accepted: int, words: str) -> None:
+    assert words in str(asked(drafted(accepted)))
+
+
+def test_without_drafts_nothing_is_said_of_them() -> None:
+    assert "draft" not in str(asked(corpus()))
+    assert "draft" not in " ".join(measured(corpus()).verdict).lower()

@@ -1,0 +1,101 @@
+"""Evaluations by what an LLM writes about chunks: each text is paid for once, whoever asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import pytest
+from llama_index.core.llms import CompletionResponse
+from own_models import ParrotLLM
+from tests.evaluation.in_process import InProcessEngine
+from tests.evaluation.labelled import corpus
+
+from rag_nodes.evaluation import EvaluationPlan, Searched, evaluate, recommend
+from rag_nodes.evaluation.recommendation import PLAN
+from rag_nodes.models import Models
+from rag_nodes.parsers import get_parser
+from rag_nodes.query import QueryOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BARE = EvaluationPlan(budgets=(30,), sizes=(), target=None, draws=50, ks=(1,))
+SUMMARY = QueryOptions(vector="summary", granularity="chunks")
+PAID: list[str] = []
+
+
+class PaidLLM(ParrotLLM):
+    """Says another thing about everything, and is paid for it."""
+
+    secret: Any = None
+
+    def complete(self, prompt: str, **_: Any) -> CompletionResponse:
+        PAID.append(prompt)
+        return CompletionResponse(text=f"It is about {crc32(prompt.encode()):x}.")
+
+
+@pytest.fixture
+def models() -> Models:
+    PAID.clear()
+    return Models.of(embed_model="lexical", llm=PaidLLM())
+
+
+def columns() -> dict[str, object]:
+    small = get_parser("heading", chunk_size=60, min_chunk_size=5)
+    by_context = replace(SUMMARY, vector="context")
+    return {
+        "one": Searched(small, SUMMARY),
+        "two": Searched(small, replace(SUMMARY, mode="dense")),
+        "context": Searched(small, by_context),
+        "plain": small,
+    }
+
+
+def test_rows_of_an_evaluation_share_what_was_written_in_one_process_and_in_workers(
+    models: Models,
+) -> None:
+    dataset = corpus(1)
+    alone = evaluate(dataset, columns(), plan=BARE, models=models)
+    asked = sorted(PAID)
+    assert asked
+    assert max(Counter(asked).values()) == 1
+    PAID.clear()
+    engine = InProcessEngine(2)
+    found = evaluate(dataset, columns(), plan=BARE, models=models, engine=engine)
+    assert found.to_json() == alone.to_json()
+    assert sorted(PAID) == asked
+    assert {*engine.rows} == {*columns(), "A/A control"}
+
+
+def test_what_was_written_is_known_to_later_runs_with_the_same_cache(
+    models: Models, tmp_path: Path
+) -> None:
+    given = {"one": columns()["one"]}
+    evaluate(corpus(1), given, plan=BARE, models=models, cache=tmp_path)
+    before = len(PAID)
+    assert before
+    later = replace(BARE, budgets=(40,))
+    evaluate(corpus(1), given, plan=later, models=models, cache=tmp_path, engine=InProcessEngine(1))
+    assert len(PAID) == before
+
+
+def test_a_recommendation_pays_once_for_candidates_that_are_cut_alike(models: Models) -> None:
+    options = QueryOptions(mode="dense")
+    plan = replace(PLAN, budgets=(30,), sizes=(30, 300), draws=50, options=options)
+    parsers = {"heading": get_parser("heading", min_chunk_size=5)}
+    recommend(corpus(1), parsers, plan=plan, vectors=["summary", "context"], models=models)
+    assert PAID
+    assert max(Counter(PAID).values()) == 1
+
+
+def test_rows_for_which_an_llm_writes_that_workers_cannot_make_are_measured_here(
+    models: Models,
+) -> None:
+    models = replace(models, llm=PaidLLM(secret=object()))
+    engine = InProcessEngine(2)
+    found = evaluate(corpus(1), columns(), plan=BARE, models=models, engine=engine)
+    assert {*engine.rows} == {"plain"}
+    assert found.to_json() == evaluate(corpus(1), columns(), plan=BARE, models=models).to_json()

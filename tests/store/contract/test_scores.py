@@ -1,0 +1,139 @@
+"""Scores of every store are those that Qdrant's own client gives: the oracle."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core.schema import TextNode
+from qdrant_client import QdrantClient
+from qdrant_client.http import models as rest
+
+from rag_nodes.store import QdrantStore, open_store
+from rag_nodes.store.bm25 import document_vectors, query_vectors
+from rag_nodes.store.points import DENSE, SPARSE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from rag_nodes.store import Store
+
+TEXTS = ("the red fox runs", "a red house", "the fox, the fox and the hound", "nothing of it", "—")
+QUESTION = "which red fox"
+VECTOR = [0.3, -0.4, 0.8]
+
+
+@pytest.fixture
+def nodes(make_node: Callable[..., TextNode]) -> list[TextNode]:
+    return [make_node(text, [1.0, n - 2.0, n * 0.5]) for n, text in enumerate(TEXTS)]
+
+
+def by_client(nodes: Sequence[TextNode], vector: Any, name: str) -> dict[str, float]:
+    """What qdrant-client's local mode says, which no code of ours has a part in."""
+    client = QdrantClient(":memory:")
+    size = len(nodes[0].get_embedding())
+    client.create_collection(
+        "c",
+        vectors_config={DENSE: rest.VectorParams(size=size, distance=rest.Distance.COSINE)},
+        sparse_vectors_config={SPARSE: rest.SparseVectorParams(modifier=rest.Modifier.IDF)},
+    )
+    words = zip(*document_vectors(node.text for node in nodes), strict=True)
+    points = [
+        rest.PointStruct(
+            id=node.node_id,
+            vector={
+                DENSE: node.get_embedding(),
+                SPARSE: rest.SparseVector(indices=indices, values=values),
+            },
+        )
+        for node, (indices, values) in zip(nodes, words, strict=True)
+    ]
+    client.upsert("c", points)
+    found = client.query_points("c", query=vector, using=name, limit=100)
+    client.close()
+    return {str(point.id): point.score for point in found.points}
+
+
+def test_scores_of_a_store_are_those_of_qdrant(
+    store: Store, collection: str, nodes: list[TextNode]
+) -> None:
+    store.add(collection, nodes)
+    hits = store.search(collection, vector=VECTOR, text=QUESTION, limit=100)
+    similar = {hit.node.node_id: hit.similarity for hit in hits}
+    assert similar == pytest.approx(by_client(nodes, VECTOR, DENSE), abs=1e-6)
+    (numbers,), (values,) = query_vectors([QUESTION])
+    words = rest.SparseVector(indices=numbers, values=values)
+    # A text without any word is no document to the embedded engine, so there are four of them.
+    is_embedded = isinstance(store, QdrantStore) and store.address is None
+    expected = by_client(nodes[:-1] if is_embedded else nodes, words, SPARSE)
+    found = {hit.node.node_id: hit.keyword_score for hit in hits if hit.keyword_score}
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_is_written_or_deleted_is_seen_by_the_next_search(
+    store: Store,
+    collection: str,
+    nodes: list[TextNode],
+    make_node: Callable[..., TextNode],
+) -> None:
+    store.add(collection, nodes)
+
+    def texts() -> set[str]:
+        hits = store.search(collection, vector=VECTOR, text="fox", limit=100)
+        return {hit.node.text for hit in hits}
+
+    assert texts() == set(TEXTS)
+    added = make_node("a late fox", [1.0, 0.0, 0.0], document="doc-2")
+    store.add(collection, [added])
+    assert texts() == {*TEXTS, "a late fox"}
+    store.delete(collection, [node.node_id for node in nodes])
+    assert texts() == {"a late fox"}
+
+
+def test_a_question_of_unknown_words_or_no_direction_scores_nothing(
+    store: Store, collection: str, nodes: list[TextNode]
+) -> None:
+    store.add(collection, nodes)
+    hits = store.search(collection, vector=[0.0, 0.0, 0.0], text="zebra", limit=100)
+    assert {(hit.similarity, hit.keyword_score) for hit in hits} == {(0.0, 0.0)}
+
+
+def test_a_reopened_folder_ranks_by_direction_and_not_by_length(
+    collection: str, make_node: Callable[..., TextNode], tmp_path: Path
+) -> None:
+    nodes = [
+        make_node("same direction", [0.5, 0.0, 0.0]),
+        make_node("long, another direction", [10.0, 10.0, 0.0]),
+        make_node("right angle", [0.0, 3.0, 0.0]),
+    ]
+    with open_store(tmp_path) as store:
+        store.vector_store(collection).add(list(nodes))
+    with open_store(tmp_path) as store:
+        hits = store.search(collection, vector=[2.0, 0.0, 0.0], text=None, limit=3, mode="dense")
+    assert [hit.node.text for hit in hits] == [node.text for node in nodes]
+    assert [hit.similarity for hit in hits] == pytest.approx([1.0, 2**-0.5, 0.0], abs=1e-6)
+
+
+NUMBERS = st.floats(-50, 50, width=32).filter(lambda number: abs(number) > 1e-3 or number == 0)
+VECTORS = st.lists(NUMBERS, min_size=3, max_size=3)
+
+
+@settings(max_examples=25)
+@given(vectors=st.lists(VECTORS, min_size=1, max_size=8), question=VECTORS.filter(any))
+def test_vectors_of_any_length_score_as_by_qdrant_fresh_and_reopened(
+    vectors: list[list[float]], question: list[float]
+) -> None:
+    nodes = [TextNode(text=f"number {n}", embedding=vector) for n, vector in enumerate(vectors)]
+    expected = by_client(nodes, question, DENSE)
+    with tempfile.TemporaryDirectory() as folder:
+        for opened in ("fresh", "reopened"):
+            with open_store(folder) as store:
+                if opened == "fresh":
+                    store.vector_store("any").add(list(nodes))
+                hits = store.search("any", vector=question, text=None, limit=99, mode="dense")
+                found = {hit.node.node_id: hit.similarity for hit in hits}
+            assert found == pytest.approx(expected, abs=1e-5), opened

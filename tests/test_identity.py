@@ -1,0 +1,79 @@
+"""What the project says it is: one sentence everywhere, and in nobody's private numbers."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import rag_nodes
+from rag_nodes.cli.program import run
+from rag_nodes.parsers import offered
+from rag_nodes.server.clients import Clients
+from rag_nodes.server.gate import ServerLimits, Workers
+from rag_nodes.server.mcp.application import make_mcp
+from rag_nodes.server.rest.application import make_api
+from rag_nodes.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[1]
+REQUIREMENT = re.compile(r"\bS[0-4]-\d\d\b")
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.replace("**", "").split())
+
+
+def beginning_of(page: str) -> Callable[[], str]:
+    return lambda: (ROOT / page).read_text(encoding="utf-8").partition("\n\n")[2]
+
+
+def description() -> str:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["description"])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        beginning_of("README.md"),
+        beginning_of("ARCHITECTURE.md"),
+        beginning_of("docs/README.md"),
+        description,
+        lambda: rag_nodes.__doc__,
+    ],
+    ids=["README", "ARCHITECTURE", "docs", "package index", "module"],
+)
+def test_the_project_says_in_one_sentence_what_it_is(said: Callable[[], str]) -> None:
+    assert one_line(said()).startswith(rag_nodes.IDENTITY)
+
+
+def test_help_begins_with_that_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    assert rag_nodes.IDENTITY in one_line(capsys.readouterr().out)
+
+
+def test_rest_and_tools_for_agents_say_it_too() -> None:
+    settings, limits = Settings(), ServerLimits()
+    with_clients = Clients(settings, offer=offered())
+    api = make_api(settings, with_clients, Workers(limits), limits)
+    tools = make_mcp(settings, Workers(limits), limits)
+    assert api.description.startswith(rag_nodes.IDENTITY)
+    assert str(tools.instructions).startswith(rag_nodes.IDENTITY)
+    assert '`{"error": …, "remedy": …}`' in api.description
+
+
+def test_no_number_of_a_requirement_is_in_what_users_read() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    sources = (ROOT / "src").rglob("*.py")  # docstrings are help(), OpenAPI and tools' schemas
+    found = {
+        str(path.relative_to(ROOT)): numbers
+        for path in (*pages, *sources)
+        if (numbers := REQUIREMENT.findall(path.read_text(encoding="utf-8")))
+    }
+    assert found == {}
