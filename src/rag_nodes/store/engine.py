@@ -102,6 +102,13 @@ class Engine(ABC):
     def write(self, collection: str, points: Sequence[Point]) -> None:
         """Store points; those of the same id are replaced."""
 
+    def flush(self, collection: str) -> None:  # noqa: B027 -- what is waited for is there
+        """Have all that this process wrote to a collection on the disk, see `Store.flush`.
+
+        Args:
+            collection: need not exist yet.
+        """
+
     @abstractmethod
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
         """Delete points by id; ids that are not there are fine.

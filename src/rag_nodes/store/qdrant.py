@@ -106,6 +106,11 @@ class QdrantStore(ReadableStore):
             with self.engine.step(collection):
                 self.engine.delete(collection, page)
 
+    def flush(self, collection: str) -> None:
+        """Have all that was written to a collection on the disk itself."""
+        with self.engine.step(collection):
+            self.engine.flush(collection)
+
     def marks(self, collection: str) -> dict[str, str]:
         """Which ledgers know a collection as it is: an epoch by writer."""
         with self.engine.step(collection):

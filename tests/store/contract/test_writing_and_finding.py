@@ -26,6 +26,16 @@ def fill(store: Store, collection: str, *nodes: TextNode) -> None:
     store.add(collection, list(nodes))
 
 
+def test_a_flush_changes_nothing_that_is_found_and_is_fine_before_there_is_anything(
+    store: Store, collection: str, make_node: Callable[..., TextNode]
+) -> None:
+    store.flush(collection)
+    store.add(collection, [make_node("one", [1.0, 0.0, 0.0])])
+    store.flush(collection)
+    hits = store.search(collection, vector=[1.0, 0.0, 0.0], text="one", limit=9)
+    assert [hit.node.text for hit in hits] == ["one"]
+
+
 def test_a_node_comes_back_as_it_was_written(
     store: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:

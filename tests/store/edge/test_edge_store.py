@@ -41,6 +41,21 @@ print("written", flush=True)
 os.kill(os.getpid(), 9)
 """
 
+WRITE_FLUSH_WRITE_AND_DIE = """
+import os, sys
+from functools import partial
+from llama_index.core.schema import TextNode
+from rag_nodes.store import open_store
+from rag_nodes.store.edge import shards
+shards.made = partial(shards.made, durable=False)  # no log
+store = open_store(sys.argv[1])
+store.add(sys.argv[2], [TextNode(text=f"chunk {n}", embedding=[1.0, n, 0.0]) for n in range(100)])
+store.point_alias("live", sys.argv[2])
+store.flush("live")
+store.add(sys.argv[2], [TextNode(text=f"later {n}", embedding=[1.0, n, 0.0]) for n in range(50)])
+os.kill(os.getpid(), 9)
+"""
+
 
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
@@ -123,6 +138,17 @@ def test_a_batch_with_one_bad_point_stores_none_of_it(
         with pytest.raises(ConfigurationError, match="is no UUID"):
             store.add(collection, [named])
         assert store.count(collection) == 1
+
+
+def test_what_was_flushed_is_there_where_nothing_else_outlived_the_process(
+    tmp_path: Path, collection: str
+) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", WRITE_FLUSH_WRITE_AND_DIE, str(tmp_path), collection], check=False
+    )
+    assert run.returncode == -signal.SIGKILL
+    with open_store(tmp_path) as store:
+        assert store.count(collection) == 100
 
 
 def test_what_was_acknowledged_survives_the_end_of_the_process(

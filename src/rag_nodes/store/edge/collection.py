@@ -241,9 +241,11 @@ class Collection:
         return drawn
 
     def flush(self) -> None:
-        """Put what was written on the disk itself."""
-        self.shard.flush()
+        """Put what was written on the disk itself, and seal parts that are full."""
+        if self.tenant is None:
+            self.shard.flush()
         self._unflushed = 0
+        sealing.tidy(self.shard)
 
     def _scope(self, *chosen: Any) -> Any:
         """Conditions that all have to hold, in this collection; None where there are none."""
@@ -271,10 +273,7 @@ class Collection:
     def _wrote(self, points: int) -> None:
         self._unflushed += points
         if self._unflushed >= CHECKPOINT:
-            self._unflushed = 0
-            if self.tenant is None:
-                self.flush()
-            sealing.tidy(self.shard)
+            self.flush()
 
     def _count(self, chosen: Any, *, exact: bool = True) -> int:
         return int(self.shard.count(edge.CountRequest(exact=exact, filter=chosen)))

@@ -107,6 +107,12 @@ class Edge(Engine):
         """Store points."""
         self.collection(collection).write(points)
 
+    def flush(self, collection: str) -> None:
+        """Have all that this process wrote to a collection on the disk."""
+        # What was not opened was not written to.
+        if opened := self._open.get(self._aliases.resolved(collection)):
+            opened.flush()
+
     def delete(self, collection: str, node_ids: Sequence[str]) -> None:
         """Delete points by id."""
         self.collection(collection).delete(node_ids)
