@@ -62,7 +62,7 @@ class LedgerDatabase:
             return self._connection.execute(query, values).fetchall()
 
     def _read_in(
-        self, query: str, first: list[str], values: Sequence[str], order: str = "1"
+        self, query: str, first: list[str], values: Sequence[Any], order: str = "1"
     ) -> list[tuple[Any, ...]]:
         """A query that ends with IN, with the values in portions that SQLite takes."""
         found: list[tuple[Any, ...]] = []
@@ -77,16 +77,20 @@ class LedgerDatabase:
             connection.executemany(f"DELETE FROM {table} WHERE {where}", rows)  # noqa: S608
 
     def together(self) -> AbstractContextManager[object]:
-        """Have what is written meanwhile written at once, or not at all; others wait."""
-        return self._writing()
+        """Have what is written meanwhile written at once, or not at all; others wait.
+
+        At the end it is on the disk, so that it outlives a power cut.
+        """
+        return self._writing("FULL")
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self, synchronous: str = "NORMAL") -> Iterator[sqlite3.Connection]:
         """One transaction; within another one a part of it."""
         with self._lock, translated(self.path):
             if self._connection.in_transaction:
                 yield self._connection
                 return
+            self._connection.execute(f"PRAGMA synchronous = {synchronous}")
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection

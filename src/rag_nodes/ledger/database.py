@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
-VERSION = 3
+VERSION = 4
 """Of the tables; a ledger of an older one is emptied, and the next ingest makes it anew."""
 _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
@@ -53,9 +53,10 @@ CREATE TABLE deposits (
     collection TEXT NOT NULL, document_id TEXT NOT NULL, source_hash TEXT NOT NULL,
     chunks INTEGER NOT NULL, parents INTEGER NOT NULL, tokens INTEGER NOT NULL,
     largest INTEGER NOT NULL, unplaced INTEGER NOT NULL, error TEXT, stored_at REAL,
-    failed_at REAL, PRIMARY KEY (collection, document_id)
+    failed_at REAL, ids BLOB NOT NULL DEFAULT x'', PRIMARY KEY (collection, document_id)
 ) WITHOUT ROWID;
 CREATE INDEX deposits_by_document ON deposits (document_id);
+CREATE TABLE names (key BLOB PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE marks (
     collection TEXT NOT NULL, writer TEXT NOT NULL, epoch TEXT NOT NULL,
     PRIMARY KEY (collection, writer)
@@ -63,7 +64,8 @@ CREATE TABLE marks (
 CREATE TABLE about (writer TEXT NOT NULL);
 INSERT INTO about VALUES (lower(hex(randomblob(8))))
 """
-"""Rows of documents keep the order in which a file has them."""
+"""Rows of documents keep the order in which a file has them. What may be stored of a document is
+listed in 16 bytes a point; `names` has the ids that are no UUIDs, by what stands for them there."""
 
 
 def ledger_path(location: str, given: str | Path | None = None) -> Path | None:
@@ -138,7 +140,7 @@ def _connected(path: Path, locking: str = "NORMAL") -> sqlite3.Connection:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     _write_ahead(connection)
     # A process that is killed loses nothing of what was committed; a machine that loses its power
-    # may lose the last commits, after which the store is asked.
+    # may lose the last commits but for those that wait for the disk, see `Ledger.together`.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA temp_store = MEMORY")
     if not _is_new(connection) and _value(connection, "application_id") != _APPLICATION:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import LedgerError
 from rag_nodes.ledger.database import opened, translated
+from rag_nodes.ledger.deposits import ids_of_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,11 +29,16 @@ ON CONFLICT (collection, document_id) DO UPDATE SET
     tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
     error = excluded.error, stored_at = excluded.stored_at, failed_at = excluded.failed_at
 WHERE excluded.stored_at IS NULL OR excluded.stored_at > stored_at;
+UPDATE deposits SET ids = ids_of_both(deposits.ids, other.ids) FROM part.deposits AS other
+WHERE deposits.collection = other.collection AND deposits.document_id = other.document_id
+    AND deposits.ids <> other.ids;
+INSERT OR IGNORE INTO names SELECT * FROM part.names;
 INSERT OR REPLACE INTO marks SELECT * FROM part.marks;
 COMMIT;
 """
 """Of a document that two parts know, as two crawls may have it, what was stored last is true; of
-one that a part left unsettled only the store knows, and so it stays."""
+one that a part left unsettled only the store knows, and so it stays. What any of them lists may be
+stored."""
 
 
 def merge(target: str | Path, parts: Iterable[str | Path]) -> int:
@@ -62,6 +68,7 @@ def merge(target: str | Path, parts: Iterable[str | Path]) -> int:
         )
     try:
         with closing(opened(place)) as connection:
+            connection.create_function("ids_of_both", 2, ids_of_both, deterministic=True)
             for one in sources:
                 with translated(one):
                     connection.execute("ATTACH ? AS part", (str(one),))
