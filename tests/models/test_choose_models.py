@@ -1,4 +1,3 @@
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -173,12 +172,6 @@ def test_an_unknown_embedding_model_is_refused_with_the_ones_there_are(name: str
 def test_an_embedding_by_name_needs_its_key() -> None:
     with pytest.raises(CredentialsError):
         get_embedding("openai:some-model")
-
-
-def test_models_pickle_without_the_key() -> None:
-    pickled = pickle.dumps(choose_models(Settings(api_key=SecretStr(KEY))))
-    assert KEY.encode() not in pickled
-    assert pickle.loads(pickled).answer_name == "gpt-4o-mini"
 
 
 def test_our_own_errors_pass_the_map_unchanged() -> None:

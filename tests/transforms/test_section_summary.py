@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import pickle
 import threading
 from collections import deque
 from types import SimpleNamespace
@@ -425,12 +424,6 @@ def test_what_decides_the_summaries_is_in_the_cache_key_and_no_secret_is(
     assert all(other.to_dict() != base for other in others)
     assert SectionSummary(llm=llm, concurrency=9, requests_per_minute=5).to_dict() == base
     assert "sk-canary" not in str(base) + repr(SectionSummary(llm=llm))
-
-
-def test_it_travels_to_another_process_without_the_key(llm: OpenAIServerLLM) -> None:
-    data = pickle.dumps(SectionSummary(llm=llm, knowledge_base="Tea"))
-    assert b"sk-canary" not in data
-    assert pickle.loads(data).to_dict() == SectionSummary(llm=llm, knowledge_base="Tea").to_dict()
 
 
 def test_a_mistyped_option_is_refused() -> None:

@@ -1,18 +1,28 @@
-"""An embedding model or LLM as plain data, of which another process makes an equal one."""
+"""Models, parsers and transformations for another process: a pickle, or plain data.
+
+Both hold all options and the keys, which nobody else is to see.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import pickle
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from pydantic import SecretStr
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.schema import BaseComponent
+from pydantic import BaseModel, SecretStr
+from tiktoken import Encoding
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.import_paths import load
 from rag_nodes.models.faults import LONGEST_DETAIL, safe_line
 from rag_nodes.models.names import embedding_name, written_as
 from rag_nodes.settings import is_secret, without_secrets
+from rag_nodes.text.tokens.encodings import load_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,6 +31,121 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
 ModelT = TypeVar("ModelT")
+
+
+def pickled(thing: object) -> bytes:
+    """A pickle of models, parsers and transformations, or of what holds them, for a worker.
+
+    Nothing is lost on the way, keys included, so it may go through the pipe of a worker and
+    nowhere else: not into a file, a log or the environment. What is of this package keeps its
+    options and keys in a plain `pickle.dumps`, too. LlamaIndex's own components and the user's do
+    not: theirs leaves out every field that cannot be pickled, such as a `rate_limiter`, and private
+    state, such as `self._words`, is that of a new object. Here the one is refused and the other
+    goes along. Clients that were opened, and callbacks, stay here.
+
+    Args:
+        thing: whatever can be pickled otherwise.
+
+    Raises:
+        ConfigurationError: something in it cannot be pickled, or is of the user's script, which
+            another process does not import; says what.
+    """
+    written = io.BytesIO()
+    try:
+        _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(thing)
+    except ConfigurationError:
+        raise
+    except Exception as error:
+        # Objects of others may raise anything.
+        why = safe_line(f"{type(error).__name__}: {error}")
+        raise ConfigurationError(
+            f"{type(thing).__name__} cannot be pickled ({why}), {_REMEDY}"
+        ) from error
+    return written.getvalue()
+
+
+def unpickled(data: bytes) -> Any:
+    """What `pickled` was given, in a process that was started by the one that wrote it.
+
+    Raises:
+        ConfigurationError: a class of it cannot be imported here, or refuses its options.
+    """
+    try:
+        return pickle.loads(data)  # noqa: S301 -- by who started us
+    except RagNodesError:
+        raise
+    except Exception as error:
+        # Objects of others may raise anything, and quote what they were given.
+        raise ConfigurationError(
+            f"a worker cannot make what it was given ({type(error).__name__}); install the "
+            "packages of this process where workers run, or go without workers"
+        ) from error
+
+
+class _Pickler(pickle.Pickler):
+    """Leaves nothing out of LlamaIndex's components."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        if isinstance(thing, type | FunctionType):
+            _check_importable(thing)
+        if isinstance(thing, Encoding):
+            return load_encoding, (thing.name,)  # its own pickle downloads the vocabulary
+        if not isinstance(thing, BaseComponent) or _pickles_itself(kind := type(thing)):
+            return NotImplemented
+        state = BaseModel.__getstate__(thing)
+        fields = state["__dict__"]
+        for name, value in fields.items():
+            if isinstance(value, CallbackManager):
+                fields[name] = CallbackManager()
+            else:
+                _check_picklable(kind, name, value)
+        own = state["__pydantic_private__"] or {}
+        state["__pydantic_private__"] = {k: v for k, v in own.items() if _is_picklable(v)}
+        return _remade, (kind, state)
+
+
+def _pickles_itself(kind: type[BaseComponent]) -> bool:
+    own = kind.__mro__[: kind.__mro__.index(BaseComponent)]
+    return any({"__reduce__", "__reduce_ex__", "__getstate__"} & vars(one).keys() for one in own)
+
+
+def _remade(kind: type[BaseComponent], state: dict[str, Any]) -> BaseComponent:
+    """Made anew, for clients and locks, and then as it was."""
+    made = kind.__new__(kind)
+    made.__setstate__(state)
+    made.__dict__.update(state["__dict__"])
+    if own := state["__pydantic_private__"]:
+        made.__pydantic_private__ = {**(made.__pydantic_private__ or {}), **own}
+    return made
+
+
+def _check_picklable(kind: type, name: str, value: object) -> None:
+    try:
+        pickled(value)
+    except ConfigurationError as error:
+        if isinstance(value, BaseComponent):
+            raise
+        raise ConfigurationError(f"{kind.__name__}, its {name}: {error}") from error
+
+
+def _is_picklable(value: object) -> bool:
+    try:
+        pickled(value)
+    except ConfigurationError:
+        return False
+    return True
+
+
+def keys_of(model: BaseEmbedding | LLM) -> dict[str, SecretStr]:
+    """The keys that a model holds, by option, as JSON: what `without_keys` is to leave out.
+
+    Raises:
+        ConfigurationError: one is an object, such as a function that gives tokens.
+    """
+    fields = {name: getattr(model, name) for name in type(model).model_fields}
+    secrets = {name: value for name, value in fields.items() if is_secret(name)}
+    held = {**secrets, **getattr(model, "given_keys", {})}
+    return {name: _as_key(model, name, value) for name, value in held.items() if value}
 
 
 class WrittenModel(NamedTuple):
@@ -46,11 +171,7 @@ def written_down(model: BaseEmbedding | LLM) -> WrittenModel:
     """
     path, options = written_as(model)
     options = {**options, **getattr(model, "given_options", {})}
-    fields = {name: getattr(model, name) for name in type(model).model_fields}
-    secrets = {name: value for name, value in fields.items() if is_secret(name)}
-    held = {**secrets, **getattr(model, "given_keys", {})}
-    keys = {name: _as_key(model, name, value) for name, value in held.items() if value}
-    written = WrittenModel(path, options, keys)
+    written = WrittenModel(path, options, keys_of(model))
     _check_importable(type(model))
     if getattr(model, "place", None) is None:  # ours are, and may take long to make
         _check_equal(model, written)
@@ -122,10 +243,11 @@ _REMEDY = (
 )
 
 
-def _check_importable(kind: type) -> None:
-    if "<locals>" in kind.__qualname__ or kind.__module__ == "__main__":
+def _check_importable(thing: type | FunctionType) -> None:
+    if "<" in thing.__qualname__ or thing.__module__ == "__main__":
+        what = "class" if isinstance(thing, type) else "function"
         raise ConfigurationError(
-            f"{kind.__name__} is no class of a module that can be imported, {_REMEDY}"
+            f"{thing.__name__} is no {what} of a module that can be imported, {_REMEDY}"
         )
 
 

@@ -34,8 +34,8 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
     """Embedding model of OpenAI or any compatible server, by any name the server knows.
 
     Unlike LlamaIndex's class it sends texts as they are (line breaks included), limits requests
-    by size as well as by count, checks every response, and keeps the key out of `to_dict()`,
-    `repr` and pickles. Async calls run in threads, so one client serves every event loop.
+    by size as well as by count, checks every response, and keeps the key out of `to_dict()` and
+    `repr`. Async calls run in threads, so one client serves every event loop.
 
     Args:
         model_name: as the server knows it.

@@ -40,7 +40,7 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
 
     Every fault, a stream that breaks off included, ends in one of our errors. Parameters that a
     model refuses by name (reasoning models take no temperature) are left out and the request
-    repeated. The key is in no field, `repr` or pickle. Async calls run in threads.
+    repeated. The key is in no field and no `repr`. Async calls run in threads.
 
     Args:
         model: as the server knows it.

@@ -31,7 +31,7 @@ _STRANGE = (ValueError, TypeError, AttributeError, IndexError)
 
 
 class Credentials:
-    """Key, headers and client of one server: in no repr and no pickle, shared by copies of a model.
+    """Key, headers and client of one server: in no repr, shared by copies of a model.
 
     Args:
         key: None for the configured one, or for a compatible server without keys.
@@ -52,8 +52,8 @@ class Credentials:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Where it arrives it has the key that is configured there."""
-        return type(self), ()
+        """Key and headers, which a worker needs; the client is opened where it is used."""
+        return type(self), (self.key, self.headers)
 
     def hidden(self, text: Any) -> Any:
         """A text without the key and what the headers hold, which servers may repeat."""
@@ -66,8 +66,8 @@ class Credentials:
 class ServerModel(BaseModel):
     """A model of OpenAI or of a compatible server; what its embeddings and its LLMs share.
 
-    The key is in no field, repr or pickle: a model that comes out of one takes the key configured
-    for the same address where it is first used. Used by many threads at once.
+    The key is in no field, `repr` or `to_dict()`. A pickle holds it, as another process needs it:
+    it is as secret as the key. Used by many threads at once.
     """
 
     api_key: str | None = Field(default=None, exclude=True, repr=False)
@@ -96,6 +96,12 @@ class ServerModel(BaseModel):
         self.api_key, self.api_base = None, api_base
         self._credentials = Credentials(api_key, default_headers)
         self._window = RequestWindow.of(self.requests_per_minute, self.tokens_per_minute)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew of its options, key and headers; callbacks stay in this process."""
+        options = dict(self.__dict__)
+        del options["callback_manager"]
+        return _made, (type(self), options, self._credentials)
 
     @property
     def place(self) -> str:
@@ -193,3 +199,9 @@ class ServerModel(BaseModel):
                 "offline models"
             )
         return _NO_KEY
+
+
+def _made(kind: type[ServerModel], options: Mapping[str, Any], access: Credentials) -> ServerModel:
+    model = kind(**options)
+    model._credentials = access  # noqa: SLF001 -- what `ServerModel.__reduce__` wrote down
+    return model

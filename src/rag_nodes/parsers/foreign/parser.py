@@ -34,6 +34,8 @@ from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.parsers.source import Cut, SourceText
 
 _NAMESPACE = uuid.UUID("1d0f7c5a-91a2-5f0c-8a34-3b1d0e6f7a58")
+_NOT_PICKLED = frozenset({"callback_manager", "id_func"})
+"""What decides nothing of the output, and is of this process."""
 
 
 class ForeignNodeParser(SpanNodeParser):
@@ -91,6 +93,13 @@ class ForeignNodeParser(SpanNodeParser):
                 "digest": digest_of(splitter),
             }
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With its splitter, which LlamaIndex leaves out if it cannot be pickled; or its path."""
+        options = {name: one for name, one in self.__dict__.items() if name not in _NOT_PICKLED}
+        if self.path:
+            del options["splitter"]
+        return _anew, (type(self), options)
 
     @property
     def is_plain(self) -> bool:
@@ -191,6 +200,10 @@ def as_parser(parser: Any) -> SpanNodeParser:
         ConfigurationError: it does not split texts.
     """
     return parser if isinstance(parser, SpanNodeParser) else ForeignNodeParser(splitter=parser)
+
+
+def _anew(kind: type[ForeignNodeParser], options: dict[str, Any]) -> ForeignNodeParser:
+    return kind(**options)
 
 
 def _made(options: dict[str, Any]) -> Any:

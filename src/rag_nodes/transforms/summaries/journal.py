@@ -8,7 +8,6 @@ import logging
 import os
 import threading
 from abc import ABC, abstractmethod
-from contextlib import ExitStack
 from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -58,19 +57,21 @@ class WrittenTexts(ABC):
 class SummaryJournal(WrittenTexts):
     """An append-only file of summaries, one JSON object per line, each on disk before the next.
 
-    Use as a context manager. What the file holds is found again by its key; a line that was torn by
-    a crash is left out. Memory holds an offset per summary. Used by many threads at once, and by
-    several processes of one machine, each of which finds what the others wrote.
+    What the file holds is found again by its key; a line that was torn by a crash is left out.
+    Memory holds an offset per summary. Used by many threads at once, and by several processes of
+    one machine, each of which finds what the others wrote: no file is held open, a line is one
+    write at the end of the file, and a pickle is the path. As a context manager it refuses a file
+    that cannot be written before anything is paid for.
 
     Args:
         path: created where it is missing; what it holds stays.
         frozen: leave the file as it is; what is added is not kept.
 
     Attributes:
-        reused: how often `get` has found what was there before it was opened.
+        reused: how often `get` has found what was there before it was first used.
 
     Raises:
-        ConfigurationError: on entering: the file cannot be opened for writing.
+        ConfigurationError: on entering or first use: the file cannot be opened for writing.
     """
 
     def __init__(self, path: Path, *, frozen: bool = False) -> None:
@@ -79,31 +80,20 @@ class SummaryJournal(WrittenTexts):
         self.reused = 0
         self._lock = threading.Lock()
         self._offsets: dict[SummaryKey, int] = {}
-        self._end = self._before = 0
-        self._files = ExitStack()
-        self._reader: IO[bytes] | None = None
-        self._writer: IO[bytes] | None = None
-        self._torn = False
+        self._end = 0
+        self._before: int | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The same file, read anew where it arrives."""
+        return _journal_of, (self.path.absolute(), self.frozen)
 
     def __enter__(self) -> Self:
-        try:
-            if not self.frozen:
-                # Without a buffer: each line is one write, at the end wherever others put that.
-                self._writer = self._files.enter_context(self.path.open("ab", buffering=0))
-            if not self.frozen or self.path.exists():
-                self._reader = self._files.enter_context(self.path.open("rb"))
-                self._load(self._reader)
-                self._before = self._end
-        except OSError as error:
-            raise ConfigurationError(
-                f"{self.path}: summaries cannot be kept here ({error.strerror}); "
-                "write the output to another folder"
-            ) from error
+        with self._lock:
+            self._begin()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._files.close()
-        self._reader = self._writer = None
+        """Nothing is held open."""
 
     @property
     def count(self) -> int:
@@ -113,15 +103,16 @@ class SummaryJournal(WrittenTexts):
     def get(self, key: SummaryKey) -> str | None:
         """The summary of that key; None where nobody has written it."""
         with self._lock:
-            if key not in self._offsets and self._reader:
-                self._load(self._reader)
+            before = self._begin()
+            if key not in self._offsets:
+                self._read_on()
             offset = self._offsets.get(key)
             if offset is None:
                 return None
-            self.reused += offset < self._before
-            file = _opened(self._reader)
-            file.seek(offset)
-            return str(json.loads(file.readline())["summary"])
+            self.reused += offset < before
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                return str(json.loads(file.readline())["summary"])
 
     def add(self, key: SummaryKey, summary: str) -> None:
         """Write a summary; it has reached the disk when this returns."""
@@ -129,34 +120,57 @@ class SummaryJournal(WrittenTexts):
             return
         line = json.dumps({**key._asdict(), "summary": summary}).encode() + b"\n"
         with self._lock:
-            file = _opened(self._writer)
-            if self._torn:
-                file.write(b"\n")
-            written = file.write(line)
-            self._torn = written < len(line)
-            os.fsync(file.fileno())
-            if self._torn:
-                raise OSError(errno.ENOSPC, "the disk is full", str(self.path))
-            self._offsets[key] = file.tell() - len(line)
+            self._begin()
+            # Without a buffer: one write, at the end wherever other processes have put that.
+            with self.path.open("a+b", buffering=0) as file:
+                whole = b"\n" + line if _is_torn(file) else line
+                written = file.write(whole)
+                os.fsync(file.fileno())
+                if written < len(whole):
+                    raise OSError(errno.ENOSPC, "the disk is full", str(self.path))
+                self._offsets[key] = file.tell() - len(line)
 
-    def _load(self, file: IO[bytes]) -> None:
-        """Read on from where the last line that was whole has ended."""
-        file.seek(self._end)
-        for line in file:
-            self._torn = not line.endswith(b"\n")
-            if self._torn:  # by a crash, or another process is about to write the rest
-                return
-            if key := _key_in(line):
-                self._offsets[key] = self._end
-            elif line.strip():
-                _log.warning("%s: a line at byte %d is damaged; left out", self.path, self._end)
-            self._end += len(line)
+    def _begin(self) -> int:
+        """Where the file ended when it was first used, which is now unless it was before."""
+        if self._before is None:
+            try:
+                if not self.frozen:
+                    self.path.open("ab").close()
+                self._read_on()
+            except OSError as error:
+                raise ConfigurationError(
+                    f"{self.path}: summaries cannot be kept here ({error.strerror}); "
+                    "write the output to another folder"
+                ) from error
+            self._before = self._end
+        return self._before
+
+    def _read_on(self) -> None:
+        """Read from where the last line that was whole has ended."""
+        if self.frozen and not self.path.exists():
+            return
+        with self.path.open("rb") as file:
+            file.seek(self._end)
+            for line in file:
+                if not line.endswith(b"\n"):  # by a crash, or somebody is about to write the rest
+                    return
+                if key := _key_in(line):
+                    self._offsets[key] = self._end
+                elif line.strip():
+                    _log.warning("%s: a line at byte %d is damaged; left out", self.path, self._end)
+                self._end += len(line)
 
 
-def _opened(file: IO[bytes] | None) -> IO[bytes]:
-    if file is None:
-        raise ValueError("SummaryJournal: use it in a with statement")
-    return file
+def _journal_of(path: Path, frozen: bool) -> SummaryJournal:  # noqa: FBT001 -- out of a pickle
+    return SummaryJournal(path, frozen=frozen)
+
+
+def _is_torn(file: IO[bytes]) -> bool:
+    """Whether the last line was not written to its end, so that a new one must not go on in it."""
+    if not file.seek(0, os.SEEK_END):
+        return False
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) != b"\n"
 
 
 def _key_in(line: bytes) -> SummaryKey | None:

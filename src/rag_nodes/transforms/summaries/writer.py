@@ -99,6 +99,10 @@ class ChunkWriter(TransformComponent):
         limit = self.requests_per_minute
         self._window = RequestWindow(limit) if isinstance(limit, float) else limit
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew of its options: in another process nothing was asked or spent yet."""
+        return _made, (type(self), dict(self.__dict__))
+
     @classmethod
     def class_name(cls) -> str:
         """Name of the class: part of LlamaIndex's cache key."""
@@ -220,6 +224,10 @@ class ChunkWriter(TransformComponent):
         node.excluded_llm_metadata_keys = _hidden(keys, node.excluded_llm_metadata_keys, set())
         if self.on_done:
             self.on_done()
+
+
+def _made(kind: type[ChunkWriter], options: dict[str, Any]) -> ChunkWriter:
+    return kind(**options)
 
 
 class _StandInLLM(MockLLM):

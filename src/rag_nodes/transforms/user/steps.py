@@ -104,6 +104,10 @@ class UserTransformations(TransformComponent):
         """Name of the class: part of LlamaIndex's cache key."""
         return "UserTransformations"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew of its steps: without this LlamaIndex leaves out those it cannot pickle."""
+        return _made, (self.steps, self.tokenizer)
+
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """Plain data that changes with every step; never holds a key."""
         return {**super().to_dict(**kwargs), "steps": [identity_of(step) for step in self.steps]}
@@ -136,6 +140,10 @@ class UserTransformations(TransformComponent):
                 raise _failure(step, error) from error
             _check_nodes(step, nodes)
         return settled(given, nodes, self.tokenizer)
+
+
+def _made(steps: list[TransformComponent], tokenizer: str) -> UserTransformations:
+    return UserTransformations(steps, tokenizer=tokenizer)
 
 
 def identity_of(component: TransformComponent) -> str:

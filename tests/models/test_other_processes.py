@@ -1,0 +1,317 @@
+"""Whatever an ingest is made of arrives whole in another process, keys included."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ProcessPoolExecutor
+from importlib.util import find_spec
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
+
+import in_worker
+import pytest
+from in_worker import TEXT, TINY, Stamp
+from llama_index.core import Document
+from llama_index.core.base.llms.types import CompletionResponse
+from llama_index.core.extractors import TitleExtractor
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.rate_limiter import TokenBucketRateLimiter
+from llama_index.core.schema import TextNode
+from llama_index.embeddings.openai import OpenAIEmbedding
+from llama_index.llms.openai import OpenAI
+from own_models import LettersEmbedding, ParrotLLM
+from splitters import WindowSplitter
+from tiny_onnx import write_model
+
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import Models
+from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
+from rag_nodes.models.rebuilding import keys_of, pickled, unpickled, without_keys
+from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
+from rag_nodes.transforms import (
+    ChunkContext,
+    EmbeddingGuard,
+    FurtherVectors,
+    NeighbourText,
+    SectionSummary,
+    SummaryJournal,
+    UserTransformations,
+    identity_of,
+)
+from rag_nodes.transforms.summaries import SummaryKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from openai_server import OpenAIServer
+
+pytest_plugins = ["fixtures_openai"]
+pytestmark = pytest.mark.usefixtures("no_configuration")
+
+KEY = "sk-canary-93b1"
+GATE = "gate-pass-7c2e"
+both_pickles = pytest.mark.parametrize("write", [pickle.dumps, pickled])
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.fixture
+def access(openai_server: OpenAIServer) -> dict[str, Any]:
+    return {
+        "api_base": openai_server.base,
+        "api_key": KEY,
+        "default_headers": {"X-Gate": GATE},
+        "requests_per_minute": 600,
+        "timeout": 7,
+    }
+
+
+@both_pickles
+def test_an_embedding_keeps_key_headers_and_options(
+    workers: ProcessPoolExecutor,
+    openai_server: OpenAIServer,
+    access: dict[str, Any],
+    write: Callable[[object], bytes],
+) -> None:
+    model = OpenAIServerEmbedding(model_name="nomic", dimensions=16, retry_seconds=1, **access)
+    there = workers.submit(in_worker.embed, write(model), "tank").result()
+    vector, options, shown = there
+    assert vector == pytest.approx(model.get_query_embedding("tank"))
+    assert options == model.to_dict()
+    asked, here = openai_server.requests
+    assert asked.authorization == here.authorization == f"Bearer {KEY}"
+    assert asked.body == here.body
+    assert KEY not in shown
+    assert GATE not in shown
+
+
+@both_pickles
+def test_an_llm_keeps_key_and_options(
+    workers: ProcessPoolExecutor,
+    openai_server: OpenAIServer,
+    access: dict[str, Any],
+    write: Callable[[object], bytes],
+) -> None:
+    llm = OpenAIServerLLM(
+        model="llama3", temperature=0.7, max_tokens=7, context_window=99, **access
+    )
+    assert workers.submit(in_worker.complete, write(llm)).result() == llm.to_dict()
+    [asked] = openai_server.requests
+    assert asked.authorization == f"Bearer {KEY}"
+    assert (asked.body["max_tokens"], asked.body["temperature"]) == (7, 0.7)
+
+
+def test_limits_of_a_model_and_whether_it_is_careful_go_along(access: dict[str, Any]) -> None:
+    model = OpenAIServerEmbedding(public_only=True, tokens_per_minute=9, **access)
+    shared = model.model_copy(update={"requests_per_minute": 300})
+    arrived = pickle.loads(pickle.dumps(shared))
+    assert arrived._window.per_minute == 300
+    assert arrived._window.tokens_per_minute == 9
+    with pytest.raises(ConfigurationError, match="not a server on the public internet"):
+        arrived.get_query_embedding("tank")
+
+
+def test_models_that_were_asked_already_say_nothing_when_they_are_pickled(
+    access: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    theirs = OpenAIEmbedding(api_key=KEY, api_base=access["api_base"])
+    ours = OpenAIServerEmbedding(**access)
+    for model in (theirs, ours):
+        model.get_query_embedding("tank")
+    caplog.clear()
+    for arrived in (unpickled(pickled(theirs)), unpickled(pickled(ours))):
+        arrived.get_query_embedding("tank")
+    assert "unpickle" not in caplog.text
+
+
+@both_pickles
+def test_lexical_vectors_are_the_same_there(
+    workers: ProcessPoolExecutor, write: Callable[[object], bytes]
+) -> None:
+    model = LexicalEmbedding(dimension=64, embed_batch_size=9)
+    vector, options, _ = workers.submit(in_worker.embed, write(model), "tank").result()
+    assert vector == model.get_query_embedding("tank")
+    assert options == model.to_dict()
+
+
+@pytest.mark.skipif(find_spec("fastembed") is None, reason="the extra fastembed is not installed")
+@both_pickles
+def test_a_local_model_is_loaded_again_there(
+    workers: ProcessPoolExecutor, tmp_path: Path, write: Callable[[object], bytes]
+) -> None:
+    from rag_nodes.models.local import LocalEmbedding
+
+    folder = str(write_model(tmp_path / "tiny"))
+    model = LocalEmbedding(TINY, specific_model_path=folder)
+    vector, _, _ = workers.submit(in_worker.embed, write(model), "tank").result()
+    assert vector == pytest.approx([0.6, 0.8])
+
+
+@both_pickles
+def test_models_of_llama_index_keep_their_key(
+    workers: ProcessPoolExecutor,
+    openai_server: OpenAIServer,
+    access: dict[str, Any],
+    write: Callable[[object], bytes],
+) -> None:
+    own = {"api_base": access["api_base"], "api_key": KEY}
+    embedding = OpenAIEmbedding(model="text-embedding-3-large", dimensions=256, **own)
+    options = workers.submit(in_worker.embed, write(embedding), "tank").result()[1]
+    assert options == embedding.to_dict()
+    workers.submit(in_worker.complete, write(OpenAI(model="gpt-4o", **own))).result()
+    assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
+
+
+@both_pickles
+def test_writers_keep_their_llm_and_what_was_paid_for(
+    workers: ProcessPoolExecutor,
+    openai_server: OpenAIServer,
+    access: dict[str, Any],
+    tmp_path: Path,
+    write: Callable[[object], bytes],
+) -> None:
+    llm = OpenAIServerLLM(model="llama3", **access)
+    with SummaryJournal(tmp_path / "written.jsonl") as journal:
+        summary = SectionSummary(llm=llm, journal=journal, knowledge_base="Tea", max_tokens=99)
+        context = ChunkContext(llm, journal=journal, embed=False)
+        here = [TextNode(text=TEXT)]
+        context(summary(here))
+        paid = len(openai_server.requests)
+        steps = [summary, context, FurtherVectors("summary", "plain")]
+        found, identities = workers.submit(in_worker.transform, write(steps), [TEXT]).result()
+        assert len(openai_server.requests) == paid
+        assert found[0]["summary"] == here[0].metadata["summary"]
+        assert identities == [identity_of(step) for step in steps]
+        other = "The pump is below the tank."
+        workers.submit(in_worker.transform, write([summary]), [other]).result()
+        assert openai_server.requests[-1].authorization == f"Bearer {KEY}"
+        summary([TextNode(text=other)])
+        assert len(openai_server.requests) == paid + 1
+    assert pickle.loads(write(summary)).spent.requests == 0
+
+
+@both_pickles
+def test_other_transformations_do_the_same_there(
+    workers: ProcessPoolExecutor, write: Callable[[object], bytes]
+) -> None:
+    steps = [
+        NeighbourText(tokens=3),
+        EmbeddingGuard(max_tokens=64, tokenizer="o200k_base"),
+        FurtherVectors("plain", keep=False),
+        UserTransformations([NeighbourText(tokens=2)], tokenizer="o200k_base"),
+    ]
+    texts = [TEXT, TEXT * 12]
+    found, identities = workers.submit(in_worker.transform, write(steps), texts).result()
+    here, own = in_worker.transform(write(steps), texts)
+    assert [one.keys() for one in found] == [one.keys() for one in here]
+    assert identities == own == [identity_of(step) for step in steps]
+    assert pickle.loads(write(steps[2])).keep is False
+
+
+def test_the_users_own_state_and_the_key_of_their_llm_go_along(
+    workers: ProcessPoolExecutor, openai_server: OpenAIServer, access: dict[str, Any]
+) -> None:
+    titles = TitleExtractor(llm=OpenAIServerLLM(model="llama3", **access), num_workers=1)
+    data = pickled([UserTransformations([Stamp("tea"), titles])])
+    [found], _ = workers.submit(in_worker.transform, data, [TEXT]).result()
+    assert found["stamp"] == "tea"
+    assert found["document_title"] == openai_server.answer
+    assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
+
+
+@both_pickles
+def test_parsers_give_the_same_nodes_there(
+    workers: ProcessPoolExecutor, write: Callable[[object], bytes]
+) -> None:
+    text = f"# Tank\n\n{TEXT}\n\n## Pump\n\n" + TEXT * 9
+    parsers = [
+        get_parser("fixed"),
+        SemanticNodeParser(embed_model=LettersEmbedding("aei")),
+        ForeignNodeParser(splitter=WindowSplitter(60, 5)),
+        ForeignNodeParser(splitter=str.splitlines),
+        ForeignNodeParser(path="splitters:LineChunker(shift=0)"),
+    ]
+    here = [(node.node_id, node.text) for one in parsers for node in one([_document(text)])]
+    assert len(here) > 10
+    assert workers.submit(in_worker.parse, write(parsers), text).result() == here
+
+
+def _document(text: str) -> Document:
+    return Document(text=text, id_="d")
+
+
+def test_a_splitter_of_llama_index_needs_no_download_there(workers: ProcessPoolExecutor) -> None:
+    parser = ForeignNodeParser(splitter=SentenceSplitter(chunk_size=32, chunk_overlap=4))
+    here = [(node.node_id, node.text) for node in parser([_document(TEXT * 9)])]
+    assert len(here) > 3
+    assert workers.submit(in_worker.parse, pickled([parser]), TEXT * 9).result() == here
+
+
+def test_models_that_are_shared_stay_shared(access: dict[str, Any]) -> None:
+    llm = OpenAIServerLLM(model="llama3", **access)
+    one, two = unpickled(
+        pickled([SectionSummary(llm=llm), UserTransformations([ChunkContext(llm)])])
+    )
+    assert one.llm is two.steps[0].llm
+
+
+def test_what_embeds_and_answers_goes_together(access: dict[str, Any]) -> None:
+    models = Models.of(embed_model=OpenAIServerEmbedding(**access), llm=ParrotLLM(says="no"))
+    arrived = unpickled(pickled(models))
+    assert arrived.describe() == models.describe()
+    assert arrived.llm.complete("?") == CompletionResponse(text="no")
+
+
+def test_several_processes_write_into_one_journal_and_no_line_is_lost(
+    workers: ProcessPoolExecutor, tmp_path: Path
+) -> None:
+    path = tmp_path / "written.jsonl"
+    path.write_bytes(b'{"model": "torn')
+    own = SummaryJournal(path)
+    assert own.get(SummaryKey("writer-0", "0")) is None
+    there = [workers.submit(in_worker.write, path, one, 100, 30_000) for one in range(2)]
+    for number in range(100):
+        own.add(SummaryKey("writer-2", str(number)), "2" * 30_000)
+    for one in there:
+        one.result()
+    for writer in range(3):
+        texts = [own.get(SummaryKey(f"writer-{writer}", str(number))) for number in range(100)]
+        assert texts == [f"{writer}" * 30_000] * 100
+    assert own.reused == 0
+
+
+@pytest.mark.parametrize(
+    ("thing", "named"),
+    [
+        (SectionSummary(on_done=lambda: None), "<lambda> is no function of a module"),
+        (
+            LettersEmbedding(rate_limiter=TokenBucketRateLimiter(requests_per_minute=1)),
+            r"LettersEmbedding, its rate_limiter: TokenBucketRateLimiter",
+        ),
+        (ForeignNodeParser(splitter=lambda text: [text]), "<lambda> is no function of a module"),
+        (type("Scripted", (Stamp,), {"__module__": "__main__"})(), "Scripted is no class of a mod"),
+    ],
+)
+def test_what_another_process_cannot_have_is_refused(thing: object, named: str) -> None:
+    with pytest.raises(ConfigurationError, match=named) as caught:
+        pickled([thing])
+    assert "go without workers" in str(caught.value)
+
+
+def test_a_pickle_whose_class_is_not_there_is_refused_without_its_words() -> None:
+    data = pickled(LettersEmbedding(api_key=KEY)).replace(b"own_models", b"own_modelz")
+    with pytest.raises(ConfigurationError, match="install the packages") as caught:
+        unpickled(data)
+    assert KEY not in str(caught.value)
+
+
+def test_keys_of_a_model_are_known_to_whoever_leaves_them_out(access: dict[str, Any]) -> None:
+    keys = keys_of(OpenAIServerEmbedding(**access))
+    assert KEY not in repr(keys)
+    assert without_keys(f"refused {KEY} at {GATE}", keys) == "refused **** at ****"
