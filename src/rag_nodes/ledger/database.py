@@ -1,4 +1,4 @@
-"""The SQLite file behind a ledger: where it lies, its tables, and its errors in words."""
+"""The SQLite file behind a ledger: where it lies, its tables, transactions, and errors in words."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import hashlib
 import os
 import sqlite3
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from rag_nodes import remedies
 from rag_nodes.errors import LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
 VERSION = 4
 """Of the tables; a ledger of an older one is emptied, and the next ingest makes it anew."""
+PORTION = 500
+"""Values in one query; SQLite takes some 30,000."""
 _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
 _BUSY_SECONDS = 30.0
@@ -29,7 +33,6 @@ _BUSY_SECONDS = 30.0
 _PAUSE = 0.01
 """Seconds between two attempts at what SQLite does not wait for by itself."""
 _HEADER = b"SQLite format 3\0"
-_NOT_SQLITE = ("SQLITE_NOTADB", "SQLITE_CORRUPT")
 
 _TABLES = """
 CREATE TABLE files (
@@ -102,14 +105,89 @@ def _state_folder() -> Path:
     return Path(base).expanduser() / "rag_nodes"
 
 
-def opened(path: Path) -> sqlite3.Connection:
-    """The database, made where there is none.
+class LedgerDatabase:
+    """The SQLite file behind a ledger, open.
+
+    Safe to share between threads; several processes may have the same one open.
+
+    Args:
+        path: of the file; made where there is none.
+        clock: seconds since 1970.
 
     Raises:
         LedgerDamagedError: it is torn.
         LedgerError: it cannot be made or written to, the file is something else, or a newer release
             wrote it.
     """
+
+    def __init__(self, path: str | Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.path = Path(path)
+        self.clock = clock
+        self._lock = threading.RLock()
+        self._connection = opened(self.path)
+
+    def close(self) -> None:
+        """Close the file; twice is fine."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        """The ledger itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def problems(self) -> list[str]:
+        """What SQLite finds wrong with the file, in its words; nothing where it is whole."""
+        return [text for (text,) in self._read("PRAGMA quick_check(20)") if text != "ok"]
+
+    def together(self) -> AbstractContextManager[object]:
+        """Have what is written meanwhile written at once, or not at all; others wait.
+
+        At the end it is on the disk, so that it outlives a power cut.
+        """
+        return self._writing("FULL")
+
+    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._lock, translated(self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def _read_in(
+        self, query: str, first: list[str], values: Sequence[Any], order: str = "1"
+    ) -> list[tuple[Any, ...]]:
+        """A query that ends with IN, with the values in portions that SQLite takes."""
+        found: list[tuple[Any, ...]] = []
+        for start in range(0, len(values), PORTION):
+            portion = values[start : start + PORTION]
+            marks = ", ".join("?" * len(portion))
+            found += self._read(f"{query} ({marks}) ORDER BY {order}", *first, *portion)
+        return found
+
+    def _write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """A statement for each row of values."""
+        with self._writing() as connection:
+            connection.executemany(statement, rows)
+
+    @contextmanager
+    def _writing(self, synchronous: str = "NORMAL") -> Iterator[sqlite3.Connection]:
+        """One transaction; within another one a part of it.
+
+        A process that is killed loses nothing of what was committed; a machine that loses its power
+        may lose the last commits but for those that are FULL.
+        """
+        with self._lock, translated(self.path):
+            if self._connection.in_transaction:
+                yield self._connection
+                return
+            self._connection.execute(f"PRAGMA synchronous = {synchronous}")
+            with _transaction(self._connection):
+                yield self._connection
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """The database, made where there is none; errors as of `LedgerDatabase`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -130,28 +208,13 @@ def _connected(path: Path, locking: str = "NORMAL") -> sqlite3.Connection:
     )
     try:
         connection.execute(f"PRAGMA locking_mode = {locking}")
-        _prepare(connection, path)
+        _write_ahead(connection)
+        connection.execute("PRAGMA temp_store = MEMORY")
+        _check(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
-
-
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    _write_ahead(connection)
-    # A process that is killed loses nothing of what was committed; a machine that loses its power
-    # may lose the last commits but for those that wait for the disk, see `Ledger.together`.
-    connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    if not _is_new(connection) and _value(connection, "application_id") != _APPLICATION:
-        raise _foreign(path, "a database of another program")
-    if (version := _value(connection, "user_version")) > VERSION:
-        raise LedgerError(
-            f"{path}: a newer release of rag_nodes wrote this ledger (version {version}, and this "
-            f"one reads up to {VERSION}); update rag_nodes, or name another file"
-        )
-    if version < VERSION:
-        _make(connection)
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
@@ -168,31 +231,44 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
         time.sleep(_PAUSE)
 
 
-def _make(connection: sqlite3.Connection) -> None:
-    """Make the tables in place of those of an older version, unless another process just did."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if _value(connection, "user_version") < VERSION:
-            tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-            for (name,) in tables.fetchall():
-                connection.execute(f'DROP TABLE "{name}"')
-            for statement in _TABLES.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-
-
-def _is_new(connection: sqlite3.Connection) -> bool:
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """See whose tables these are, and make ours where there are none or older ones."""
     [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    return not tables and not _value(connection, "user_version")
+    if tables and _value(connection, "application_id") != _APPLICATION:
+        raise _foreign(path, "a database of another program")
+    if (version := _value(connection, "user_version")) > VERSION:
+        raise LedgerError(
+            f"{path}: a newer release of rag_nodes wrote this ledger (version {version}, and this "
+            f"one reads up to {VERSION}); update rag_nodes, or name another file"
+        )
+    if version == VERSION:
+        return
+    with _transaction(connection):
+        if _value(connection, "user_version") == VERSION:  # another process was faster
+            return
+        former = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        for (name,) in former.fetchall():
+            connection.execute(f'DROP TABLE "{name}"')
+        for statement in _TABLES.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _value(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 @contextmanager
@@ -204,7 +280,7 @@ def translated(path: Path) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith("SQLITE_NOTADB") and not _may_be_torn(path):
             raise _foreign(path, "a file of another kind") from error
-        if name.startswith(_NOT_SQLITE):
+        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             doctor = remedies.command("doctor --repair")
             raise LedgerDamagedError(
                 f"{path}: the ledger is damaged ({error}); move it away, with {path.name}-wal "

@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from rag_nodes.ledger.connection import PORTION, LedgerDatabase, insert
+from rag_nodes.ledger.database import PORTION, LedgerDatabase
 from rag_nodes.ledger.rows import DocumentRow, FileRow, KnownFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+_FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_DOCUMENT = "INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _VANISHED = """
 SELECT d.* FROM documents AS d LEFT JOIN files AS f ON f.corpus = d.corpus AND f.path = d.path
 WHERE d.corpus = ? AND (d.source_hash = '' OR f.state = 'empty') ORDER BY d.path, d.rowid
 """
-
-
-_ANNOUNCE = """
-INSERT INTO documents VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, NULL) ON CONFLICT DO NOTHING
+_TWINS = """
+SELECT d.id FROM files AS f CROSS JOIN documents AS d ON d.corpus = f.corpus AND d.path = f.path
+WHERE f.corpus = ? AND f.content_hash = ? AND d.source_hash > '' LIMIT 10
+"""
+"""A cross join has the files looked up first: few have these bytes."""
+_COPIES = """
+SELECT path, content_hash FROM files WHERE corpus = ?1 AND state IN ('read', 'partial')
+AND content_hash IN (SELECT content_hash FROM files WHERE corpus = ?1 AND content_hash > ''
+    GROUP BY content_hash HAVING count(*) > 1) ORDER BY path
+"""
+_FORGET_EMPTIED = """
+DELETE FROM files WHERE corpus = ?1 AND documents > 0
+AND path NOT IN (SELECT path FROM documents WHERE corpus = ?1)
 """
 
 
@@ -46,10 +57,9 @@ class LedgerFiles(LedgerDatabase):
         """Some files with their documents, by path; those that are not known are left out."""
         files = self._read_in("SELECT * FROM files WHERE corpus = ? AND path IN", [corpus], paths)
         found = {row[1]: KnownFile(FileRow(*row), []) for row in files}
-        documents = self._read_in(
-            "SELECT * FROM documents WHERE corpus = ? AND path IN", [corpus], list(found), "rowid"
-        )
-        for row in sorted(map(DocumentRow._make, documents), key=_is_gone):
+        query = "SELECT * FROM documents WHERE corpus = ? AND path IN"
+        documents = map(DocumentRow._make, self._read_in(query, [corpus], list(found), "rowid"))
+        for row in sorted(documents, key=lambda one: not one.source_hash):
             found[row.path].documents.append(row)
         return found
 
@@ -72,23 +82,11 @@ class LedgerFiles(LedgerDatabase):
 
     def twins(self, corpus: str, content_hash: str) -> list[str]:
         """The ids of the documents of files with the same bytes."""
-        # A cross join has the files looked up first: few have these bytes.
-        query = (
-            "SELECT d.id FROM files AS f CROSS JOIN documents AS d "
-            "ON d.corpus = f.corpus AND d.path = f.path "
-            "WHERE f.corpus = ? AND f.content_hash = ? AND d.source_hash > '' LIMIT 10"
-        )
-        return [one for (one,) in self._read(query, corpus, content_hash)]
+        return [one for (one,) in self._read(_TWINS, corpus, content_hash)]
 
     def copies(self, corpus: str) -> list[tuple[str, str]]:
         """The files that were read and have the bytes of another one: path and content hash."""
-        query = (
-            "SELECT path, content_hash FROM files "
-            "WHERE corpus = ?1 AND state IN ('read', 'partial') AND content_hash IN "
-            "(SELECT content_hash FROM files WHERE corpus = ?1 AND content_hash > '' "
-            "GROUP BY content_hash HAVING count(*) > 1) ORDER BY path"
-        )
-        return [(path, content) for path, content in self._read(query, corpus)]
+        return [(path, content) for path, content in self._read(_COPIES, corpus)]
 
     def expired(self, corpus: str) -> list[DocumentRow]:
         """The documents that were to be looked at again by now."""
@@ -101,10 +99,8 @@ class LedgerFiles(LedgerDatabase):
         A run that is killed before it recorded the file leaves chunks that somebody must know of:
         the file may have gone by the next run. What is known of the document already stays.
         """
-        row = document._asdict()
-        del row["source_hash"], row["expires_at"]
-        with self._writing() as connection:
-            connection.execute(_ANNOUNCE, tuple(row.values()))
+        unread = document._replace(source_hash="", expires_at=None)
+        self._write(f"INSERT OR IGNORE {_DOCUMENT}", [unread])
 
     def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> None:
         """Write down a file that was opened, with the documents that it has.
@@ -115,42 +111,30 @@ class LedgerFiles(LedgerDatabase):
         """
         place = (file.corpus, file.path)
         with self._writing() as connection:
-            insert(connection, "files", [self._stamped(file)])
+            if file.error is not None and file.failed_at is None:
+                query = "SELECT failed_at FROM files WHERE corpus = ? AND path = ?"
+                since = next((since for (since,) in self._read(query, *place)), None)
+                file = file._replace(failed_at=self.clock() if since is None else since)
+            connection.execute(_FILE, file)
             if file.state in {"read", "partial"}:
-                connection.execute(
-                    "UPDATE documents SET source_hash = '' WHERE corpus = ? AND path = ?", place
-                )
-            insert(connection, "documents", documents)
-
-    def _stamped(self, file: FileRow) -> FileRow:
-        if file.error is None or file.failed_at is not None:
-            return file
-        query = "SELECT failed_at FROM files WHERE corpus = ? AND path = ?"
-        [since] = next(iter(self._read(query, file.corpus, file.path)), (None,))
-        return file._replace(failed_at=self.clock() if since is None else since)
+                former = "UPDATE documents SET source_hash = '' WHERE corpus = ? AND path = ?"
+                connection.execute(former, place)
+            connection.executemany(f"INSERT OR REPLACE {_DOCUMENT}", documents)
 
     def refresh(self, files: Sequence[FileRow]) -> None:
         """Write down files of which size or time alone changed."""
-        with self._writing() as connection:
-            insert(connection, "files", files)
+        self._write(_FILE, files)
 
     def forget_documents(self, corpus: str, document_ids: Iterable[str]) -> None:
         """Delete documents, and the files that are left without one."""
+        delete = "DELETE FROM documents WHERE corpus = ? AND id = ?"
         with self._writing() as connection:
-            self._delete("documents", "corpus = ? AND id = ?", [(corpus, i) for i in document_ids])
-            connection.execute(
-                "DELETE FROM files WHERE corpus = ?1 AND documents > 0 AND path NOT IN "
-                "(SELECT path FROM documents WHERE corpus = ?1)",
-                (corpus,),
-            )
+            connection.executemany(delete, [(corpus, one) for one in document_ids])
+            connection.execute(_FORGET_EMPTIED, (corpus,))
 
     def forget_files(self, corpus: str, paths: Iterable[str]) -> None:
         """Delete files with their documents, but nothing of what collections hold of them."""
         rows = [(corpus, path) for path in paths]
-        with self._writing():
-            self._delete("documents", "corpus = ? AND path = ?", rows)
-            self._delete("files", "corpus = ? AND path = ?", rows)
-
-
-def _is_gone(document: DocumentRow) -> bool:
-    return not document.source_hash
+        with self._writing() as connection:
+            connection.executemany("DELETE FROM documents WHERE corpus = ? AND path = ?", rows)
+            connection.executemany("DELETE FROM files WHERE corpus = ? AND path = ?", rows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import LedgerError
 from rag_nodes.ledger.database import opened, translated
-from rag_nodes.ledger.deposits import ids_of_both
+from rag_nodes.ledger.rows import ids_of_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,9 +1,14 @@
-"""What a ledger holds, as plain data: files, documents, collections, and what is stored of each."""
+"""What a ledger holds, as plain data: files, documents, collections, what is stored of each."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 WEB_HOURS = 24.0
 """Hours after which a web page is due again."""
@@ -11,6 +16,11 @@ WEB_HOURS = 24.0
 FileState = Literal["read", "partial", "failed", "empty"]
 """What became of a file when it was last opened: "partial" means read with warnings, "failed" that
 it, or a document in it, could not be read, and "empty" that there is no text in it any more."""
+_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_WIDTH = 16
+"""Bytes of a point in a list of ids."""
+_NAMED = b"\xff" * 4
+"""What the bytes begin with that stand for an id in the table of names."""
 
 
 def utc_time(seconds: float | None) -> str | None:
@@ -160,14 +170,45 @@ class CollectionSums(NamedTuple):
         row: the collection.
         documents: of which something is stored.
         chunks: together; to be compared with `Store.count`.
-        parents: together.
-        tokens: of the chunks together.
-        unsettled: documents of which only the store knows what is stored.
     """
 
     row: CollectionRow
     documents: int
     chunks: int
-    parents: int
-    tokens: int
-    unsettled: int
+
+
+def packed_ids(node_ids: Iterable[str]) -> tuple[bytes, list[tuple[bytes, str]]]:
+    """Ids in 16 bytes each, and rows of `names` for those that are no UUIDs.
+
+    Qdrant takes no other ids but numbers, and an ingest writes UUIDs alone; other stores and other
+    programs may have any.
+    """
+    keys, names = [], []
+    for one in node_ids:
+        if _UUID.fullmatch(one) and not one.startswith(_NAMED.hex()):
+            keys.append(bytes.fromhex(one.replace("-", "")))
+        else:
+            keys.append(_NAMED + hashlib.sha256(one.encode()).digest()[: _WIDTH - len(_NAMED)])
+            names.append((keys[-1], one))
+    return b"".join(keys), names
+
+
+def ids_of_both(packed: bytes, other: bytes) -> bytes:
+    """The ids of two lists of a ledger, each once."""
+    return b"".join(dict.fromkeys(keys_of(packed + other)))
+
+
+def keys_of(packed: bytes) -> list[bytes]:
+    """What stands for each id in a list."""
+    return [packed[start : start + _WIDTH] for start in range(0, len(packed), _WIDTH)]
+
+
+def is_named(key: bytes) -> bool:
+    """Whether the table of names has the id."""
+    return key.startswith(_NAMED)
+
+
+def uuid_of(key: bytes) -> str:
+    """The id that a key is the bytes of."""
+    digits = key.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
