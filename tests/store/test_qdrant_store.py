@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store import Filter, Store
+    from rag_nodes.store import Store
+    from rag_nodes.store.queries import Scope
 
 X, Y, Z = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]
 
@@ -103,13 +104,13 @@ def test_a_look_at_every_document_holds_but_a_few_of_them(
         monkeypatch.setattr(store.engine, "scans", lambda _: False)
         monkeypatch.setattr(reading, "_DOCUMENTS", 2)
         sizes: list[int] = []
-        scan = store.engine.scan
+        select = store.engine.select
 
-        def spied(name: str, chosen: Filter, keys: tuple[str, ...]) -> list[Any]:
-            found = list(scan(name, chosen, keys))
+        def spied(name: str, scope: Scope, keys: tuple[str, ...]) -> list[Any]:
+            found = list(select(name, scope, keys))
             sizes.append(len(found) if len(keys) > 1 else 0)
             return found
 
-        monkeypatch.setattr(store.engine, "scan", spied)
+        monkeypatch.setattr(store.engine, "select", spied)
         assert dict(store.each_document(collection)) == expected
         assert max(sizes) == (15 if unknown else 6)

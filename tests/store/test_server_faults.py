@@ -30,11 +30,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds that were waited for in mind only."""
     waited: list[float] = []
 
-    async def waiting(seconds: float) -> None:
-        waited.append(seconds)
-
     monkeypatch.setattr(retries, "pause", waited.append)
-    monkeypatch.setattr(retries, "async_sleep", waiting)
     return waited
 
 

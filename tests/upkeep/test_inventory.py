@@ -46,7 +46,7 @@ def test_without_a_ledger_the_store_is_asked_and_times_are_unknown(unknown: Inve
 def test_a_ledger_that_agrees_spares_a_look_at_every_point(
     known: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known.store.engine, "scan", None)
+    monkeypatch.setattr(known.store.engine, "select", None)
     found = listed(known)
     assert found["a.md"].pages == 7
     assert (found["a.md"].state, found["b.md"].state) == ("stored", "expired")

@@ -6,18 +6,18 @@ from abc import ABC, abstractmethod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.store.queries import EVERYTHING, Scope
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from llama_index.core.vector_stores.types import BasePydanticVectorStore
-
-    from rag_nodes.store.filters import Filter
     from rag_nodes.store.fusion import Scores
     from rag_nodes.store.points import Layout, Point
-    from rag_nodes.store.protocol import Store
     from rag_nodes.store.queries import Query
 
+CANDIDATES = 4
+"""Candidates per chunk wanted, from which `Engine.diverse` chooses."""
 MEMORY = ":memory:"
 """Location of a store that ends with the process."""
 
@@ -41,10 +41,6 @@ class Engine(ABC):
         Raises:
             StoreError: see `rag_nodes.store.faults.translated`.
         """
-
-    @abstractmethod
-    def vector_store(self, store: Store, collection: str) -> BasePydanticVectorStore:
-        """A collection as LlamaIndex reads and writes one; it need not exist yet."""
 
     @abstractmethod
     def names(self) -> list[str]:
@@ -143,10 +139,17 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def scan(
-        self, collection: str, chosen: Filter, keys: Sequence[str]
-    ) -> Iterable[tuple[str, Mapping[str, Any]]]:
-        """Id and some keys of the payload of all points that pass a filter."""
+    def select(
+        self,
+        collection: str,
+        scope: Scope,
+        keys: Sequence[str] | None,
+        vectors: Layout | None = None,
+    ) -> Iterable[Point]:
+        """All points of a scope, with some keys of their payload; None for all keys.
+
+        With embeddings where the layout is given.
+        """
 
     @abstractmethod
     def page(
@@ -165,10 +168,38 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def scores(self, collection: str, layout: Layout, query: Query) -> Scores:
+    def scores(
+        self,
+        collection: str,
+        layout: Layout,
+        query: Query,
+        also: Scope = EVERYTHING,
+        **native: Any,
+    ) -> Scores:
         """What both searches of a question find, each chunk with its score in both.
 
         An engine may stop at some depth, which is `query.limit` or more.
+
+        Args:
+            collection: to ask.
+            layout: its vectors, the embedding that is compared as `dense`.
+            query: what is asked.
+            also: what has to hold beside the query's filter.
+            native: arguments of that engine alone.
+        """
+
+    @abstractmethod
+    def diverse(
+        self, collection: str, layout: Layout, query: Query, also: Scope, weight: float
+    ) -> list[tuple[str, float]]:
+        """Nodes by maximal marginal relevance, with their similarity to the question.
+
+        Args:
+            collection: to ask.
+            layout: its vectors.
+            query: dense, with its embedding.
+            also: what has to hold beside the query's filter.
+            weight: of similarity to the question against novelty, from 0 to 1.
         """
 
     def disk_size(self, collection: str) -> int | None:  # noqa: ARG002 -- of those that know

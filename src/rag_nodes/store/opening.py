@@ -13,7 +13,11 @@ from rag_nodes.store.qdrant import QdrantStore
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore
+
+    from rag_nodes.store.engine import Engine
     from rag_nodes.store.options import ServerOptions
+    from rag_nodes.store.protocol import Store
 
 
 def open_store(
@@ -48,16 +52,28 @@ def open_store(
             f"no storage location given; use {MEMORY!r}, a folder or a Qdrant URL"
         )
     if urlsplit(place).scheme in {"http", "https"}:
-        _require("qdrant_client", "llama_index.vector_stores.qdrant")
+        _require("qdrant_client")
         from rag_nodes.store.options import ServerAddress
         from rag_nodes.store.server import open_server
 
         address = ServerAddress.of(place, api_key, options)
-        return QdrantStore(open_server(place, api_key, options), address)
+        return QdrantStore(open_server(place, api_key, options), address, _on_a_server)
     _require_edge()
     from rag_nodes.store.edge import open_edge
 
-    return QdrantStore(open_edge(place))
+    return QdrantStore(open_edge(place), vector_stores=_in_process)
+
+
+def _in_process(store: Store, engine: Engine, collection: str) -> BasePydanticVectorStore:
+    from rag_nodes.store.edge.vector_store import in_process
+
+    return in_process(store, engine, collection)
+
+
+def _on_a_server(store: Store, engine: Engine, collection: str) -> BasePydanticVectorStore:
+    from rag_nodes.store.server.vector_store import HybridVectorStore
+
+    return HybridVectorStore(store, engine, collection)
 
 
 def _require_edge() -> None:

@@ -13,7 +13,7 @@ from rag_nodes.store.points import DENSE
 from rag_nodes.store.reading import ReadableStore, pages
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from rag_nodes.store.engine import Engine
     from rag_nodes.store.options import ServerAddress
     from rag_nodes.store.points import Point
+    from rag_nodes.store.protocol import Store
+
+    VectorStores = Callable[[Store, Engine, str], BasePydanticVectorStore]
+    """Makes a vector store of LlamaIndex of a store, its engine and a collection."""
 
 _ALIAS = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
@@ -30,13 +34,21 @@ class QdrantStore(ReadableStore):
 
     Safe to share between threads. `open_store` makes one.
 
-    Attributes:
+    Args:
         engine: the Qdrant behind it.
+        address: how another process opens it; None where only one process may.
+        vector_stores: makes those of LlamaIndex that `vector_store` gives.
     """
 
-    def __init__(self, engine: Engine, address: ServerAddress | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        address: ServerAddress | None = None,
+        vector_stores: VectorStores | None = None,
+    ) -> None:
         super().__init__(engine)
         self._address = address
+        self._kind = vector_stores
         self._closed = False
         self._vector_stores: dict[str, BasePydanticVectorStore] = {}
         self._lock = threading.Lock()
@@ -54,9 +66,12 @@ class QdrantStore(ReadableStore):
 
     def vector_store(self, collection: str) -> BasePydanticVectorStore:
         """The collection as a LlamaIndex vector store, sync and async, created on first write."""
+        from rag_nodes.store.vector_store import CollectionVectorStore
+
+        made = self._kind or CollectionVectorStore
         with self._lock:
             if collection not in self._vector_stores:
-                self._vector_stores[collection] = self.engine.vector_store(self, collection)
+                self._vector_stores[collection] = made(self, self.engine, collection)
             return self._vector_stores[collection]
 
     def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.store.filters import Filter
@@ -12,11 +12,37 @@ from rag_nodes.vector_names import USUAL, check_vector
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from llama_index.core.vector_stores.types import MetadataFilters
+
 Fusion = Literal["score", "distribution", "rank"]
 """By the sum of z-scores, of scores scaled to each ranking's spread, or of reciprocal ranks."""
 FUSIONS: tuple[Fusion, ...] = ("score", "distribution", "rank")
 SearchMode = Literal["hybrid", "dense", "sparse"]
 """By meaning and words, by meaning only, or by words only."""
+
+
+class Scope(NamedTuple):
+    """Which points are meant: those that pass every filter, and are one of the nodes.
+
+    Attributes:
+        filters: ours and LlamaIndex's; None lets all pass.
+        node_ids: ids of nodes; None for all.
+    """
+
+    filters: tuple[Filter | MetadataFilters | None, ...] = ()
+    node_ids: Sequence[str] | None = None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether every point is meant."""
+        return self.node_ids is None and all(one in (None, Filter()) for one in self.filters)
+
+    def within(self, chosen: Filter) -> Scope:
+        """Those of them that pass a further filter."""
+        return self._replace(filters=(*self.filters, chosen))
+
+
+EVERYTHING = Scope()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from rag_nodes.store.filters import DOCUMENT_ID, Filter
 from rag_nodes.store.hits import Hit, best_hits
 from rag_nodes.store.points import DENSE, Layout, Point
 from rag_nodes.store.protocol import Store
+from rag_nodes.store.queries import Scope
 from rag_nodes.vector_names import USUAL, VECTORS
 
 if TYPE_CHECKING:
@@ -104,8 +105,8 @@ class ReadableStore(Store):
         with engine.step(collection):
             known = engine.layout(collection) is not None
             at_once = not known or engine.scans(collection) or engine.unfilterable(collection)
-            found = () if at_once else engine.scan(collection, Filter(), (DOCUMENT_ID,))
-            names = {payload.get(DOCUMENT_ID) for _, payload in found}
+            found = () if at_once else engine.select(collection, Scope(), (DOCUMENT_ID,))
+            names = {point.payload.get(DOCUMENT_ID) for point in found}
         if at_once or None in names:  # others may have written nodes of no document
             yield from self.documents(collection).items()
             return
@@ -243,7 +244,7 @@ class ReadableStore(Store):
         with self.engine.step(collection):
             if self.engine.layout(collection) is None:
                 return
-            for node_id, payload in self.engine.scan(collection, scope, keys):
+            for node_id, payload, *_ in self.engine.select(collection, Scope((scope,)), keys):
                 check_version(payload, self._place(collection))
                 yield str(payload.get(DOCUMENT_ID)), node_id, StoredNode.of(payload)
 

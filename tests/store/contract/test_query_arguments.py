@@ -20,6 +20,7 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryMode,
     VectorStoreQueryResult,
 )
+from qdrant_client.http import models as rest
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.store import open_store
@@ -148,7 +149,6 @@ async def test_arguments_by_keyword_go_before_those_of_the_query(
         vectors.query(query, alfa=1)
 
 
-@pytest.mark.parametrize("vectors", ["memory", "folder"], indirect=True)
 def test_the_threshold_of_diversity_may_be_given_by_keyword(
     vectors: BasePydanticVectorStore, nodes: list[TextNode]
 ) -> None:
@@ -263,6 +263,29 @@ def test_the_dictionary_of_a_store_on_a_server_holds_no_key_and_says_what_to_do(
         assert "canary" not in json.dumps(vectors.to_dict(), default=str)
         with pytest.raises(ConfigurationError, match=r"open_store\(URL, api_key=KEY\).*'c'"):
             type(vectors).from_dict(vectors.to_dict())
+
+
+def test_an_mmr_query_takes_no_search_parameters_of_qdrant(
+    server_url: str, nodes: list[TextNode]
+) -> None:
+    with open_store(server_url) as store:
+        vectors = store.vector_store("c")
+        vectors.add(nodes)
+        query = VectorStoreQuery(**QUESTION, mode=MODE.MMR, similarity_top_k=5)
+        with pytest.raises(ConfigurationError, match="takes no search_params"):
+            vectors.query(query, search_params={"exact": True})
+
+
+def test_a_filter_of_qdrant_is_taken_in_place_of_the_others(
+    server_url: str, nodes: list[TextNode]
+) -> None:
+    with open_store(server_url) as store:
+        vectors = store.vector_store("c")
+        vectors.add(nodes)
+        first = rest.Filter(must=[rest.HasIdCondition(has_id=[nodes[0].node_id])])
+        for mode in (MODE.DEFAULT, MODE.SPARSE, MODE.HYBRID):
+            query = VectorStoreQuery(**QUESTION, mode=mode, doc_ids=["d1"])
+            assert vectors.query(query, qdrant_filters=first).ids == [nodes[0].node_id]
 
 
 def test_search_parameters_of_qdrant_are_passed_on_in_a_hybrid_query(

@@ -15,10 +15,11 @@ from uuid import UUID
 import pytest
 
 from rag_nodes.errors import StoreDamagedError, StoreError
-from rag_nodes.store import Filter, open_store
+from rag_nodes.store import open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import sealing
 from rag_nodes.store.points import Point
+from rag_nodes.store.queries import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,8 @@ LARGE = 1 << 20
 ASK_EVERYTHING = """
 import sys
 from rag_nodes.errors import RagNodesError
-from rag_nodes.store import Filter, open_store
+from rag_nodes.store import open_store
+from rag_nodes.store.queries import EVERYTHING
 
 def tried(what):
     try:
@@ -42,7 +44,8 @@ with open_store(sys.argv[1]) as store:
     for vectors in (None, layout):
         def read():
             with store.engine.step("c"):
-                list(store.engine.collection("c").scan(Filter(), None, vectors=vectors is not None))
+                opened = store.engine.collection("c")
+                list(opened.select(EVERYTHING, None, vectors=vectors is not None))
         tried(read)
     for mode in ("dense", "sparse", "hybrid"):
         vector = [1.0] * layout.size
@@ -76,7 +79,7 @@ def closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def found(folder: Path) -> list[tuple[str, list[float]]]:
     with open_store(folder) as store, store.engine.step("c"):
-        points = store.engine.collection("c").scan(Filter(), None, vectors=True)  # type: ignore[attr-defined]
+        points = store.engine.collection("c").select(EVERYTHING, None, vectors=True)  # type: ignore[attr-defined]
         return sorted((one.node_id, list(one.vector)) for one in points)
 
 

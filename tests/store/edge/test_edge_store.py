@@ -22,6 +22,7 @@ from rag_nodes.store import Filter, fusion, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards, shared
 from rag_nodes.store.points import Point
+from rag_nodes.store.queries import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -338,17 +339,17 @@ def test_only_a_small_collection_is_read_whole_to_know_what_it_holds_of_document
     monkeypatch.setattr(collections_, "INDEXED", 1)
     with open_store(tmp_path) as store:
         large = store.catalogue("c")
-        asked: list[Filter] = []
-        scan = collections_.Collection.scan
+        asked: list[Scope] = []
+        select = collections_.Collection.select
 
-        def noted(self: Any, chosen: Filter, *keys: Any, **options: Any) -> Any:
-            asked.append(chosen)
-            return scan(self, chosen, *keys, **options)
+        def noted(self: Any, scope: Scope, *keys: Any, **options: Any) -> Any:
+            asked.append(scope)
+            return select(self, scope, *keys, **options)
 
-        monkeypatch.setattr(collections_.Collection, "scan", noted)
+        monkeypatch.setattr(collections_.Collection, "select", noted)
         for document in ("d0", "d1", "d2", "unknown"):
             assert large(document) == small(document)
-            assert asked.pop() == Filter(document_ids=[document])
+            assert asked.pop() == Scope((Filter(document_ids=[document]),))
             assert not asked
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.store.edge.shards import Vectors
     from rag_nodes.store.filters import IndexKind
-    from rag_nodes.store.queries import Query
+    from rag_nodes.store.queries import Query, Scope
 
 INDEXED = 2_000
 """Points from which keys that filters name are indexed: below, looking at all of them takes
@@ -146,11 +146,12 @@ class Collection:
             None if following is None else shards.node_id(following, self.mask)
         )
 
-    def _make_filterable(self, chosen: Filter) -> None:
+    def _make_filterable(self, scope: Scope) -> None:
         """Index what is asked for: words of headings always, else parts of words would match."""
-        if chosen.heading is not None:
-            self._index({BREADCRUMB: INDEXES[BREADCRUMB]})
-        self.find_by(indexes_for(chosen))
+        for chosen in scope.filters:
+            if isinstance(chosen, Filter) and chosen.heading is not None:
+                self._index({BREADCRUMB: INDEXES[BREADCRUMB]})
+            self.find_by(indexes_for(chosen))
 
     def find_by(self, keys: Mapping[str, IndexKind]) -> None:
         """Have filters by some keys answered without a look at every point, from now on.
@@ -170,52 +171,35 @@ class Collection:
             shards.index(self.shard, keys, self._disk)
             self._indexed |= keys.keys()
 
-    def scan(
-        self, chosen: Filter, keys: Sequence[str] | None, *, vectors: bool = False
+    def select(
+        self, scope: Scope, keys: Sequence[str] | None, *, vectors: bool = False
     ) -> Iterator[Point]:
-        """All points that pass a filter, with some keys of their payload; None for all keys."""
-        self._make_filterable(chosen)
-        return self._scrolled(self._scope(conditions(chosen)), keys, vectors=vectors)
-
-    def among(
-        self,
-        node_ids: Sequence[str] | None,
-        chosen: Any,
-        keys: Sequence[str] | None,
-        *,
-        vectors: bool = False,
-    ) -> list[Point]:
-        """Points of some ids (None for all) that pass conditions, with some keys (None for all)."""
-        ids = None if node_ids is None else self.one_of(node_ids)
-        return list(self._scrolled(self._scope(chosen, ids), keys, vectors=vectors))
-
-    def one_of(self, node_ids: Sequence[str]) -> Any:
-        """The condition that a point is one of some nodes."""
-        return one_of(self._ids(node_ids))
+        """All points of a scope, with some keys of their payload; None for all keys."""
+        return self._scrolled(self._scope(*self._chosen(scope)), keys, vectors=vectors)
 
     def diverse(
-        self, query: Query, also: Sequence[Any], weight: float, per_hit: int
+        self, query: Query, dense: str, also: Scope, weight: float
     ) -> list[tuple[str, float]]:
-        """Nodes by maximal marginal relevance, with their similarity to the question.
+        """Nodes by maximal marginal relevance, see `Engine.diverse`."""
+        scope = self._scope(*self._chosen(also.within(query.filter)))
+        return Searches(self, query, scope, dense).diverse(dense, weight)
 
-        Args:
-            query: dense, with its embedding.
-            also: conditions beside the query's own filter.
-            weight: of similarity to the question against novelty, from 0 to 1.
-            per_hit: candidates for each node wanted.
-        """
-        return Searches(self, query, self._scope(*also)).diverse(weight, per_hit)
+    def _chosen(self, scope: Scope) -> list[Any]:
+        """What a scope asks, in the engine's terms, from now on answered by indexes."""
+        ids = None if scope.node_ids is None else one_of(self._ids(scope.node_ids))
+        chosen = [one for one in (*map(conditions, scope.filters), ids) if one is not None]
+        self._make_filterable(scope)
+        return chosen
 
-    def scores(self, query: Query, also: Sequence[Any] = (), *, dense: str | None = None) -> Scores:
+    def scores(self, query: Query, dense: str, also: Scope) -> Scores:
         """Both rankings; of a hybrid question as far as `depth_of` says, and what is behind it.
 
         Args:
             query: what is asked.
-            also: conditions beside its filter.
-            dense: name of the embedding that is compared; None for the usual one.
+            dense: name of the embedding that is compared.
+            also: what has to hold beside its filter.
         """
-        self._make_filterable(query.filter)
-        chosen = [one for one in (conditions(query.filter), *also) if one is not None]
+        chosen = self._chosen(also.within(query.filter))
         scope = self._scope(*chosen)
         searches = Searches(self, query, scope, dense)
         if query.mode != "hybrid":

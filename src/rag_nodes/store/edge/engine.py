@@ -19,16 +19,14 @@ from rag_nodes.store.edge.folder import StorageFolder
 from rag_nodes.store.edge.shards import Vectors
 from rag_nodes.store.engine import MEMORY, Engine
 from rag_nodes.store.faults import missing
-from rag_nodes.store.filters import Filter
 from rag_nodes.store.points import Layout
+from rag_nodes.store.queries import EVERYTHING, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rag_nodes.store.edge.vector_store import EdgeVectorStore
     from rag_nodes.store.fusion import Scores
     from rag_nodes.store.points import Point
-    from rag_nodes.store.protocol import Store
     from rag_nodes.store.queries import Query
 
 _folders: dict[Path, EdgeFolder] = {}
@@ -137,12 +135,15 @@ class Edge(Engine):
         known = self._vectors(collection) is not None
         return not (known and self.collection(collection).finds_by_key())
 
-    def scan(
-        self, collection: str, chosen: Filter, keys: Sequence[str]
-    ) -> Iterable[tuple[str, Mapping[str, Any]]]:
-        """Id and some keys of the payload."""
-        found = self.collection(collection).scan(chosen, keys)
-        return ((point.node_id, point.payload) for point in found)
+    def select(
+        self,
+        collection: str,
+        scope: Scope,
+        keys: Sequence[str] | None,
+        vectors: Layout | None = None,
+    ) -> Iterable[Point]:
+        """All points of a scope."""
+        return self.collection(collection).select(scope, keys, vectors=vectors is not None)
 
     def page(
         self,
@@ -154,15 +155,22 @@ class Edge(Engine):
         """Whole points with all their vectors, in ascending order of their ids."""
         return self.collection(collection).page(start, limit)
 
-    def scores(self, collection: str, layout: Layout, query: Query) -> Scores:
+    def scores(
+        self,
+        collection: str,
+        layout: Layout,
+        query: Query,
+        also: Scope = EVERYTHING,
+        **_: Any,
+    ) -> Scores:
         """Rankings, complete for collections that are not large."""
-        return self.collection(collection).scores(query, dense=layout.dense)
+        return self.collection(collection).scores(query, layout.dense, also)
 
-    def vector_store(self, store: Store, collection: str) -> EdgeVectorStore:
-        """The collection as LlamaIndex reads and writes one."""
-        from rag_nodes.store.edge.vector_store import EdgeVectorStore
-
-        return EdgeVectorStore(collection=collection, store=store)
+    def diverse(
+        self, collection: str, layout: Layout, query: Query, also: Scope, weight: float
+    ) -> list[tuple[str, float]]:
+        """Nodes by maximal marginal relevance."""
+        return self.collection(collection).diverse(query, layout.dense, also, weight)
 
     @abstractmethod
     def _vectors(self, collection: str) -> Vectors | None:
@@ -333,7 +341,7 @@ class EdgeMemory(Edge):
     ) -> tuple[list[Point], str | None]:
         """Whole points in ascending order of their ids, which the shared shard does not keep."""
         opened = self.collection(collection)
-        ids = sorted(point.node_id for point in opened.scan(Filter(), ()))
+        ids = sorted(point.node_id for point in opened.select(Scope(), ()))
         first = 0 if start is None else bisect_left(ids, start)
         points = opened.read(ids[first : first + limit], vectors=True)
         return points, next(iter(ids[first + limit : first + limit + 1]), None)

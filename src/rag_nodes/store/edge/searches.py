@@ -9,6 +9,7 @@ import qdrant_edge as edge
 from rag_nodes.store.bm25 import query_vectors
 from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.conditions import corpus
+from rag_nodes.store.engine import CANDIDATES
 from rag_nodes.store.fusion import Rest, Scores
 
 if TYPE_CHECKING:
@@ -25,14 +26,11 @@ class Searches:
         collection: that is asked.
         query: what is asked; its filter is not looked at.
         scope: conditions of points that may be found; None for all.
-        dense: name of the embedding that is compared; None for the usual one.
+        dense: name of the embedding that is compared.
     """
 
-    def __init__(
-        self, collection: Collection, query: Query, scope: Any, dense: str | None = None
-    ) -> None:
+    def __init__(self, collection: Collection, query: Query, scope: Any, dense: str) -> None:
         self._in, self._query, self._scope = collection, query, scope
-        dense = dense or collection.vectors.dense
         self._each = dict(self._made(dense))
         self._scopes = {"dense": self._having(dense), "sparse": scope}
 
@@ -60,10 +58,10 @@ class Searches:
             self._rest(sample, every, known) if sample else None,
         )
 
-    def diverse(self, weight: float, per_hit: int) -> list[tuple[str, float]]:
-        """See `Collection.diverse`."""
+    def diverse(self, dense: str, weight: float) -> list[tuple[str, float]]:
+        """See `Engine.diverse`."""
         vector, limit = _numbers(self._query), self._query.limit
-        chosen = edge.Mmr(vector, weight, limit * per_hit, self._in.vectors.dense)
+        chosen = edge.Mmr(vector, weight, limit * CANDIDATES, dense)
         request = edge.QueryRequest(limit=limit, query=chosen, filter=self._scope)
         ids = [one.id for one in self._in.shard.query(request)]
         similar = self._among("dense", ids)

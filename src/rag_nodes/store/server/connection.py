@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from qdrant_client import AsyncQdrantClient, QdrantClient
+from qdrant_client import QdrantClient
 
 from rag_nodes.errors import ConfigurationError, CredentialsError
 from rag_nodes.store.faults import shown, translated
@@ -26,13 +26,11 @@ class Reached(NamedTuple):
 
     Attributes:
         location: its URL without credentials.
-        client: sync, and `aclient` its async face.
-        aclient: see `client`.
+        client: asks it.
     """
 
     location: str
     client: QdrantClient
-    aclient: AsyncQdrantClient
 
 
 def connected(url: str, api_key: str | None, options: ServerOptions) -> Reached:
@@ -62,12 +60,9 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> Reached:
     with translated(url):
         _probe(given, options.retries)
         given["timeout"] = math.ceil(options.timeout)
-        # Each client writes into the options of gRPC that it is given.
         client = QdrantClient(**given, grpc_options=retries.of_grpc())
         client.http.client.add_middleware(retries.middleware)
-        aclient = AsyncQdrantClient(**given, grpc_options=retries.of_grpc())
-        aclient.http.client.add_middleware(retries.async_middleware)
-    return Reached(shown(url), client, aclient)
+    return Reached(shown(url), client)
 
 
 def _probe(given: dict[str, Any], times: int) -> None:

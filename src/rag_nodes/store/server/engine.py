@@ -11,18 +11,20 @@ from qdrant_client.http import models as rest
 
 from rag_nodes.store.engine import Engine
 from rag_nodes.store.faults import NOT_FOUND, status_of, translated, was_refused
-from rag_nodes.store.filters import INDEXES, Filter
+from rag_nodes.store.filters import INDEXES
 from rag_nodes.store.options import ServerOptions
 from rag_nodes.store.points import DENSE, Layout, Point
+from rag_nodes.store.queries import EVERYTHING, Scope
 from rag_nodes.store.server.connection import connected
-from rag_nodes.store.server.rankings import Rankings, ranked
+from rag_nodes.store.server.rankings import Rankings, diverse, ranked
 from rag_nodes.store.server.terms import (
     changed,
-    conditions,
     dense_of,
     kept,
     layout_of,
+    point_ids,
     requests_of,
+    scoped,
     vector_in,
     whole,
 )
@@ -31,10 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rag_nodes.store.fusion import Scores
-    from rag_nodes.store.protocol import Store
     from rag_nodes.store.queries import Query
     from rag_nodes.store.server.connection import Reached
-    from rag_nodes.store.server.vector_store import HybridVectorStore
 
 logger = logging.getLogger(__name__)
 
@@ -61,11 +61,11 @@ class Served(Engine):
     """A Qdrant behind qdrant-client, told what it needs once per collection and connection.
 
     Attributes:
-        client: sync, and `aclient` its async face.
+        client: asks it.
     """
 
     def __init__(self, reached: Reached, options: ServerOptions) -> None:
-        self.location, self.client, self.aclient = reached
+        self.location, self.client = reached
         self._options = options
         self._layouts: dict[str, Layout] = {}
         self._sizes: dict[str, int] = {}
@@ -77,12 +77,6 @@ class Served(Engine):
         """Calls with their errors translated."""
         with translated(self.location, collection):
             yield
-
-    def vector_store(self, store: Store, collection: str) -> HybridVectorStore:
-        """A collection as LlamaIndex reads and writes one."""
-        from rag_nodes.store.server.vector_store import HybridVectorStore
-
-        return HybridVectorStore(store, self, collection)
 
     def names(self) -> list[str]:
         """Every collection there is."""
@@ -196,18 +190,13 @@ class Served(Engine):
         self, collection: str, node_ids: Sequence[str], vectors: Layout | None = None
     ) -> list[Point]:
         """Points by id."""
-        # Points of other programs may be numbered.
-        ids = [int(one) if one.isdecimal() else one for one in node_ids]
         records = self.client.retrieve(
             collection,
-            ids=ids,
+            ids=point_ids(node_ids),
             with_payload=True,
             with_vectors=dense_of(vectors) if vectors else False,
         )
-        return [
-            Point(str(record.id), record.payload or {}, vector_in(record.vector, vectors))
-            for record in records
-        ]
+        return [_point(record, vectors) for record in records]
 
     def page(
         self, collection: str, layout: Layout, start: str | None, limit: int
@@ -224,40 +213,42 @@ class Served(Engine):
         """Documents are indexed."""
         return False
 
-    def scan(
-        self, collection: str, chosen: Filter, keys: Sequence[str]
-    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Id and some keys of the payload, page by page."""
-        if chosen != Filter():
-            self.make_filterable(collection)
-        return self._scrolled(collection, conditions(chosen), keys)
-
-    def _scrolled(
-        self, collection: str, scope: rest.Filter | None, keys: Sequence[str]
-    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def select(
+        self,
+        collection: str,
+        scope: Scope,
+        keys: Sequence[str] | None,
+        vectors: Layout | None = None,
+    ) -> Iterator[Point]:
+        """All points of a scope, page by page."""
+        chosen = self._chosen(collection, scope)
         offset = None
         while True:
-            points, offset = self.client.scroll(
+            records, offset = self.client.scroll(
                 collection,
-                scroll_filter=scope,
+                scroll_filter=rest.Filter(must=chosen) if chosen else None,
                 limit=_PAGE,
                 offset=offset,
-                with_payload=list(keys) or False,
-                with_vectors=False,
+                with_payload=list(keys) if keys else keys is None,
+                with_vectors=dense_of(vectors) if vectors else False,
             )
-            yield from ((str(point.id), point.payload or {}) for point in points)
+            yield from (_point(record, vectors) for record in records)
             if offset is None:
                 return
+
+    def _chosen(self, collection: str, scope: Scope) -> list[Any]:
+        """What a scope asks, in Qdrant's terms."""
+        if not scope.is_all:
+            self.make_filterable(collection)
+        return scoped(scope)
 
     def scores(
         self,
         collection: str,
         layout: Layout,
         query: Query,
-        also: rest.Filter | None = None,
-        *,
-        params: rest.SearchParams | None = None,
-        shard_key: rest.ShardKeySelector | None = None,
+        also: Scope = EVERYTHING,
+        **native: Any,
     ) -> Scores:
         """Rankings to some depth, in one request; and one that counts what a filter lets pass.
 
@@ -268,29 +259,37 @@ class Served(Engine):
             layout: its vectors.
             query: what is asked.
             also: what chunks have to pass beside the query's filter.
-            params: of the searches; None for ours.
-            shard_key: shards to ask; None for all.
+            native: `qdrant_filters`, a filter of Qdrant in place of both, and `search_params` of
+                the searches in place of ours.
         """
-        if query.filter != Filter():
-            self.make_filterable(collection)
-        rankings = Rankings(layout, query, also, params)
+        chosen = self._chosen(collection, also.within(query.filter))
+        if given := native.get("qdrant_filters"):
+            chosen = [given]
+        given = native.get("search_params")
+        params = rest.SearchParams(**dict(given)) if given else None
+        rankings = Rankings(layout, query, chosen, params)
         if rankings.requests:
-            asked = [one.model_copy(update={"shard_key": shard_key}) for one in rankings.requests]
-            rankings.take(self.client.query_batch_points(collection, requests=asked))
+            rankings.take(self.client.query_batch_points(collection, requests=rankings.requests))
         if rankings.is_whole:
             return rankings.scores()
-        return rankings.scores(self._every(collection, layout, query.filter, also))
+        return rankings.scores(self._every(collection, layout, chosen))
 
-    def _every(
-        self, collection: str, layout: Layout, chosen: Filter, also: rest.Filter | None
-    ) -> int:
+    def diverse(
+        self, collection: str, layout: Layout, query: Query, also: Scope, weight: float
+    ) -> list[tuple[str, float]]:
+        """Nodes by maximal marginal relevance, which are also asked for their similarity."""
+        asked = diverse(layout, query, self._chosen(collection, also.within(query.filter)), weight)
+        best, similar = self.client.query_batch_points(collection, requests=asked)
+        scores = {point.id: float(point.score) for point in similar.points}
+        return [(str(one.id), scores[one.id]) for one in best.points if one.id in scores]
+
+    def _every(self, collection: str, layout: Layout, chosen: Sequence[Any]) -> int:
         """How many chunks pass a filter, about."""
-        is_all = chosen == Filter() and also is None
-        if is_all and collection in self._sizes:
+        if not chosen and collection in self._sizes:
             return self._sizes[collection]
-        scope = ranked(layout, chosen, also)
+        scope = ranked(layout, chosen)
         found = int(self.client.count(collection, count_filter=scope, exact=False).count)
-        if is_all:
+        if not chosen:
             self._sizes[collection] = found
         return found
 
@@ -347,3 +346,7 @@ class Served(Engine):
     def close(self) -> None:
         """Close the connection."""
         self.client.close()
+
+
+def _point(record: Any, vectors: Layout | None) -> Point:
+    return Point(str(record.id), record.payload or {}, vector_in(record.vector, vectors))

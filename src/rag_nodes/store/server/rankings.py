@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 from qdrant_client.http import models as rest
 
 from rag_nodes.store.bm25 import query_vectors
+from rag_nodes.store.engine import CANDIDATES
 from rag_nodes.store.fusion import DEPTH, SAMPLE, Rest, Scores
-from rag_nodes.store.server.terms import conditions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.store.filters import Filter
     from rag_nodes.store.points import Layout
     from rag_nodes.store.queries import Query
 
@@ -36,7 +35,7 @@ class Rankings:
     Args:
         layout: vectors of the collection.
         query: what is asked.
-        also: what chunks have to pass beside the query's filter.
+        chosen: conditions that chunks have to pass.
         params: of the searches; None for ours.
     """
 
@@ -44,14 +43,14 @@ class Rankings:
         self,
         layout: Layout,
         query: Query,
-        also: rest.Filter | None = None,
+        chosen: Sequence[Any] = (),
         params: rest.SearchParams | None = None,
     ) -> None:
         self._mode = query.mode
-        searches = _searches(layout, query, also, params)
+        searches = _searches(layout, query, chosen, params)
         candidates: dict[str, rest.Prefetch | None] = {**searches}
         if query.mode == "hybrid":
-            scope = ranked(layout, query.filter, also)
+            scope = ranked(layout, chosen)
             candidates[_DRAWN] = rest.Prefetch(filter=scope, limit=SAMPLE)
         self._asked = [(kind, of) for kind in searches for of in candidates]
         self.requests = [
@@ -93,24 +92,36 @@ class Rankings:
         )
 
 
-def ranked(layout: Layout, chosen: Filter, also: rest.Filter | None = None) -> rest.Filter:
-    """The chunks that pass a filter, or two, and no parents."""
+def ranked(layout: Layout, chosen: Sequence[Any]) -> rest.Filter:
+    """The chunks that pass conditions, and no parents."""
     present = rest.HasVectorCondition(has_vector=layout.dense)
-    return rest.Filter(must=[present, *_both(chosen, also)])
+    return rest.Filter(must=[present, *chosen])
 
 
-def _both(chosen: Filter, also: rest.Filter | None) -> list[Any]:
-    return [one for one in (conditions(chosen), also) if one is not None]
+def diverse(
+    layout: Layout, query: Query, chosen: Sequence[Any], weight: float
+) -> list[rest.QueryRequest]:
+    """What is asked for different chunks, and for their similarity, see `Engine.diverse`."""
+    vector, limit = list(query.vector or ()), query.limit
+    mmr = rest.Mmr(diversity=1 - weight, candidates_limit=limit * CANDIDATES)
+    search = rest.Prefetch(
+        query=rest.NearestQuery(nearest=vector, mmr=mmr),
+        using=layout.dense or None,
+        filter=rest.Filter(must=list(chosen)) if chosen else None,
+        limit=limit,
+        params=_EXACTLY,
+    )
+    near = search.model_copy(update={"query": vector})
+    return [_request(search), _request(near, search)]
 
 
 def _searches(
-    layout: Layout, query: Query, also: rest.Filter | None, params: rest.SearchParams | None
+    layout: Layout, query: Query, chosen: Sequence[Any], params: rest.SearchParams | None
 ) -> dict[str, rest.Prefetch]:
     """The rankings that a question asks for; none by words where it has none."""
     searches: dict[str, rest.Prefetch] = {}
-    scope = _both(query.filter, also)
     common: dict[str, Any] = {
-        "filter": rest.Filter(must=scope) if scope else None,
+        "filter": rest.Filter(must=list(chosen)) if chosen else None,
         "limit": max(query.limit, DEPTH),
         "params": params,
     }

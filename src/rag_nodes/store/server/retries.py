@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-from asyncio import sleep as async_sleep
 from typing import TYPE_CHECKING, Any
 
 from httpx import ConnectError, TimeoutException
@@ -17,7 +16,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException
 from rag_nodes.processes import pause
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from httpx import Request, Response
 
@@ -36,7 +35,7 @@ _GRPC_BUFFER = 64 * 1024 * 1024
 
 
 class Retries:
-    """What repeats the requests of a client, sync and async.
+    """What repeats the requests of a client.
 
     Args:
         times: repetitions of one request, at most.
@@ -62,24 +61,6 @@ class Retries:
                     return answer
             pause(wait)
         return send(request)
-
-    async def async_middleware(
-        self, request: Request, send: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
-        """Send a request as often as it takes."""
-        for turn in range(self._times):
-            try:
-                answer = await send(request)
-            except ResponseHandlingException as error:
-                wait = self._after_error(error, turn)
-                if wait is None:
-                    raise
-            else:
-                wait = _after_answer(answer, turn)
-                if wait is None:
-                    return answer
-            await async_sleep(wait)
-        return await send(request)
 
     def of_grpc(self) -> dict[str, Any]:
         """The same for calls by gRPC, which repeats by itself once it is told."""

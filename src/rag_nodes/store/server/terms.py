@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rag_nodes.store.options import ServerOptions
+    from rag_nodes.store.queries import Scope
 
 
 BATCH = 256
@@ -36,6 +37,19 @@ TERMS = FilterTerms(
     empty=lambda key: rest.IsEmptyCondition(is_empty=rest.PayloadField(key=key)),
 )
 conditions = TERMS.conditions
+
+
+def scoped(scope: Scope) -> list[Any]:
+    """The conditions of a scope."""
+    ids = None
+    if scope.node_ids is not None:
+        ids = rest.HasIdCondition(has_id=point_ids(scope.node_ids))
+    return [one for one in (*map(conditions, scope.filters), ids) if one is not None]
+
+
+def point_ids(node_ids: Sequence[str]) -> list[Any]:
+    """Ids as they are sent: points of other programs may be numbered."""
+    return [int(one) if one.isdecimal() else one for one in node_ids]
 
 
 def layout_of(params: Any, where: str) -> Layout:
