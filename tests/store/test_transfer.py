@@ -34,7 +34,9 @@ def nodes_of(make_node: Callable[..., TextNode], count: int, **metadata: Any) ->
 def content(store: QdrantStore, collection: str) -> list[Point]:
     layout = store.engine.layout(collection)
     assert layout is not None
-    return [*transfer._points(store.engine, collection, layout)]
+    points, rest = store.engine.page(collection, layout, None, 1_000)
+    assert rest is None
+    return points
 
 
 def is_copy(source: QdrantStore, target: QdrantStore, collection: str) -> bool:

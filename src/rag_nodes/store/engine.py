@@ -124,7 +124,7 @@ class Engine(ABC):
     def read(
         self, collection: str, node_ids: Sequence[str], vectors: Layout | None = None
     ) -> list[Point]:
-        """Points by id, unknown ones left out; with embeddings where the layout is given.
+        """Points by id, unknown ones left out; with all vectors where the layout is given.
 
         Raises:
             CollectionMissingError: the collection does not exist.
@@ -148,7 +148,7 @@ class Engine(ABC):
     ) -> Iterable[Point]:
         """All points of a scope, with some keys of their payload; None for all keys.
 
-        With embeddings where the layout is given.
+        With all vectors where the layout is given.
         """
 
     @abstractmethod

@@ -1,9 +1,8 @@
 """A collection from one Qdrant to another, point for point, to be gone on with after any end.
 
-Both are read in the order of their ids, side by side, so that memory stays small and what is there
-already is seen without being asked for: a point is sent where the other side lacks it or has
-another one. What is sent is sent before what it replaces is deleted. Then both are read again, and
-compared, every single point: payload, words and every embedding.
+The source is read page by page, so that memory stays small, and a point is sent where the target
+lacks it or has another one. Then the target is read page by page, and every single point compared:
+payload, words and every embedding. What the source has replaced is deleted after that.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
-from uuid import UUID
 
 import numpy as np
 
@@ -105,8 +103,7 @@ def copy_collection(
     meant = source.aliases().get(collection, collection)
     run = _Copy(meant, source, target, progress or _silent)
     run.send()
-    run.delete_stale(prune=prune)
-    return run.verified(started)
+    return run.verified(started, prune=prune)
 
 
 class _Copy:
@@ -126,85 +123,68 @@ class _Copy:
         self._name, self._report = collection, report
         self._source, self._target = source.engine, target.engine
         self._layout = _prepared(collection, self._source, self._target)
-        self._sent = self._unchanged = self._points = 0
+        self._sent = self._points = 0
         self._documents: set[str] = set()
-        self._only_there: list[tuple[str, str]] = []
-        self._stale: list[str] = []
         with self._source.step(collection):
             self._total = self._source.count(collection, None)
 
     def send(self) -> None:
         """Write what the target lacks, or has otherwise."""
-        due: list[Point] = []
-        for ours, theirs in self._pairs("copy"):
-            if ours is None:
-                assert theirs is not None  # noqa: S101 -- for the type checker
-                self._only_there.append((theirs.node_id, _document(theirs)))
-                continue
-            self._documents.add(_document(ours))
-            if theirs is not None and is_same(ours, theirs):
-                self._unchanged += 1
-                continue
-            due.append(ours)
-            if len(due) >= PAGE:
-                self._write(due)
-                due = []
-        self._write(due)
-
-    def delete_stale(self, *, prune: bool) -> None:
-        """Delete what the target has of other versions of the documents, or of other documents."""
-        self._stale = [
-            one for one, document in self._only_there if prune or document in self._documents
-        ]
-        if self._stale:
-            self._unmark()
-        for first in range(0, len(self._stale), PAGE):
+        for page in self._pages(self._source, "copy"):
+            there = self._same_of(self._target, page)
+            self._points += len(page)
+            self._documents.update(map(_document, page))
+            due = [one for one in page if not is_same(one, there.get(one.node_id))]
+            if due and not self._sent:
+                self._unmark()
             with self._target.step(self._name):
-                self._target.delete(self._name, self._stale[first : first + PAGE])
+                self._target.write(self._name, due)
+            self._sent += len(due)
 
-    def verified(self, started: float) -> CopyReport:
-        """Read both again.
+    def verified(self, started: float, *, prune: bool) -> CopyReport:
+        """Read both again, and delete what the target alone has of the documents, or of any.
 
         Raises:
             StoreError: they differ.
         """
-        extra = {one for one, _ in self._only_there}.difference(self._stale)
-        different, points, exact = [], 0, True
-        for ours, theirs in self._pairs("verify"):
-            if ours is None:
-                assert theirs is not None  # noqa: S101 -- for the type checker
-                different += [theirs.node_id] if theirs.node_id not in extra else []
-                continue
-            points += 1
-            if theirs is None or not is_same(ours, theirs):
-                different.append(ours.node_id)
-                continue
-            exact = exact and ours == theirs
-        if different or points != self._sent + self._unchanged:
+        stale, different, extra, equal, exact = [], [], 0, 0, True
+        for page in self._pages(self._target, "verify"):
+            ours = self._same_of(self._source, page)
+            for theirs in page:
+                one = ours.get(theirs.node_id)
+                if one is None and (prune or _document(theirs) in self._documents):
+                    stale.append(theirs.node_id)
+                elif one is None:
+                    extra += 1
+                elif is_same(one, theirs):
+                    equal, exact = equal + 1, exact and one == theirs
+                else:
+                    different.append(theirs.node_id)
+        if equal != self._points:
             raise StoreError(
                 f"{self._target.location}: collection {self._name!r} is not what was sent to it: "
-                f"{len(different)} of {points} points differ (the first: "
-                f"{different[0] if different else 'none'}); see that nothing else writes to it or "
+                f"{self._points - equal} of {self._points} points differ (the first: "
+                f"{different[0] if different else 'lost'}); see that nothing else writes to it or "
                 f"to {self._source.location}, and run this again"
             )
+        self._delete(stale)
         return CopyReport(
             collection=self._name,
-            points=points,
+            points=self._points,
             sent=self._sent,
-            unchanged=self._unchanged,
-            deleted=len(self._stale),
-            extra=len(extra),
+            unchanged=self._points - self._sent,
+            deleted=len(stale),
+            extra=extra,
             exact=exact,
             seconds=time.perf_counter() - started,
         )
 
-    def _write(self, points: Sequence[Point]) -> None:
-        if points:
-            if not self._sent:
-                self._unmark()
+    def _delete(self, stale: list[str]) -> None:
+        if stale:
+            self._unmark()
+        for first in range(0, len(stale), PAGE):
             with self._target.step(self._name):
-                self._target.write(self._name, points)
-            self._sent += len(points)
+                self._target.delete(self._name, stale[first : first + PAGE])
 
     def _unmark(self) -> None:
         """Have no ledger of the target be believed, as it does not hear of what comes."""
@@ -212,30 +192,27 @@ class _Copy:
             if marks := self._target.marks(self._name):
                 self._target.mark(self._name, dict.fromkeys(marks))
 
-    def _pairs(
-        self, stage: Literal["copy", "verify"]
-    ) -> Iterator[tuple[Point | None, Point | None]]:
-        """Points of both sides by id, in the order of the ids; None where one side has none."""
-        theirs = _points(self._target, self._name, self._layout)
-        other = next(theirs, None)
-        for done, ours in enumerate(_points(self._source, self._name, self._layout), start=1):
-            while other is not None and _order(other) < _order(ours):
-                yield None, other
-                other = next(theirs, None)
-            if other is not None and other.node_id == ours.node_id:
-                yield ours, other
-                other = next(theirs, None)
-            else:
-                yield ours, None
-            if done % PAGE == 0 or done >= self._total:
-                self._report(CopyStep(stage, self._name, done, max(done, self._total)))
-        while other is not None:
-            yield None, other
-            other = next(theirs, None)
+    def _pages(self, engine: Engine, stage: Literal["copy", "verify"]) -> Iterator[list[Point]]:
+        """All points of one side."""
+        start, done, more = None, 0, True
+        while more:
+            with engine.step(self._name):
+                points, start = engine.page(self._name, self._layout, start, PAGE)
+            yield points
+            done, more = done + len(points), start is not None
+            self._report(CopyStep(stage, self._name, done, max(done, self._total)))
+
+    def _same_of(self, engine: Engine, points: Sequence[Point]) -> dict[str, Point]:
+        """What the other side has under the ids of some points."""
+        with engine.step(self._name):
+            found = engine.read(self._name, [one.node_id for one in points], self._layout)
+        return {one.node_id: one for one in found}
 
 
-def is_same(one: Point, other: Point) -> bool:
+def is_same(one: Point, other: Point | None) -> bool:
     """Whether two points of one id hold the same, but for rounding of embeddings."""
+    if other is None:
+        return False
     if one == other:
         return True
     vectors, others = ({"": p.vector, **p.named} for p in (one, other))
@@ -280,24 +257,6 @@ def _prepared(collection: str, source: Engine, target: Engine) -> Layout:
 
 def _others(layout: Layout) -> str:
     return "".join(f" and {name} of {size}" for name, size in layout.named.items())
-
-
-def _points(engine: Engine, collection: str, layout: Layout) -> Iterator[Point]:
-    """All points, in the order of their ids."""
-    start: str | None = None
-    while True:
-        with engine.step(collection):
-            points, start = engine.page(collection, layout, start, PAGE)
-        yield from points
-        if start is None:
-            return
-
-
-def _order(point: Point) -> tuple[bool, int]:
-    """Qdrant's own order of ids: numbers before UUIDs."""
-    if point.node_id.isdecimal():
-        return False, int(point.node_id)
-    return True, UUID(point.node_id).int
 
 
 def _document(point: Point) -> str:

@@ -19,14 +19,12 @@ from rag_nodes.store.server.connection import connected
 from rag_nodes.store.server.rankings import Rankings, diverse, ranked
 from rag_nodes.store.server.terms import (
     changed,
-    dense_of,
     kept,
     layout_of,
     point_ids,
+    point_in,
     requests_of,
     scoped,
-    vector_in,
-    whole,
 )
 
 if TYPE_CHECKING:
@@ -194,9 +192,9 @@ class Served(Engine):
             collection,
             ids=point_ids(node_ids),
             with_payload=True,
-            with_vectors=dense_of(vectors) if vectors else False,
+            with_vectors=vectors is not None,
         )
-        return [_point(record, vectors) for record in records]
+        return [point_in(record, vectors) for record in records]
 
     def page(
         self, collection: str, layout: Layout, start: str | None, limit: int
@@ -206,7 +204,7 @@ class Served(Engine):
         records, following = self.client.scroll(
             collection, limit=limit, offset=offset, with_payload=True, with_vectors=True
         )
-        points = [whole(record, layout) for record in records]
+        points = [point_in(record, layout) for record in records]
         return points, None if following is None else str(following)
 
     def scans(self, collection: str) -> bool:  # noqa: ARG002
@@ -230,9 +228,9 @@ class Served(Engine):
                 limit=_PAGE,
                 offset=offset,
                 with_payload=list(keys) if keys else keys is None,
-                with_vectors=dense_of(vectors) if vectors else False,
+                with_vectors=vectors is not None,
             )
-            yield from (_point(record, vectors) for record in records)
+            yield from (point_in(record, vectors) for record in records)
             if offset is None:
                 return
 
@@ -346,7 +344,3 @@ class Served(Engine):
     def close(self) -> None:
         """Close the connection."""
         self.client.close()
-
-
-def _point(record: Any, vectors: Layout | None) -> Point:
-    return Point(str(record.id), record.payload or {}, vector_in(record.vector, vectors))

@@ -204,27 +204,17 @@ def struct(point: Point) -> rest.PointStruct:
     return rest.PointStruct.model_construct(id=point.node_id, payload=point.payload, vector=vector)
 
 
-def dense_of(layout: Layout) -> list[str] | bool:
-    """What to ask for: all there is where the vector has no name to ask for."""
-    return layout.dense == UNNAMED or [layout.dense]
-
-
-def vector_in(given: Any, layout: Layout | None) -> list[float] | None:
-    """The embedding, however Qdrant gives it."""
-    if layout is None or given is None:
-        return None
-    vector = given.get(layout.dense) if isinstance(given, dict) else given
-    return None if vector is None else list(vector)
-
-
-def whole(record: Any, layout: Layout) -> Point:
-    """A record with all its vectors."""
-    given = record.vector if isinstance(record.vector, dict) else {}
-    words = given.get(layout.sparse or "")
-    return Point(
-        str(record.id),
-        record.payload or {},
-        vector_in(record.vector, layout),
-        (list(words.indices), list(words.values)) if words else ([], []),
-        {name: list(given[name]) for name in layout.named if given.get(name) is not None},
+def point_in(record: Any, layout: Layout | None) -> Point:
+    """A record as a point, with its vectors where the layout of the collection is given."""
+    found = Point(str(record.id), record.payload or {})
+    if layout is None or record.vector is None:
+        return found
+    given = record.vector if isinstance(record.vector, dict) else {UNNAMED: record.vector}
+    words = given.get(layout.sparse or "") if layout.sparse else None
+    vectors = {name: list(one) for name in layout.named if (one := given.get(name)) is not None}
+    dense = given.get(layout.dense)
+    return found._replace(
+        vector=None if dense is None else list(dense),
+        words=(list(words.indices), list(words.values)) if words else ([], []),
+        named=vectors,
     )
