@@ -10,14 +10,10 @@ from rag_nodes.transforms.further import (
     written_for,
 )
 from rag_nodes.transforms.guard import EmbeddingGuard
-from rag_nodes.transforms.summaries import (
-    WRITTEN_FILE,
-    ChunkWriter,
-    SectionSummary,
-    SummaryJournal,
-    WrittenTexts,
-)
+from rag_nodes.transforms.journal import WRITTEN_FILE, SummaryJournal, WrittenTexts
+from rag_nodes.transforms.summaries import SectionSummary
 from rag_nodes.transforms.user import UserTransformations, identity_of
+from rag_nodes.transforms.writer import ChunkWriter
 
 __all__ = [
     "WRITTEN_FILE",

@@ -23,7 +23,7 @@ from rag_nodes.metadata import (
 )
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.text.tokens import TokenIndex, count_tokens
-from rag_nodes.transforms.summaries.writer import ChunkWriter, Noted, fenced
+from rag_nodes.transforms.writer import ChunkWriter, Noted, fenced, note
 
 _BLANK = re.compile(r"\s+")
 _AROUND = (TEXT_BEFORE, TEXT_AFTER)
@@ -86,16 +86,9 @@ class NeighbourText(TransformComponent):
             before = ["", *(_end(text, self.tokens) for text in texts)]
             after = [*(_beginning(text, self.tokens) for text in texts[1:]), ""]
             for node, *around in zip(family, before, after, strict=False):
-                self._note(node, dict(zip(_AROUND, around, strict=True)))
+                facts = {key: text for key, text in zip(_AROUND, around, strict=True) if text}
+                note(node, _AROUND, facts, embedded=_AROUND)
         return list(nodes)
-
-    def _note(self, node: TextNode, around: dict[str, str]) -> None:
-        rest = {key: value for key, value in node.metadata.items() if key not in _AROUND}
-        node.metadata = {**rest, **{key: text for key, text in around.items() if text}}
-        hidden = [key for key in node.excluded_embed_metadata_keys if key not in _AROUND]
-        node.excluded_embed_metadata_keys = hidden
-        hidden = [key for key in node.excluded_llm_metadata_keys if key not in _AROUND]
-        node.excluded_llm_metadata_keys = [*hidden, *_AROUND]
 
 
 class ChunkContext(ChunkWriter):

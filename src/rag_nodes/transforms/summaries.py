@@ -9,9 +9,21 @@ from llama_index.core.schema import TextNode
 from pydantic import Field
 
 from rag_nodes.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND, TITLE
+from rag_nodes.models.asking import GIVE_UP_AFTER
 from rag_nodes.text.extracts import candidates, extract
 from rag_nodes.text.tokens import TokenIndex
-from rag_nodes.transforms.summaries.writer import ChunkWriter, Noted, fenced
+from rag_nodes.transforms.journal import WRITTEN_FILE, SummaryJournal, SummaryKey, WrittenTexts
+from rag_nodes.transforms.writer import ChunkWriter, Noted, fenced
+
+__all__ = [
+    "GIVE_UP_AFTER",
+    "WRITTEN_FILE",
+    "ChunkWriter",
+    "SectionSummary",
+    "SummaryJournal",
+    "SummaryKey",
+    "WrittenTexts",
+]
 
 EXTRACT = "extract"
 """Value of `summary_kind`: quoted from the text."""

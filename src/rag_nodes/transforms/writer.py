@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from weakref import WeakValueDictionary
 
-from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
-from llama_index.core.llms import LLM, MockLLM
+from llama_index.core.base.llms.types import CompletionResponse
+from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import ConfigDict, Field, PrivateAttr
 
@@ -19,32 +19,20 @@ from rag_nodes.models.names import priced_name
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.prices import NOTHING_SPENT, Spent, spent_on
 from rag_nodes.text.sentences import sentence_spans
-from rag_nodes.transforms.summaries.journal import SummaryKey, WrittenTexts
+from rag_nodes.transforms.journal import SummaryKey, WrittenTexts
 
 _log = logging.getLogger(__name__)
 
 
 class Noted(NamedTuple):
-    """The metadata in which a text about a chunk is noted.
+    """Metadata in which stand a text about a chunk, why there is none, and who wrote it.
 
-    Attributes:
-        text: key of what was written.
-        error: key of why nothing was.
-        kind: key of who wrote it; "" where only a model does.
+    `kind` is "" where only a model writes.
     """
 
     text: str
     error: str
     kind: str = ""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """All of them."""
-        return tuple(key for key in (self.text, self.kind, self.error) if key)
-
-
-GENERATED = "generated"
-"""Value of `kind`: written by a model."""
 
 
 class ChunkWriter(TransformComponent):
@@ -91,7 +79,10 @@ class ChunkWriter(TransformComponent):
     _window: RequestWindow | None = PrivateAttr(default=None)
     _failures: int = PrivateAttr(default=0)
     _spent: Spent = PrivateAttr(default=NOTHING_SPENT)
-    _turns: dict[Any, tuple[asyncio.Lock, int]] = PrivateAttr(default_factory=dict)
+    _rehearses: bool = PrivateAttr(default=False)
+    _turns: WeakValueDictionary[Any, asyncio.Lock] = PrivateAttr(
+        default_factory=WeakValueDictionary
+    )
 
     def model_post_init(self, context: Any, /) -> None:
         """Open one window for all calls."""
@@ -135,11 +126,8 @@ class ChunkWriter(TransformComponent):
 
     def rehearsal(self) -> Self:
         """The same, which asks nobody: every answer is as long as it may be, and is counted."""
-        if self.llm is None:
-            return self
-        stand_in = _StandInLLM(self.llm, self.max_tokens)
-        copy = self.model_copy(update={"llm": stand_in, "on_done": None})
-        copy._window, copy._spent = None, NOTHING_SPENT  # noqa: SLF001 -- of the same class
+        copy = self.model_copy(update={"on_done": None})
+        copy._spent, copy._rehearses = NOTHING_SPENT, True  # noqa: SLF001 -- of the same class
         return copy
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
@@ -174,54 +162,38 @@ class ChunkWriter(TransformComponent):
         """Write about nodes until there are none; every worker takes the next one."""
         for node, prompt in prompts:
             key = SummaryKey.of(self.model_name, prompt)
+            # Who asks the same a moment later, for another parser too, finds what was written.
+            turn = self._turns.setdefault((asyncio.get_running_loop(), key), asyncio.Lock())
             try:
-                async with self._turn(key):
-                    text = await self._text(asker, key, prompt)
+                async with turn:
+                    facts = {self.noted.text: await self._text(asker, key, prompt)}
             except UnansweredError as failure:
                 _log.info("nothing written about %s: %s", node.node_id, failure)
                 self._note(node, {self.noted.error: str(failure)})
             else:
-                kind = {self.noted.kind: GENERATED} if self.noted.kind else {}
-                self._note(node, {self.noted.text: text, **kind})
-
-    @asynccontextmanager
-    async def _turn(self, key: SummaryKey) -> AsyncIterator[None]:
-        """Let who asks the same a moment later, for another parser too, find what was written."""
-        place = asyncio.get_running_loop(), key
-        lock, others = self._turns.get(place, (asyncio.Lock(), 0))
-        self._turns[place] = lock, others + 1
-        try:
-            async with lock:
-                yield
-        finally:
-            _, waiting = self._turns.pop(place)
-            if waiting > 1:
-                self._turns[place] = lock, waiting - 1
+                kind = {self.noted.kind: "generated"} if self.noted.kind else {}
+                self._note(node, facts | kind)
 
     async def _text(self, asker: Asker, key: SummaryKey, prompt: str) -> str:
-        if self.journal is None:
-            return await self._asked(asker, prompt)
-        text = self.journal.get(key)
+        text = self.journal.get(key) if self.journal else None
         if text is None:
             text = await self._asked(asker, prompt)
-            self.journal.add(key, text)  # at once: what is paid for must not wait
+            if self.journal:
+                self.journal.add(key, text)  # at once: what is paid for must not wait
         return text
 
     async def _asked(self, asker: Asker, prompt: str) -> str:
-        answer = await asker.ask(prompt)
+        longest = CompletionResponse(text=" ".join(["text"] * self.max_tokens))
+        answer = longest if self._rehearses else await asker.ask(prompt)
         told = answer.additional_kwargs
         paid = spent_on(told, prompt, answer.text, model=self.priced_name)
         self._spent = Spent.of([self._spent, paid])
         return whole_sentences(answer)
 
-    def _note(self, node: TextNode, facts: dict[str, str]) -> None:
-        """Put the outcome into the node, in place of an earlier one."""
-        keys = self.noted.keys
-        rest = {key: value for key, value in node.metadata.items() if key not in keys}
-        node.metadata = {**rest, **facts}
-        shown = {self.noted.text} if self.embed else set()
-        node.excluded_embed_metadata_keys = _hidden(keys, node.excluded_embed_metadata_keys, shown)
-        node.excluded_llm_metadata_keys = _hidden(keys, node.excluded_llm_metadata_keys, set())
+    def _note(self, node: TextNode, facts: Mapping[str, str]) -> None:
+        text, error, kind = self.noted
+        keys = [text, kind, error] if kind else [text, error]
+        note(node, keys, facts, embedded=[text] if self.embed else [])
         if self.on_done:
             self.on_done()
 
@@ -230,24 +202,22 @@ def _made(kind: type[ChunkWriter], options: dict[str, Any]) -> ChunkWriter:
     return kind(**options)
 
 
-class _StandInLLM(MockLLM):
-    """Asks nobody, and answers with as many tokens as it may, under the name of another model."""
+def note(
+    node: TextNode, keys: Sequence[str], facts: Mapping[str, str], embedded: Collection[str]
+) -> None:
+    """Put facts about a node into its metadata, in place of those of an earlier run.
 
-    _name: str = PrivateAttr()
-    _place: str | None = PrivateAttr()
-
-    def __init__(self, llm: LLM, max_tokens: int) -> None:
-        super().__init__(max_tokens=max_tokens)
-        self._name, self._place = llm.metadata.model_name, getattr(llm, "place", None)
-
-    @property
-    def place(self) -> str | None:
-        """Where the other one is."""
-        return self._place
-
-    @property
-    def metadata(self) -> LLMMetadata:
-        return LLMMetadata(model_name=self._name)
+    Args:
+        node: changed in place.
+        keys: of all facts that there may be; the LLM that answers reads none of them.
+        facts: that there are.
+        embedded: keys of those that stand in the embedding text.
+    """
+    node.metadata = {**{k: v for k, v in node.metadata.items() if k not in keys}, **facts}
+    hidden = [key for key in node.excluded_embed_metadata_keys if key not in keys]
+    node.excluded_embed_metadata_keys = [*hidden, *(key for key in keys if key not in embedded)]
+    hidden = [key for key in node.excluded_llm_metadata_keys if key not in keys]
+    node.excluded_llm_metadata_keys = [*hidden, *keys]
 
 
 def fenced(text: str, closing: str) -> str:
@@ -263,7 +233,3 @@ def whole_sentences(answer: CompletionResponse) -> str:
         if len(sentences) > 1:
             return text[: sentences[-1].start].rstrip()
     return text
-
-
-def _hidden(keys: Sequence[str], hidden: Sequence[str], shown: set[str]) -> list[str]:
-    return [*(key for key in hidden if key not in keys), *(key for key in keys if key not in shown)]
