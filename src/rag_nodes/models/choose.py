@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError, RagNodesError
@@ -45,9 +45,8 @@ class Models:
     prompt: str = DEFAULT_PROMPT
     system_prompt: str = DEFAULT_SYSTEM_PROMPT
 
-    @classmethod
+    @staticmethod
     def of(
-        cls,
         *,
         embed_model: BaseEmbedding | str | None = None,
         llm: LLM | str | None = None,
@@ -69,16 +68,7 @@ class Models:
             CredentialsError: "openai:<model>" and the key is missing or cannot be one.
             MissingExtraError: a package for a named model is not installed.
         """
-        embedding, writer = given_embedding(embed_model), given_llm(llm)
-        if offline is None:
-            offline = place_of(embedding) == place_of(writer) == "offline"
-        return cls(
-            embedding=embedding,
-            llm=writer,
-            embedding_name=embedding_name(embedding),
-            answer_name=answer_name(writer),
-            offline=offline,
-        )
+        return _named(given_embedding(embed_model), given_llm(llm), offline=offline)
 
     @property
     def embeds_offline(self) -> bool:
@@ -123,17 +113,11 @@ def choose_models(settings: Settings, *, public_only: bool = False) -> Models:
         ConfigurationError: a class cannot be imported, is none of a model, or refuses an option.
         MissingPackageError: a package for a model is not installed.
     """
-    embedding = configured_embedding(settings, public_only=public_only)
-    llm = configured_llm(settings, public_only=public_only)
-    return Models(
-        embedding=embedding,
-        llm=llm,
-        embedding_name=embedding_name(embedding),
-        answer_name=answer_name(llm),
-        offline=place_of(embedding) == place_of(llm) == "offline",
-        prompt=settings.prompt,
-        system_prompt=settings.system_prompt,
+    models = _named(
+        configured_embedding(settings, public_only=public_only),
+        configured_llm(settings, public_only=public_only),
     )
+    return replace(models, prompt=settings.prompt, system_prompt=settings.system_prompt)
 
 
 def check_models(models: Models, *, answers: bool = True) -> None:
@@ -175,6 +159,12 @@ def settled(
             "models names both models already; give either models, or embed_model and llm"
         )
     return models
+
+
+def _named(embedding: BaseEmbedding, llm: LLM | None, *, offline: bool | None = None) -> Models:
+    if offline is None:
+        offline = place_of(embedding) == place_of(llm) == "offline"
+    return Models(embedding, llm, embedding_name(embedding), answer_name(llm), offline)
 
 
 def _try(request: Callable[[], object], model: BaseEmbedding | LLM, name: str) -> None:

@@ -1,7 +1,7 @@
 """Texts in, vectors of a neural model that fastembed runs in this process out; nothing leaves it.
 
-Importing this raises `ModuleNotFoundError` where fastembed or LlamaIndex's integration of it is
-not installed.
+Importing this raises `MissingExtraError` where fastembed or LlamaIndex's integration of it is not
+installed.
 """
 
 from __future__ import annotations
@@ -9,19 +9,24 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Self
 
-from fastembed import TextEmbedding
-from llama_index.embeddings.fastembed import FastEmbedEmbedding
 from pydantic import PrivateAttr
 
-from rag_nodes.errors import ConfigurationError, ModelConnectionError
+from rag_nodes.errors import ConfigurationError, MissingExtraError, ModelConnectionError
 from rag_nodes.text.tokens import encodable
+
+try:
+    from fastembed import TextEmbedding
+    from llama_index.embeddings.fastembed import FastEmbedEmbedding
+except ModuleNotFoundError as error:
+    raise MissingExtraError(error.name or "fastembed", "fastembed") from error
 
 
 class LocalEmbedding(FastEmbedEmbedding):
     """LlamaIndex's fastembed embedding, whose texts stay in this process.
 
     The model is downloaded where it is first used, unless it is found in `cache_dir` or given as
-    a folder with `specific_model_path`.
+    a folder with `specific_model_path`. Copies share the loaded model; a pickle is its options, of
+    which it is loaded anew.
 
     Args:
         model_name: one that fastembed knows.
@@ -57,12 +62,9 @@ class LocalEmbedding(FastEmbedEmbedding):
         return self._given
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Loaded anew where it arrives: the model itself does not travel."""
         return partial(type(self), **self._given), ()
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Copies share the loaded model."""
-        del memo
         return self
 
     @classmethod

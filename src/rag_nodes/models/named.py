@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from rag_nodes.errors import ConfigurationError, CredentialsError, MissingExtraError
+from rag_nodes.errors import ConfigurationError, CredentialsError
 from rag_nodes.import_paths import load
 from rag_nodes.models.inside import set_in_llama_index
 from rag_nodes.models.names import EXTRACTIVE
@@ -43,10 +43,8 @@ def get_embedding(name: str) -> BaseEmbedding:
         MissingExtraError: a package for it is not installed.
     """
     kind, _, model = name.partition(":")
-    if name == LEXICAL:
-        return _lexical()
-    if f"{kind}:" == FASTEMBED and model:
-        return _local(model, {})
+    if name == LEXICAL or (f"{kind}:" == FASTEMBED and model):
+        return _offline(name, {})
     if kind == OPENAI and model:
         return configured_embedding(Settings(embedding=OPENAI, embedding_model=model))
     raise ConfigurationError(
@@ -60,14 +58,14 @@ def given_embedding(given: BaseEmbedding | str | None) -> BaseEmbedding:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
     found = set_in_llama_index("embed_model") if given is None else given
+    if isinstance(found, BaseEmbedding):
+        return found
     if found is None or isinstance(found, str):
         return get_embedding(found or LEXICAL)
-    if not isinstance(found, BaseEmbedding):
-        raise ConfigurationError(
-            f"embed_model is a {type(found).__name__}; give an embedding model of LlamaIndex, "
-            "'lexical', 'openai:<model>' or 'fastembed:<model>'"
-        )
-    return found
+    raise ConfigurationError(
+        f"embed_model is a {type(found).__name__}; give an embedding model of LlamaIndex, "
+        "'lexical', 'openai:<model>' or 'fastembed:<model>'"
+    )
 
 
 def given_llm(given: LLM | str | None) -> LLM | None:
@@ -75,115 +73,96 @@ def given_llm(given: LLM | str | None) -> LLM | None:
     from llama_index.core.llms import LLM
 
     found = set_in_llama_index("llm") if given is None else given
+    if isinstance(found, LLM):
+        return found
     if found is None or found == EXTRACTIVE:
         return None
-    if not isinstance(found, LLM):
-        what = repr(found) if isinstance(found, str) else f"a {type(found).__name__}"
-        raise ConfigurationError(
-            f"llm is {what}; give an LLM of LlamaIndex, or 'extractive' for answers made of the "
-            "documents' own sentences"
-        )
-    return found
+    what = repr(found) if isinstance(found, str) else f"a {type(found).__name__}"
+    raise ConfigurationError(
+        f"llm is {what}; give an LLM of LlamaIndex, or 'extractive' for answers made of the "
+        "documents' own sentences"
+    )
 
 
 def configured_embedding(settings: Settings, *, public_only: bool = False) -> BaseEmbedding:
-    """The embedding model that the settings name.
-
-    Raises:
-        ConfigurationError: the class cannot be had, is none of an embedding model, or refuses an
-            option.
-        CredentialsError: the key is missing or cannot be one.
-        MissingPackageError: a package for it is not installed.
-    """
-    name, options = settings.embedding, settings.embedding_options
-    if name == "auto":
-        name = OPENAI if settings.api_key else LEXICAL
-    if name == LEXICAL:
-        _refuse_options(name, options)
-        return _lexical()
+    """The embedding model that the settings name; raises as `choose_models`."""
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
+    name, options = _chosen(settings, settings.embedding, settings.embedding_options, LEXICAL)
     with _making(name, options):
         if name == OPENAI:
-            own = _server(settings) | {"model_name": settings.embedding_model}
             from rag_nodes.models.openai import OpenAIServerEmbedding
 
+            own = {**_server(settings), "model_name": settings.embedding_model}
             return OpenAIServerEmbedding(**{**own, **options, "public_only": public_only})
-        if name.startswith(FASTEMBED):
-            return _local(name.removeprefix(FASTEMBED), options)
+        if name == LEXICAL or name.startswith(FASTEMBED):
+            return _offline(name, options)
         found: BaseEmbedding = load(name, BaseEmbedding, **options)
         return found
 
 
 def configured_llm(settings: Settings, *, public_only: bool = False) -> LLM | None:
-    """The LLM that the settings name; None for extracts.
-
-    Raises:
-        ConfigurationError, CredentialsError, MissingPackageError: as `configured_embedding`.
-    """
-    name, options = settings.llm, settings.llm_options
-    if name == "auto":
-        name = OPENAI if settings.api_key else EXTRACTIVE
+    """The LLM that the settings name, None for extracts; raises as `choose_models`."""
+    name, options = _chosen(settings, settings.llm, settings.llm_options, EXTRACTIVE)
     if name == EXTRACTIVE:
-        _refuse_options(name, options)
         return None
     from llama_index.core.llms import LLM
 
     with _making(name, options):
         if name == OPENAI:
-            own = _server(settings) | {
+            from rag_nodes.models.openai import OpenAIServerLLM
+
+            own = {
+                **_server(settings),
                 "model": settings.llm_model,
                 "temperature": settings.temperature,
                 "max_tokens": settings.max_output_tokens,
             }
-            from rag_nodes.models.openai import OpenAIServerLLM
-
             return OpenAIServerLLM(**{**own, **options, "public_only": public_only})
         found: LLM = load(name, LLM, **options)
         return found
 
 
-def _lexical() -> BaseEmbedding:
-    from rag_nodes.models.lexical import LexicalEmbedding
+def _chosen(
+    settings: Settings, name: str, options: Mapping[str, Any], offline: str
+) -> tuple[str, Mapping[str, Any]]:
+    """What "auto" stands for, and the options, of which the choice without a model takes none."""
+    if name == "auto":
+        name = OPENAI if settings.api_key else offline
+    if options and name == offline:
+        raise ConfigurationError(
+            f"{name} takes no options, and was given {', '.join(sorted(options))}; leave them out, "
+            "or name the model they are meant for"
+        )
+    return name, options
 
-    return LexicalEmbedding()
 
+def _offline(name: str, options: Mapping[str, Any]) -> BaseEmbedding:
+    """The lexical embedding, or a model of fastembed."""
+    if name == LEXICAL:
+        from rag_nodes.models.lexical import LexicalEmbedding
 
-def _local(model: str, options: Mapping[str, Any]) -> BaseEmbedding:
+        return LexicalEmbedding()
     if sys.version_info >= _NO_FASTEMBED:
         raise ConfigurationError(
-            f"fastembed:{model}: LlamaIndex's integration of fastembed takes no Python from "
+            f"{name}: LlamaIndex's integration of fastembed takes no Python from "
             f"{'.'.join(map(str, _NO_FASTEMBED))} on; use an earlier one, or name another "
             "embedding by its import path"
         )
-    try:
-        from rag_nodes.models.local import LocalEmbedding
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(error.name or "fastembed", "fastembed") from error
-    return LocalEmbedding(model, **options)
+    from rag_nodes.models.local import LocalEmbedding
+
+    return LocalEmbedding(name.removeprefix(FASTEMBED), **options)
 
 
 def _server(settings: Settings) -> dict[str, Any]:
     """Where and how OpenAI or a compatible server is asked.
 
     Raises:
-        CredentialsError: the key cannot work; found before any request.
+        CredentialsError: the key cannot work, which is found before any request; compatible
+            servers choose their own.
     """
-    _require_credentials(settings)
-    return {
-        "api_key": settings.api_key,
-        "api_base": settings.api_base,
-        "timeout": settings.request_timeout,
-        "retry_seconds": settings.retry_seconds,
-    }
-
-
-def _require_credentials(settings: Settings) -> None:
-    """Find a key that cannot work before any request; compatible servers choose their own."""
     key = settings.api_key.get_secret_value() if settings.api_key else ""
-    if not settings.uses_openai_itself and not key:
-        return
-    if not key:
+    if settings.uses_openai_itself and not key:
         raise CredentialsError(
             "OpenAI models are asked for and no key is set; set OPENAI_API_KEY or "
             "RAG_NODES_API_KEY, or use the offline models: embedding=lexical, llm=extractive"
@@ -197,14 +176,12 @@ def _require_credentials(settings: Settings) -> None:
             "the key does not start with sk-, so it is none of OpenAI's; set api_base if it "
             "belongs to a compatible server"
         )
-
-
-def _refuse_options(name: str, options: Mapping[str, Any]) -> None:
-    if options:
-        raise ConfigurationError(
-            f"{name} takes no options, and was given {', '.join(sorted(options))}; leave them out, "
-            "or name the model they are meant for"
-        )
+    return {
+        "api_key": settings.api_key,
+        "api_base": settings.api_base,
+        "timeout": settings.request_timeout,
+        "retry_seconds": settings.retry_seconds,
+    }
 
 
 @contextmanager
@@ -213,15 +190,12 @@ def _making(name: str, options: Mapping[str, Any]) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        raise ConfigurationError(f"{name}: {_readable(error)}") from None
+        # Without the values: one of them may be a key.
+        found = error.errors(include_input=False, include_url=False, include_context=False)
+        refused = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found]
+        raise ConfigurationError(f"{name}: {'; '.join(refused)}") from None
     except ConfigurationError as error:
         hidden = without_secrets(str(error), options)
         if hidden == str(error):
             raise
         raise type(error)(hidden) from None
-
-
-def _readable(error: ValidationError) -> str:
-    """What pydantic refuses, without the values: one of them may be a key."""
-    problems = error.errors(include_input=False, include_url=False, include_context=False)
-    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in problems)
