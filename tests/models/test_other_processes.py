@@ -13,6 +13,7 @@ import pytest
 from in_worker import TEXT, TINY, Stamp
 from llama_index.core import Document
 from llama_index.core.base.llms.types import CompletionResponse
+from llama_index.core.callbacks import CallbackManager
 from llama_index.core.extractors import TitleExtractor
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.rate_limiter import TokenBucketRateLimiter
@@ -27,6 +28,7 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
+from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.rebuilding import keys_of, pickled, unpickled, without_keys
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.transforms import (
@@ -253,6 +255,15 @@ def test_a_splitter_of_llama_index_needs_no_download_there(workers: ProcessPoolE
     assert workers.submit(in_worker.parse, pickled([parser]), TEXT * 9).result() == here
 
 
+def test_what_is_pickled_stays_as_it_was() -> None:
+    callbacks = CallbackManager([])
+    model = LettersEmbedding("xyz", callback_manager=callbacks)
+    before = dict(model.__dict__)
+    pickled([model], workers=2)
+    assert model.__dict__ == before
+    assert model.callback_manager is callbacks
+
+
 def test_models_that_are_shared_stay_shared(access: dict[str, Any]) -> None:
     llm = OpenAIServerLLM(model="llama3", **access)
     one, two = unpickled(
@@ -315,3 +326,30 @@ def test_keys_of_a_model_are_known_to_whoever_leaves_them_out(access: dict[str, 
     keys = keys_of(OpenAIServerEmbedding(**access))
     assert KEY not in repr(keys)
     assert without_keys(f"refused {KEY} at {GATE}", keys) == "refused **** at ****"
+
+
+def test_what_an_account_may_ask_in_a_minute_is_divided_among_workers(
+    access: dict[str, Any],
+) -> None:
+    model = OpenAIServerEmbedding(tokens_per_minute=9, **access)
+    window = RequestWindow(90, tokens_per_minute=2)
+    steps = [
+        SectionSummary(llm=OpenAIServerLLM(**access), requests_per_minute=30),
+        ChunkContext(OpenAIServerLLM(**access), requests_per_minute=window),
+        TitleExtractor(llm=OpenAIServerLLM(**access)),
+    ]
+    embedding, (summary, context, titles) = unpickled(pickled((model, steps), workers=4))
+    assert (embedding._window.per_minute, embedding._window.tokens_per_minute) == (150, 2)
+    assert (summary._window.per_minute, summary.llm._window.per_minute) == (7.5, 150)
+    assert (context._window.per_minute, context._window.tokens_per_minute) == (22.5, 1)
+    assert titles.llm._window.per_minute == 150
+    assert model.requests_per_minute == 600
+
+
+def test_a_successor_waits_until_what_its_predecessor_asked_is_a_minute_ago(
+    access: dict[str, Any],
+) -> None:
+    own = [OpenAIServerEmbedding(**access), SectionSummary(requests_per_minute=30)]
+    for again in (False, True):
+        model, summary = unpickled(pickled(own, again=again))
+        assert (model._window.take() > 0) is (summary._window.take() > 0) is again

@@ -76,6 +76,11 @@ class RequestWindow:
         """In another process nothing was asked yet."""
         return _window_of, (self.per_minute, self.tokens_per_minute)
 
+    def shared_by(self, workers: int) -> Self:
+        """The window of each of so many that ask one account."""
+        tokens = self.tokens_per_minute and max(1, self.tokens_per_minute // workers)
+        return type(self)(self.per_minute and self.per_minute / workers, tokens_per_minute=tokens)
+
     def take(self, tokens: int = 0) -> float:
         """Start a request of so many tokens now and get 0, or get the seconds to wait first."""
         with self._lock:

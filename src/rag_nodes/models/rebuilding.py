@@ -21,19 +21,21 @@ from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.import_paths import load
 from rag_nodes.models.faults import LONGEST_DETAIL, safe_line
 from rag_nodes.models.names import embedding_name, written_as
+from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.settings import is_secret, without_secrets
 from rag_nodes.text.tokens.encodings import load_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
 ModelT = TypeVar("ModelT")
+_TOKENS = "tokens_per_minute"
 
 
-def pickled(thing: object) -> bytes:
+def pickled(thing: object, *, workers: int = 1, again: bool = False) -> bytes:
     """A pickle of models, parsers and transformations, or of what holds them, for a worker.
 
     Nothing is lost on the way, keys included, so it may go through the pipe of a worker and
@@ -45,6 +47,8 @@ def pickled(thing: object) -> bytes:
 
     Args:
         thing: whatever can be pickled otherwise.
+        workers: how many get it: what an account may ask in a minute is divided among them.
+        again: it is for the successor of one that died, which may have asked all of its minute.
 
     Raises:
         ConfigurationError: something in it cannot be pickled, or is of the user's script, which
@@ -52,7 +56,7 @@ def pickled(thing: object) -> bytes:
     """
     written = io.BytesIO()
     try:
-        _Pickler(written, pickle.HIGHEST_PROTOCOL).dump(thing)
+        _Pickler(written, workers, again=again).dump(thing)
     except ConfigurationError:
         raise
     except Exception as error:
@@ -83,25 +87,55 @@ def unpickled(data: bytes) -> Any:
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves nothing out of LlamaIndex's components."""
+    """Leaves nothing out of LlamaIndex's components, and divides what may be asked in a minute."""
+
+    def __init__(self, file: io.BytesIO, workers: int, *, again: bool) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._workers, self._again = workers, again
 
     def reducer_override(self, thing: Any) -> Any:
         if isinstance(thing, type | FunctionType):
             _check_importable(thing)
         if isinstance(thing, Encoding):
             return load_encoding, (thing.name,)  # its own pickle downloads the vocabulary
-        if not isinstance(thing, BaseComponent) or _pickles_itself(kind := type(thing)):
-            return NotImplemented
+        if isinstance(thing, RequestWindow):
+            return thing.shared_by(self._workers).__reduce__()
+        return self._component(thing) if isinstance(thing, BaseComponent) else NotImplemented
+
+    def _component(self, given: BaseComponent) -> Any:
+        thing = _with_share(given, self._workers)
+        kind = type(thing)
+        if _pickles_itself(kind):
+            reduced = thing.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+            spends = self._again and hasattr(thing, "begin_spent")
+            return (_made_spent, reduced) if spends else reduced
         state = BaseModel.__getstate__(thing)
-        fields = state["__dict__"]
+        fields = state["__dict__"] = dict(state["__dict__"])
         for name, value in fields.items():
             if isinstance(value, CallbackManager):
                 fields[name] = CallbackManager()
-            else:
+            elif not (value is None or isinstance(value, str | int | float)):
                 _check_picklable(kind, name, value)
         own = state["__pydantic_private__"] or {}
         state["__pydantic_private__"] = {k: v for k, v in own.items() if _is_picklable(v)}
         return _remade, (kind, state)
+
+
+def _with_share(thing: BaseComponent, workers: int) -> BaseComponent:
+    """The component, or a copy that may ask a share of what it may ask in a minute."""
+    limits = {name: getattr(thing, name, None) for name in ("requests_per_minute", _TOKENS)}
+    shares = {
+        name: max(1, limit // workers) if name == _TOKENS else limit / workers
+        for name, limit in limits.items()
+        if isinstance(limit, int | float)
+    }
+    return thing.model_copy(update=shares) if shares and workers > 1 else thing
+
+
+def _made_spent(make: Callable[..., Any], options: tuple[Any, ...]) -> Any:
+    made = make(*options)
+    made.begin_spent()
+    return made
 
 
 def _pickles_itself(kind: type[BaseComponent]) -> bool:
