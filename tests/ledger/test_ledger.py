@@ -68,7 +68,7 @@ def test_files_and_documents_are_there_again_after_closing(tmp_path: Path) -> No
         [documents] = again.documents("tea").values()
         assert [one.id for one in documents] == ["z", "a"], "in the order of the file"
         assert again.files("coffee") == {}
-        assert again.problems() == []
+        again.check()
 
 
 def test_documents_that_a_file_has_no_more_stay_known_without_a_hash(ledger: Ledger) -> None:

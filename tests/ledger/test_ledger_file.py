@@ -70,6 +70,23 @@ def test_a_torn_ledger_names_itself_and_the_remedy(tmp_path: Path) -> None:
         deposits_in(place)
 
 
+def test_a_page_that_is_torn_where_nobody_reads_is_found_by_a_check(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    filled(place)
+    with closing(sqlite3.connect(place)) as whole:
+        [(page,)] = whole.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'deposits_by_document'"
+        )
+    content = bytearray(place.read_bytes())
+    content[(page - 1) * 4096 : page * 4096] = bytes(4096)
+    place.write_bytes(content)
+
+    with Ledger(place) as ledger:
+        assert len(ledger.deposits("one")) == 2000
+        with pytest.raises(LedgerDamagedError, match=r"ledger.sqlite: .*move it away.*anew"):
+            ledger.check()
+
+
 def test_a_ledger_that_was_cut_off_names_the_remedy(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
     filled(place)

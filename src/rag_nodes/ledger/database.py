@@ -139,9 +139,15 @@ class LedgerDatabase:
         """Close it."""
         self.close()
 
-    def problems(self) -> list[str]:
-        """What SQLite finds wrong with the file, in its words; nothing where it is whole."""
-        return [text for (text,) in self._read("PRAGMA quick_check(20)") if text != "ok"]
+    def check(self) -> None:
+        """Read the file to its end.
+
+        Raises:
+            LedgerDamagedError: it is torn.
+        """
+        [(said,)] = self._read("PRAGMA quick_check(1)")
+        if said != "ok":
+            raise _damaged(self.path, said.splitlines()[-1])
 
     def together(self) -> AbstractContextManager[object]:
         """Have what is written meanwhile written at once, or not at all; others wait.
@@ -281,11 +287,7 @@ def translated(path: Path) -> Iterator[None]:
         if name.startswith("SQLITE_NOTADB") and not _may_be_torn(path):
             raise _foreign(path, "a file of another kind") from error
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            doctor = remedies.command("doctor --repair")
-            raise LedgerDamagedError(
-                f"{path}: the ledger is damaged ({error}); move it away, with {path.name}-wal "
-                f"beside it, as `{doctor}` does: the next ingest makes it anew from the store"
-            ) from error
+            raise _damaged(path, error) from error
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise LedgerError(
                 f"{path}: another process has been writing to the ledger for {_BUSY_SECONDS:.0f} "
@@ -298,6 +300,14 @@ def _unusable(path: Path, reason: str) -> LedgerError:
     return LedgerError(
         f"{path}: the ledger cannot be opened or written ({reason}); check free disk space and "
         "permissions, or name another file with --ledger or RAG_NODES_LEDGER"
+    )
+
+
+def _damaged(path: Path, reason: object) -> LedgerDamagedError:
+    doctor = remedies.command("doctor --repair")
+    return LedgerDamagedError(
+        f"{path}: the ledger is damaged ({reason}); move it away, with {path.name}-wal beside it, "
+        f"as `{doctor}` does: the next ingest makes it anew from the store"
     )
 
 

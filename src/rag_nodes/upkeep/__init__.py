@@ -5,12 +5,12 @@ what a store does not: paths, times, errors.
 """
 
 from rag_nodes.pipeline.pruning import Removed
+from rag_nodes.upkeep.contents import Trouble
 from rag_nodes.upkeep.copies import CopyFailure, copied
 from rag_nodes.upkeep.doctor import examined
 from rag_nodes.upkeep.inventory import Inventory
 from rag_nodes.upkeep.removal import cleared, documents_named, removed
 from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
-from rag_nodes.upkeep.troubles import Trouble
 
 __all__ = [
     "CollectionStatus",

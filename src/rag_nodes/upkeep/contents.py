@@ -3,26 +3,107 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes import remedies
-from rag_nodes.errors import RagNodesError, StoreDamagedError
+from rag_nodes.errors import (
+    RagNodesError,
+    StoreDamagedError,
+    StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
+)
 from rag_nodes.ledger import utc_time
 from rag_nodes.pipeline.record import stored_row
 from rag_nodes.store import described, is_complete
-from rag_nodes.upkeep.troubles import Trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from rag_nodes.ledger import DepositRow, FileRow, Ledger
     from rag_nodes.store import QdrantStore, StoredNode
 
 _SHOWN = 5
 """Names that are listed of many."""
+
+FindingKind = Literal[
+    "disk",
+    "failed",
+    "folder",
+    "foreign",
+    "indexes",
+    "ledger",
+    "locked",
+    "torn",
+    "unreachable",
+    "unreadable",
+]
+"""What it is about: free space, what an ingest could not read or store, permissions of the folder,
+what is none of ours, payload indexes of a server, the ledger, a folder that another process holds,
+documents of which not all is there, a server that does not answer, data that cannot be read."""
+
+_KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
+    (StoreLockedError, "locked"),
+    (StoreUnreachableError, "unreachable"),
+    (StoreDamagedError, "unreadable"),
+    (StoreFullError, "disk"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that was found.
+
+    Attributes:
+        kind: what it is about.
+        where: the folder, collection, document or file.
+        what: what is wrong with it.
+        remedy: what to do.
+        is_wrong: something has to be done; else it is only worth knowing.
+        repair: mends it without a loss; None where a person has to decide.
+        mended: it was.
+    """
+
+    kind: FindingKind
+    where: str
+    what: str
+    remedy: str
+    is_wrong: bool = True
+    repair: Callable[[], None] | None = field(default=None, compare=False)
+    mended: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        error: Exception,
+        where: str,
+        otherwise: FindingKind,
+        *,
+        remedy: str = "",
+        repair: Callable[[], None] | None = None,
+    ) -> Trouble:
+        """What an error tells: what is wrong and, behind a semicolon, what to do about it.
+
+        Args:
+            error: that was raised.
+            where: at what.
+            otherwise: its kind where the error has none.
+            remedy: a better one than the error's.
+            repair: mends it.
+        """
+        kinds = (kind for of, kind in _KINDS if isinstance(error, of))
+        what, _, said = str(error).partition("; ")
+        told = remedy or said or "see what it says"
+        return cls(next(kinds, otherwise), where, what, told, repair=repair)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        said = {one: getattr(self, one) for one in ("kind", "where", "what", "remedy", "is_wrong")}
+        return {**said, "can_be_repaired": self.repair is not None, "mended": self.mended}
 
 
 def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Trouble]:
@@ -53,7 +134,12 @@ def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Tro
 def _orphans(store: QdrantStore, ledger: Ledger) -> Iterator[Trouble]:
     """Rows of collections that are gone."""
     for name in (one.row.name for one in ledger.collections() if one.documents):
-        if _is_gone(store, name):
+        try:
+            with store.engine.step(name):
+                is_there = store.engine.layout(name) is not None
+        except RagNodesError:
+            continue  # it is there, and cannot be read
+        if not is_there:
             yield Trouble(
                 "ledger",
                 name,
@@ -66,31 +152,10 @@ def _orphans(store: QdrantStore, ledger: Ledger) -> Iterator[Trouble]:
 def _unread(ledger: Ledger) -> Iterator[Trouble]:
     """Files that could not be read."""
     for corpus, files in groupby(ledger.unread(), attrgetter("corpus")):
-        said = [_failure(file.path, file) for file in files]
-        what = f"files that could not be read: {_some(said)}"
+        what = f"files that could not be read: {_some([_failure(one.path, one) for one in files])}"
         listing = remedies.command("list --state failed", corpus=corpus)
         remedy = f"mend or delete them; `{listing}` shows them"
         yield Trouble("failed", f"corpus {corpus}", what, remedy, is_wrong=False)
-
-
-def _failure(name: str, row: DepositRow | FileRow) -> str:
-    since = utc_time(row.failed_at)
-    said = (row.error or "").removeprefix(f"{name}: ")
-    return f"{name} ({f'since {since}: ' if since else ''}{said})"
-
-
-def _anew(collection: str) -> str:
-    clearing = remedies.command(f"clear --parser {collection} --yes")
-    return f"`{clearing}` deletes it; then ingest again, or restore a copy"
-
-
-def _is_gone(store: QdrantStore, name: str) -> bool:
-    """Whether a collection is not there; one that cannot be read is."""
-    try:
-        with store.engine.step(name):
-            return store.engine.layout(name) is None
-    except RagNodesError:
-        return False
 
 
 class _Examined:
@@ -139,23 +204,19 @@ class _Examined:
         """Keep the version that is whole, if there is one, and delete the rest."""
         kept = _whole_version(nodes)
         if self._ledger:
-            self._ledger.unsettle(self._name, [document])
+            self._ledger.intend(self._name, {document: nodes})
         self._store.delete(self._name, [one for one in nodes if one not in kept])
         if self._ledger and kept:
-            self._ledger.confirm([stored_row(self._name, document, kept)])
+            self._ledger.settle([stored_row(self._name, document, kept)], {document: kept})
         elif self._ledger:
-            self._ledger.empty(self._name, [document])
+            self._ledger.forget_deposits(self._name, [document])
 
     def _unfindable(self) -> Iterator[Trouble]:
         """Chunks without a vector."""
         chunks = sum(one.chunks for one in self._there.values())
         if lacking := chunks - self._store.count(self._name):
-            yield Trouble(
-                "torn",
-                self._name,
-                f"{lacking} of {chunks} chunks have no embedding, and no search finds them",
-                _anew(self._name),
-            )
+            what = f"{lacking} of {chunks} chunks have no embedding, and no search finds them"
+            yield Trouble("torn", self._name, what, _anew(self._name))
 
     def _unfilterable(self) -> Iterator[Trouble]:
         engine = self._store.engine
@@ -181,15 +242,13 @@ class _Examined:
             remedy = "the next ingest into it makes it known"
             yield Trouble("ledger", self._name, what, remedy, is_wrong=False)
             return
-        there, rows = self._there, ledger.deposits(self._name).items()
-        known = {one: row for one, row in rows if not row.is_empty or row.stored_at is None}
+        rows = ledger.deposits(self._name)
+        known = {one: row for one, row in rows.items() if not row.is_empty or row.stored_at is None}
         different = [
             one
-            for one in {**there, **known}
-            if one not in there
-            or one not in known
-            or _held(known[one]) != _held(there[one])
-            or known[one].stored_at is None
+            for one in {**self._there, **known}
+            if _held(known.get(one)) != _held(self._there.get(one))
+            or (one in known and known[one].stored_at is None)
         ]
         if different:
             yield Trouble(
@@ -197,8 +256,13 @@ class _Examined:
                 self._name,
                 f"the ledger says something else of {_documents(different)}: {_some(different)}",
                 "--repair makes it say what is stored, as the next ingest does by itself",
-                repair=lambda: ledger.replace(self._name, there.values()),
+                repair=partial(self._adopt, ledger),
             )
+
+    def _adopt(self, ledger: Ledger) -> None:
+        documents = self._store.each_document(self._name)
+        rows = ((stored_row(self._name, one, nodes), nodes) for one, nodes in documents)
+        ledger.adopt(self._name, rows)
 
     def _failed(self, ledger: Ledger) -> Iterator[Trouble]:
         """What the collection could not be given, as the ingest said."""
@@ -215,9 +279,9 @@ class _Examined:
             yield Trouble("failed", self._name, what, remedy, is_wrong=False)
 
 
-def _held(row: DepositRow) -> tuple[str, int, int]:
+def _held(row: DepositRow | None) -> tuple[str, int, int] | None:
     """What a ledger is to say as the store does."""
-    return row.source_hash, row.chunks, row.parents
+    return (row.source_hash, row.chunks, row.parents) if row else None
 
 
 def what_is_torn(nodes: Mapping[str, StoredNode]) -> str:
@@ -254,3 +318,14 @@ def _documents(names: list[str]) -> str:
 def _some(names: list[str]) -> str:
     rest = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _failure(name: str, row: DepositRow | FileRow) -> str:
+    since = utc_time(row.failed_at)
+    said = (row.error or "").removeprefix(f"{name}: ")
+    return f"{name} ({f'since {since}: ' if since else ''}{said})"
+
+
+def _anew(collection: str) -> str:
+    clearing = remedies.command(f"clear --parser {collection} --yes")
+    return f"`{clearing}` deletes it; then ingest again, or restore a copy"

@@ -18,7 +18,7 @@ from rag_nodes.store import copy_collection
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from rag_nodes.ledger import Ledger
+    from rag_nodes.ledger import CollectionRow, Ledger
     from rag_nodes.store import CopyReport, CopyStep
     from rag_nodes.upkeep.inventory import Inventory
     from rag_nodes.upkeep.rows import HeldCollection
@@ -74,41 +74,28 @@ def copied(
         CredentialsError: the key of a server is wrong.
     """
     for held in collections:
+        name, ledger = held.info.name, source.ledger
         try:
-            yield _copied(source, target, held, progress, prune=prune)
+            count = source.store.count(name)
+            is_true = held.row and ledger and is_current(ledger, source.store, name, count)
+            report = copy_collection(name, source.store, target.store, progress, prune=prune)
+            if is_true and ledger and target.ledger and held.row:
+                _tell(held.row, ledger, target.ledger, prune=prune)
+            yield report
         except _ENDS_ALL:
             raise
         except RagNodesError as error:
-            yield CopyFailure(held.info.name, error)
+            yield CopyFailure(name, error)
 
 
-def _copied(
-    source: Inventory,
-    target: Inventory,
-    held: HeldCollection,
-    progress: Callable[[CopyStep], None] | None,
-    *,
-    prune: bool,
-) -> CopyReport:
-    name = held.info.name
-    books = source.ledger if source.ledger and held.row else None
-    count = source.store.count(name)
-    is_true = books is not None and is_current(books, source.store, name, count)
-    report = copy_collection(name, source.store, target.store, progress, prune=prune)
-    if books and target.ledger and is_true:
-        _tell(books, target.ledger, held, prune=prune)
-    return report
-
-
-def _tell(source: Ledger, target: Ledger, held: HeldCollection, *, prune: bool) -> None:
+def _tell(row: CollectionRow, source: Ledger, target: Ledger, *, prune: bool) -> None:
     """Write down in one ledger what another knows of a collection and of its files."""
-    assert held.row is not None  # noqa: S101 -- for the type checker
-    corpus, name = held.row.corpus, held.row.name
-    target.use(held.row)
-    known = source.deposits(name)
+    target.use(row)
+    known = source.deposits(row.name)
     if prune:
-        target.forget_deposits(name, target.deposits(name).keys() - known.keys())
-    target.settle(row for row in known.values() if not row.is_empty)
-    documents = source.documents(corpus)
-    for path, file in source.files(corpus).items():
+        target.forget_deposits(row.name, target.deposits(row.name).keys() - known.keys())
+    stored = [one for one in known.values() if not one.is_empty]
+    target.settle(stored, source.former(row.name, [one.document_id for one in stored]))
+    documents = source.documents(row.corpus)
+    for path, file in source.files(row.corpus).items():
         target.record(file, documents.get(path, []))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,14 +24,13 @@ from rag_nodes.errors import (
     StoreForeignError,
 )
 from rag_nodes.ledger import FILE_NAME, Ledger
-from rag_nodes.upkeep.contents import examined_contents
-from rag_nodes.upkeep.troubles import Trouble
+from rag_nodes.upkeep.contents import Trouble, examined_contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rag_nodes.store import QdrantStore
-    from rag_nodes.upkeep.troubles import FindingKind
+    from rag_nodes.upkeep.contents import FindingKind
 
 SPACE = 1 << 30
 """Bytes that should be free on the disk of a folder; below a quarter of it nothing is written."""
@@ -91,18 +91,19 @@ def _findings(
 def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
     """What can be seen of an open store, and of its ledger."""
     ledger = None
-    if path and path.is_file():
-        try:
-            ledger = _sound(path)
-        except LedgerError as error:
-            is_torn = isinstance(error, LedgerDamagedError)
-            mend = partial(_put_aside, path) if is_torn else None
-            yield Trouble.of(error, str(path), "ledger", repair=mend)
-    try:
+    with ExitStack() as cleanup:
+        if path and path.is_file():
+            try:
+                found = cleanup.enter_context(Ledger(path))
+                found.check()
+            except LedgerError as error:
+                cleanup.close()
+                is_torn = isinstance(error, LedgerDamagedError)
+                mend = partial(_put_aside, path) if is_torn else None
+                yield Trouble.of(error, str(path), "ledger", repair=mend)
+            else:
+                ledger = found
         yield from examined_contents(store, ledger)
-    finally:
-        if ledger:
-            ledger.close()
     if path and not path.is_file() and store.collections():
         what = "there is no ledger, so that an ingest opens every file"
         yield Trouble("ledger", str(path), what, "the next ingest makes one", is_wrong=False)
@@ -140,27 +141,6 @@ def _folder(path: Path) -> Iterator[Trouble]:
     if foreign := [name for name in look.foreign if name not in ours]:
         what = f"files that are none of ours: {', '.join(foreign)}"
         yield Trouble("foreign", str(path), what, "keep them elsewhere", is_wrong=False)
-
-
-def _sound(path: Path) -> Ledger:
-    """A ledger that can be read to its end.
-
-    Raises:
-        LedgerDamagedError: it cannot.
-    """
-    ledger = Ledger(path)
-    try:
-        said = ledger.problems()
-    except LedgerError:
-        ledger.close()
-        raise
-    if said:
-        ledger.close()
-        raise LedgerDamagedError(
-            f"{path}: the ledger is damaged ({said[0]}); move it away: the next ingest makes it "
-            "anew from the store"
-        )
-    return ledger
 
 
 def _put_aside(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -58,9 +59,7 @@ class Inventory:
         rows = [sums.row for sums in self.ledger.collections(corpus or "")] if self.ledger else []
         infos = ((described(row.name, 0), row) for row in rows if row.name not in there)
         return [
-            HeldCollection(info, row)
-            for info, row in infos
-            if info and self.ledger and self.ledger.failures(row.name)
+            HeldCollection(info, row) for info, row in infos if info and self._failures(row.name)
         ]
 
     def deposits(self, held: HeldCollection) -> dict[str, DepositRow]:
@@ -89,7 +88,7 @@ class Inventory:
 
     def status(self, held: HeldCollection) -> CollectionStatus:
         """What is in a collection."""
-        name, row = held.info.name, held.row
+        name, row, trouble = held.info.name, held.row, held.info.trouble
         deposits = list(self.deposits(held).values())
         expired = {one.id for one in self.ledger.expired(held.corpus)} if self.ledger else set()
         known = self._known(held.corpus)
@@ -107,8 +106,8 @@ class Inventory:
             options=row.options if row else None,
             model=row.model if row else held.info.embedding,
             dimension=layout.size if layout else 0,
-            vectors=self.store.vector_names(name) if layout and not held.info.trouble else (),
-            chunks=sum(one.chunks for one in deposits) if held.info.trouble else held.info.points,
+            vectors=self.store.vector_names(name) if layout and not trouble else (),
+            chunks=sum(one.chunks for one in deposits) if trouble else held.info.points,
             parents=sum(one.parents for one in deposits),
             documents=sum(not one.is_empty for one in deposits),
             incomplete=len(lacking),
@@ -117,7 +116,7 @@ class Inventory:
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
             aliases=tuple(sorted(one for one, of in self.store.aliases().items() if of == name)),
-            trouble=held.info.trouble,
+            trouble=trouble,
             failed=len(failed),
             error=next((said for said, _ in Counter(o.error for o in failed).most_common(1)), None),
             failed_at=_first(failed),
@@ -128,32 +127,30 @@ class Inventory:
 
         With all of its collections, those too that were read and of which nothing is stored.
         """
-        rows: dict[str, dict[str, DepositRow]] = {}
-        chosen = list(collections)
+        chosen, known = list(collections), self._known(corpus)
+        found: dict[str, dict[str, DepositRow]] = {}
         for held in chosen:
             for one, deposit in self.deposits(held).items():
-                rows.setdefault(one, {})[held.info.name] = deposit
-        known = self._known(corpus)
+                found.setdefault(one, {})[held.info.name] = deposit
         if {*chosen} >= {*self.collections(corpus)}:
-            lacking = (one for one, same in known.items() if any(row.source_hash for row in same))
-            failed = self._failures(self.never_stored(corpus))
-            rows = {**{one: failed.get(one, {}) for one in lacking}, **rows}
+            failed: dict[str, dict[str, DepositRow]] = {}
+            for held in self.never_stored(corpus):
+                for row in self._failures(held.info.name):
+                    failed.setdefault(row.document_id, {})[row.collection] = row
+            for one, rows in known.items():
+                if any(row.source_hash for row in rows):
+                    found.setdefault(one, failed.get(one, {}))
         unread = {one.path: one for one in self.unread(corpus)}
         listed = [
-            self._listed(corpus, known.get(one, []), one, of, unread) for one, of in rows.items()
+            self._listed(corpus, known.get(one, []), one, of, unread) for one, of in found.items()
         ]
         listed.sort(key=lambda one: (one.name, one.id))
         paths = {one.path for one in listed}
         others = (one for one in unread.values() if one.documents or one.path not in paths)
         return [*listed, *map(_failed, others)]
 
-    def _failures(self, collections: Iterable[HeldCollection]) -> dict[str, dict[str, DepositRow]]:
-        """What the ledger says could not be stored in collections, by document."""
-        found: dict[str, dict[str, DepositRow]] = {}
-        if self.ledger:
-            for row in chain(*(self.ledger.failures(one.info.name) for one in collections)):
-                found.setdefault(row.document_id, {})[row.collection] = row
-        return found
+    def _failures(self, collection: str) -> list[DepositRow]:
+        return self.ledger.failures(collection) if self.ledger else []
 
     def _known(self, corpus: str) -> dict[str, list[DocumentRow]]:
         """What the ledger knows of documents, by id: those without a hash first."""
@@ -174,11 +171,17 @@ class Inventory:
         row = known[-1] if known else None
         lacking = {name: one for name, one in found.items() if not _is_whole(one, known)}
         errors = {name: one.error for name, one in lacking.items() if one.error is not None}
-        state, error = self._state(known, lacking, nothing=not found)
-        since = _first(lacking.values())
+        state: DocumentState = "stored"
+        error, since = None, _first(lacking.values())
         file = unread.get(row.path) if row else None
         if file and not file.documents:
             state, error, since = "failed", file.error, file.failed_at
+        elif lacking or not found:
+            error = "; ".join(dict.fromkeys(one for one in errors.values() if one))
+            state = "incomplete"
+            error = error or f"{_lack(lacking.values())}; ingest it again"
+        elif row and row.expires_at is not None and row.expires_at <= self.clock():
+            state = "expired"
         name, source, pages = self._facts(row, document_id, found)
         there = {of: one for of, one in found.items() if one.error is None or not one.is_empty}
         return ListedDocument(
@@ -196,15 +199,6 @@ class Inventory:
             failed_at=since,
         )
 
-    def _state(
-        self, known: list[DocumentRow], lacking: dict[str, DepositRow], *, nothing: bool
-    ) -> tuple[DocumentState, str | None]:
-        if lacking or nothing:
-            said = dict.fromkeys(one.error for one in lacking.values() if one.error)
-            return "incomplete", "; ".join(said) or f"{_lack(lacking.values())}; ingest it again"
-        expiries = [row.expires_at for row in known[-1:] if row.expires_at is not None]
-        return ("expired" if any(one <= self.clock() for one in expiries) else "stored"), None
-
     def _facts(
         self, row: DocumentRow | None, document_id: str, found: dict[str, DepositRow]
     ) -> tuple[str, str | None, int | None]:
@@ -217,8 +211,8 @@ class Inventory:
     def _told(self, collection: str) -> dict[str, dict[str, Any]]:
         """What one node of each document of a collection says of it, by the document's id."""
         if collection not in self._facts_told:
-            found = self.store.each_document(collection)
-            first = {next(iter(nodes)): one for one, nodes in found}
+            documents = self.store.each_document(collection)
+            first = {next(iter(nodes)): one for one, nodes in documents}
             ids = list(first)
             told: dict[str, dict[str, Any]] = {}
             for start in range(0, len(ids), _PORTION):
@@ -251,16 +245,5 @@ def _lack(lacking: Collection[DepositRow]) -> str:
 
 def _failed(file: FileRow) -> ListedDocument:
     name = file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1]
-    return ListedDocument(
-        id="",
-        corpus=file.corpus,
-        name=name,
-        path=file.path,
-        source=file.path,
-        pages=None,
-        chunks={},
-        stored_at=None,
-        state="failed",
-        error=file.error,
-        failed_at=file.failed_at,
-    )
+    row = ListedDocument("", file.corpus, name, file.path, file.path, state="failed")
+    return replace(row, error=file.error, failed_at=file.failed_at)

@@ -118,12 +118,12 @@ class ListedDocument:
     id: str
     corpus: str
     name: str
-    path: str | None
-    source: str | None
-    pages: int | None
-    chunks: dict[str, int]
-    stored_at: float | None
-    state: DocumentState
+    path: str | None = None
+    source: str | None = None
+    pages: int | None = None
+    chunks: dict[str, int] = field(default_factory=dict)
+    stored_at: float | None = None
+    state: DocumentState = "stored"
     error: str | None = None
     errors: dict[str, str] = field(default_factory=dict)
     failed_at: float | None = None
