@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -48,13 +47,6 @@ def test_our_models_are_those_of_llama_index(
 ) -> None:
     assert isinstance(embedding, OpenAIEmbedding)
     assert isinstance(llm, OpenAILike)
-
-
-def test_a_key_is_taken_as_text_too_and_reaches_the_server(
-    embedding: OpenAIServerEmbedding, openai_server: OpenAIServer
-) -> None:
-    embedding.get_query_embedding("hello")
-    assert openai_server.requests[0].authorization == f"Bearer {KEY}"
 
 
 def test_vectors_are_asked_for_in_base64(
@@ -119,19 +111,6 @@ def test_the_address_other_openai_tools_read_is_where_requests_go(
     models.embedding.get_query_embedding("hello")
     models.llm.complete("hello")
     assert [one.authorization for one in openai_server.requests] == [f"Bearer {KEY}"] * 2
-
-
-def test_a_model_keeps_its_options_when_it_is_copied_or_travels(
-    openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.base)
-    llm = OpenAIServerLLM(
-        model="llama3", api_base=openai_server.base, max_tokens=7, context_window=99, timeout=3
-    )
-    for other in (copy.deepcopy(llm), pickle.loads(pickle.dumps(llm))):
-        assert other.to_dict() == llm.to_dict()
-        assert other.complete("hello").text == stub.ANSWER
-    assert {body["max_tokens"] for body in openai_server.asked("completions")} == {7}
 
 
 def test_a_call_may_ask_for_other_options_than_the_model(
@@ -254,8 +233,3 @@ def test_an_answer_of_blanks_is_none(llm: OpenAIServerLLM, openai_server: OpenAI
     for ask in (llm.complete, lambda text: list(llm.stream_complete(text))):
         with pytest.raises(ModelResponseError, match="empty answer; try again"):
             ask("hello")
-
-
-def test_a_secret_key_is_taken_as_it_is(openai_server: OpenAIServer) -> None:
-    OpenAIServerLLM(api_key=SecretStr(KEY), api_base=openai_server.base).complete("hello")
-    assert openai_server.requests[0].authorization == f"Bearer {KEY}"

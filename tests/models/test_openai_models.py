@@ -403,7 +403,12 @@ def test_a_placeholder_for_a_key_does_not_garble_messages(openai_server: OpenAIS
         model.get_query_embedding("hello")
 
 
-def test_a_copy_keeps_working(embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM) -> None:
+def test_a_copy_is_equal_and_keeps_working(
+    embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/elsewhere")
+    assert copy.deepcopy(embedding).to_dict() == embedding.to_dict()
+    assert copy.deepcopy(llm).to_dict() == llm.to_dict()
     assert copy.deepcopy(embedding).get_query_embedding("a") == embedding.get_query_embedding("a")
     assert copy.deepcopy(llm).complete("question").text == faults.ANSWER
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import pickle
 import shutil
 import socket
 import ssl
@@ -183,13 +182,6 @@ def test_the_certificate_has_to_be_for_the_name(
             _embedding(f"https://models.test:{port}").get_query_embedding("hello")
         with pytest.raises(ModelConnectionError, match="cannot be reached"):
             _embedding(f"https://other.test:{port}").get_query_embedding("hello")
-
-
-def test_a_copy_that_travels_stays_as_careful(openai_server: OpenAIServer) -> None:
-    arrived = pickle.loads(pickle.dumps(_embedding(openai_server.base)))
-    with pytest.raises(ConfigurationError):
-        arrived.get_query_embedding("hello")
-    assert openai_server.requests == []
 
 
 def test_both_models_of_a_strangers_address_are_careful(openai_server: OpenAIServer) -> None:
