@@ -237,17 +237,32 @@ def test_what_cannot_be_compared_or_written_is_refused_before_a_document_is_read
     assert "Reading" not in ended.stderr
 
 
-def test_a_report_is_written_though_the_baseline_asked_other_questions(
-    command: Callable[..., Ended], manual: Path, sheet: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("changed", "parser", "message"),
+    [
+        (True, "heading", "asked other questions"),
+        (False, "fixed", "no column of the baseline is in this run"),
+    ],
+)
+def test_a_baseline_that_has_nothing_in_common_is_refused_before_anything_is_measured(
+    command: Callable[..., Ended],
+    manual: Path,
+    sheet: Path,
+    tmp_path: Path,
+    changed: bool,
+    parser: str,
+    message: str,
 ) -> None:
     before, now = tmp_path / "before.json", tmp_path / "now.json"
-    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
-    command(*asked, "-o", before)
-    sheet.write_text(sheet.read_text().replace("When", "How often").replace("much", "little"))
-    ended = command(*asked, "--baseline", before, "-o", now)
+    asked = ("evaluate", manual, "--questions", sheet, *QUICK[:-1])
+    command(*asked, "-p", "heading", "-o", before)
+    if changed:
+        sheet.write_text(sheet.read_text().replace("When", "How often").replace("much", "little"))
+    ended = command(*asked, "-p", parser, "--baseline", before, "-o", now)
     assert ended.code == 1
-    assert "asked other questions" in ended.stderr
-    assert json.loads(now.read_text("utf-8"))["rows"]
+    assert message in ended.stderr
+    assert "indexing" not in ended.stderr
+    assert not now.exists()
 
 
 def test_a_document_that_cannot_be_read_makes_the_run_partial(
@@ -335,7 +350,8 @@ def test_drafts_pass_no_gate_until_somebody_accepts_them(
     gates = ("--baseline", run, "--fail-under", "recall@40=0.0")
     ended = command(*asked, *gates)
     assert ended.code == 5
-    assert "fixed: cannot tell: drafts cannot choose" in " ".join(ended.stdout.split())
+    assert ended.stdout.endswith("fixed: cannot tell: drafts cannot choose\n")
+    assert ended.stdout.count("cannot tell") == 1
     text = drafts.read_text("utf-8")
     drafts.write_text(text.replace('"draft": true', '"draft": false', 3), "utf-8")
     ended = command(*asked, *gates)

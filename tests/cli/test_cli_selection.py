@@ -66,6 +66,7 @@ def test_a_parsers_own_option_wins_over_set() -> None:
         (["fixed:"], [], "NAME"),
         ([":chunk_size=5"], [], "NAME"),
         (["fixed:chunk_size"], [], "not OPTION=VALUE"),
+        (["splitters:cut"], [], r"module:function\(option=value\) where a function makes it"),
         (["fixed:chunk_size=5,chunk_size=6"], [], "given twice"),
         (["fixed"], ["chunk_size="], "not OPTION=VALUE"),
         (["fixed"], ["a=1", "a=2"], "given twice"),

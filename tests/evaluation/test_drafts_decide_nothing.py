@@ -10,6 +10,7 @@ from tests.evaluation.labelled import corpus
 from rag_nodes.apps.tabs.evaluate.asked import asked
 from rag_nodes.apps.tabs.evaluate.verdict import verdict
 from rag_nodes.evaluation import Dataset, recommend
+from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.gates import against_baseline, under
 from rag_nodes.evaluation.page import html_of, recommendation_page
 from rag_nodes.evaluation.plan import EvaluationPlan
@@ -19,6 +20,7 @@ from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
+from rag_nodes.server.mcp.evaluation import EvaluationSummary
 
 PLAN = EvaluationPlan(budgets=(30, 60), sizes=(20, 40), target=30, draws=200, ks=(1, 10))
 SMALL = replace(SWEEP, budgets=(30, 60), sizes=(30, 300), draws=200)
@@ -82,6 +84,27 @@ def test_pages_draw_no_column_above_another(by_drafts: EvaluationReport) -> None
         assert "Is it the size?" not in page
         assert "is better than" not in page
         assert "best of all" not in page.lower()
+
+
+def test_pages_and_tools_say_why_answers_were_missed_and_advise_nothing() -> None:
+    long = {"large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30)}
+    plan = replace(PLAN, budgets=(5, 10))
+    drafts, accepted = (
+        evaluate(dataset, long, plan=plan) for dataset in (drafted(), drafted(accepted=32))
+    )
+    (reason,) = drafts.of_role("own")[0].reasons
+    advice = REMEDIES[reason]  # type: ignore[index] # a str in plain data
+    for shown in (html_of, lambda report: str(verdict(report, {})), summary):
+        assert reason in shown(drafts)
+        assert advice in shown(accepted)
+        assert advice not in shown(drafts)
+    assert "Intervals: 95 %" in html_of(accepted)
+    assert "Intervals: 95 %" not in html_of(drafts)
+
+
+def summary(report: EvaluationReport) -> str:
+    """What agents read."""
+    return EvaluationSummary.of(report).model_dump_json()
 
 
 def test_a_run_by_drafts_that_is_loaded_again_is_still_one_by_drafts(

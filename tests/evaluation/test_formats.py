@@ -49,6 +49,39 @@ def test_a_mark_of_a_draft_that_could_mean_either_is_refused(tmp_path: Path, val
         load_dataset(write(tmp_path / "q.json", [row]), [TEA])
 
 
+@pytest.mark.parametrize(
+    ("cells", "drafts"),
+    [
+        (("true", "false"), (True, False)),
+        (("WAHR", "FALSCH"), (True, False)),
+        (("x", ""), (True, False)),
+        (("Yes", "no"), (True, False)),
+        (("1", "0"), (True, False)),
+    ],
+)
+def test_a_sheet_marks_drafts_as_json_does(
+    tmp_path: Path, cells: tuple[str, str], drafts: tuple[bool, bool]
+) -> None:
+    sheet = (
+        f"question,quote,Draft\nHow hot is green?,eighty degrees,{cells[0]}\n"
+        f"How hot is black?,boiling water,{cells[1]}\n"
+    )
+    questions = load_dataset(write(tmp_path / "q.csv", sheet), [TEA]).questions
+    assert tuple(one.draft for one in questions) == drafts
+
+
+def test_a_mark_of_a_draft_that_no_sheet_has_is_refused(tmp_path: Path) -> None:
+    sheet = "id,question,quote,draft\nq7,How hot?,eighty degrees,perhaps\n"
+    with pytest.raises(DatasetError, match=r"q\.csv: question 'q7' has 'perhaps' .*true or false"):
+        load_dataset(write(tmp_path / "q.csv", sheet), [TEA])
+
+
+def test_of_several_passages_one_that_is_marked_makes_the_question_a_draft(tmp_path: Path) -> None:
+    sheet = "id,question,quote,draft\nq,How hot?,eighty degrees,\nq,How hot?,boiling water,x\n"
+    (question,) = load_dataset(write(tmp_path / "q.csv", sheet), [TEA]).questions
+    assert question.draft
+
+
 def test_what_is_written_down_is_read_again_as_it_was(tmp_path: Path) -> None:
     rows = [{"question": "How hot?", "gold": [{"text": "eighty degrees"}], "within": ["tea.md"]}]
     dataset = load_dataset(write(tmp_path / "a" / "q.json", rows), [TEA])

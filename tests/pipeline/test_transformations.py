@@ -449,6 +449,33 @@ def test_the_identity_follows_options_and_neither_keys_nor_speed() -> None:
     assert identity_of(Keyed(work=object())) == identity_of(Keyed(work=object()))
 
 
+class Private(Letters):
+    """Keeps what it was told to itself."""
+
+    _words: list[str] = PrivateAttr(default_factory=list)
+    _api_key: str = PrivateAttr(default="")
+    _timeout: float = PrivateAttr(default=1.0)
+
+    def __init__(self, *words: str, key: str = "", timeout: float = 1.0) -> None:
+        super().__init__()
+        self._words, self._api_key, self._timeout = [*words], key, timeout
+
+
+def test_the_identity_follows_what_a_component_keeps_to_itself_and_no_key() -> None:
+    usual = identity_of(Private("pump"))
+    assert identity_of(Private("pump", key="sk-2", timeout=9.0)) == usual
+    assert identity_of(Private("pump", "valve")) != usual
+    assert identity_of(Private("pump")) == usual
+
+
+def test_documents_are_due_again_where_a_component_was_told_something_else(
+    store: Store, models: Models
+) -> None:
+    told = [run(store, models, Private(word)).columns[0] for word in ("pump", "pump", "valve")]
+    chunks = told[0].chunks
+    assert [(one.written, one.unchanged) for one in told] == [(chunks, 0), (0, chunks), (chunks, 0)]
+
+
 def test_a_component_that_cannot_say_what_it_is_is_refused() -> None:
     class Silent(Letters):
         def to_dict(self, **_: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rag_nodes.cli.typed import assignments
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.import_paths import is_path, label_of
 from rag_nodes.parsers.preset_files import is_preset_file, load_preset
-from rag_nodes.parsers.presets import COMPARED, get_parser, preset_named
+from rag_nodes.parsers.presets import COMPARED, PRESETS, get_parser, preset_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -245,6 +245,11 @@ def _choice(text: str) -> ParserChoice:
     where = f"--parser {text}"
     if not preset.strip() or (colon and not rest.strip()):
         raise ConfigurationError(f"{where}: write NAME or NAME:OPTION=VALUE,OPTION=VALUE")
+    if "=" not in rest and rest and preset.strip() not in PRESETS:
+        raise ConfigurationError(
+            f"{where}: there is no preset of that name; a splitter of another package is "
+            "module:Class, or module:function(option=value) where a function makes it"
+        )
     options = assignments(rest.split(","), where) if rest else {}
     return ParserChoice(preset.strip(), options)
 

@@ -15,8 +15,9 @@ from rag_nodes.evaluation.plan import shares
 from rag_nodes.evaluation.verdicts import points, upright
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from rag_nodes.evaluation.dataset import Question
     from rag_nodes.evaluation.report import EvaluationReport, Row
 
 _LIMIT = re.compile(r"(?P<measure>[a-z]+(?:@k?\d+)?)\s*=\s*(?P<value>\d*\.?\d+)")
@@ -72,20 +73,16 @@ def against_baseline(report: EvaluationReport, baseline: EvaluationReport) -> li
     """
     measure = report.measure
     check_measured(baseline, measure)
-    names = {row.name for row in baseline.of_role("own") if not row.error}
     own = report.of_role("own")
-    shared = [row for row in own if row.name in names]
-    if not shared:
-        raise DatasetError("no column of the baseline is in this run; name the same parsers")
-    gone = [name for name in names if name not in {row.name for row in own}]
+    shared = shared_columns(baseline, [row.name for row in own])
+    rows = [row for row in own if row.name in shared]
+    gone = sorted({*_measured(baseline)} - {row.name for row in own})
     if report.by_drafts:
-        return [*map(_undecided, shared), *map(_gone, sorted(gone))]
-    then = {one["id"]: one["text"] for one in baseline.questions}
-    asked = [one for one in report.questions if then.get(one["id"]) == one["text"]]
-    if len(asked) < _FEWEST:
-        raise DatasetError("the baseline asked other questions; make a new one with these")
-    found = [_drop(row, baseline.row(row.name), measure, asked, report) for row in shared]
-    return [*found, *map(_gone, sorted(gone))]
+        return [*map(_undecided, rows), *map(_gone, gone)]
+    both = shared_questions(baseline, {one["id"]: one["text"] for one in report.questions})
+    asked = [one for one in report.questions if one["id"] in both]
+    found = [_drop(row, baseline.row(row.name), measure, asked, report) for row in rows]
+    return [*found, *map(_gone, gone)]
 
 
 def check_measured(baseline: EvaluationReport, measure: str) -> None:
@@ -97,6 +94,58 @@ def check_measured(baseline: EvaluationReport, measure: str) -> None:
     measured = [row for row in baseline.of_role("own") if measure in row.means]
     if not measured:
         raise DatasetError(f"the baseline did not measure {measure}; use the same budgets")
+
+
+def shared_columns(baseline: EvaluationReport, columns: Iterable[str]) -> set[str]:
+    """The names of columns that the baseline measured, too.
+
+    Raises:
+        DatasetError: it measured none of them.
+    """
+    shared = {*columns} & {*_measured(baseline)}
+    if not shared:
+        raise DatasetError("no column of the baseline is in this run; name the same parsers")
+    return shared
+
+
+def shared_questions(baseline: EvaluationReport, asked: Mapping[str, str]) -> set[str]:
+    """The ids of questions that the baseline asked in the same words.
+
+    Args:
+        baseline: then.
+        asked: texts of the questions by id.
+
+    Raises:
+        DatasetError: they are too few to compare anything.
+    """
+    then = {one["id"]: one["text"] for one in baseline.questions}
+    both = {name for name, text in asked.items() if then.get(name) == text}
+    if len(both) < _FEWEST:
+        raise DatasetError("the baseline asked other questions; make a new one with these")
+    return both
+
+
+def _measured(baseline: EvaluationReport) -> list[str]:
+    return [row.name for row in baseline.of_role("own") if not row.error]
+
+
+def check_comparable(
+    baseline: EvaluationReport, columns: Iterable[str], questions: Iterable[Question]
+) -> None:
+    """Refuse a baseline of other columns or questions, before anything is measured.
+
+    Args:
+        baseline: then.
+        columns: names of those that are to be measured.
+        questions: that are to be asked. Where all are drafts nothing is compared.
+
+    Raises:
+        DatasetError: see `shared_columns` and `shared_questions`.
+    """
+    shared_columns(baseline, columns)
+    accepted = {one.id: one.text for one in questions if not one.draft}
+    if accepted:
+        shared_questions(baseline, accepted)
 
 
 class Limit(NamedTuple):

@@ -10,7 +10,8 @@ from rag_nodes.cli.choices import Changes, ComparedParsers, ComparedVectors
 from rag_nodes.cli.commands.questions import asked_of
 from rag_nodes.cli.engines import EngineName, MeasuringWorkers, RayAddress, engine_of
 from rag_nodes.cli.failures import ExitCode, resumable, say_uncached
-from rag_nodes.cli.files import check_there, check_writable, write_text
+from rag_nodes.cli.files import check_writable, write_text
+from rag_nodes.cli.gates import Gates
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import MODEL_SETTINGS, STORE_SETTINGS
 from rag_nodes.cli.render.evaluation import evaluation_view
@@ -193,8 +194,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
 
     selection = select(parser or (), changes or ())
     plan = _plan(cli, budget, sizes, equal_size, granularity, vector, seed)
-    before = _baseline(baseline, plan)
-    _check_gates(plan, fail_under or [])
+    gates = Gates(plan, baseline, fail_under or ())
     chosen = engine_of(workers, engine, ray_address)
     for written in (html, output):
         if written:
@@ -202,14 +202,16 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
     settings = cli.settings()
     judging = _judging(settings, judge, judge_model, judge_option or [])
     with cli.workspace(settings) as workspace:
+        # Refused, if at all, before documents are read and questions drafted.
+        stored = {name: StoredCollection(workspace.store, name) for name in collection or ()}
         dataset = asked_of(cli, workspace, questions, paths or [], drafts)
         models = workspace.models(answers=bool(judging))
-        stored = {name: StoredCollection(workspace.store, name) for name in collection or ()}
         parsers = {} if stored and not parser else selection.build(models)
         columns = {**parsers, **stored}
         columns = by_vectors(columns, plan.options, vector or ())
         if granularity == "both":
             columns = in_both_ways(columns, plan.options)
+        gates.check_comparable(columns, dataset.questions)
         if judging:
             requests = judging.requests(len(columns), len(dataset.questions))
             cli.note(f"Answering and judging takes up to {requests:,} requests.")
@@ -229,7 +231,7 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option of the command
                 engine=chosen,
             )
     _write(report, html, output)
-    results = _gates(report, before, fail_under or [])
+    results = gates.results(report)
     if cli.as_json:
         cli.emit({**report.as_dict(), "gates": [one.as_dict() for one in results]})
     else:
@@ -308,35 +310,6 @@ def _plan(
         options=options,
         seed=seed,
     )
-
-
-def _baseline(path: Path | None, plan: "EvaluationPlan") -> "EvaluationReport | None":
-    """The run to compare with, known to have what is compared before an hour is spent."""
-    from rag_nodes.evaluation.gates import check_measured
-    from rag_nodes.evaluation.report import EvaluationReport
-
-    if path is None:
-        return None
-    check_there([path])
-    before = EvaluationReport.load(path)
-    check_measured(before, plan.main)
-    return before
-
-
-def _check_gates(plan: "EvaluationPlan", limits: list[str]) -> None:
-    from rag_nodes.evaluation.gates import limit_of
-
-    for limit in limits:
-        limit_of(limit, plan.shares)
-
-
-def _gates(
-    report: "EvaluationReport", before: "EvaluationReport | None", limits: list[str]
-) -> "list[GateResult]":
-    from rag_nodes.evaluation.gates import against_baseline, under
-
-    results = against_baseline(report, before) if before else []
-    return [*results, *(one for limit in limits for one in under(report, limit))]
 
 
 def _write(report: "EvaluationReport", html: Path | None, output: Path | None) -> None:

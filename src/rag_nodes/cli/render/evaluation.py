@@ -35,8 +35,20 @@ def evaluation_view(
     if report.judgement:
         yield from _judged(report.judgement)
     yield plain(_procedure(report), "dim")
-    for gate in gates:
-        yield plain(one_line(gate.words), _COLOURS[gate.outcome])
+    yield from _gates(gates, report)
+
+
+def _gates(gates: Sequence[GateResult], report: EvaluationReport) -> Iterator[RenderableType]:
+    """What came of the gates; by drafts one sentence for all columns, as all say the same."""
+    from rag_nodes.evaluation.checks import DRAFTED
+
+    untold = [one for one in gates if report.by_drafts and one.outcome == "cannot tell"]
+    if untold:
+        names = ", ".join(one_line(name) for name in dict.fromkeys(one.row for one in untold))
+        yield plain(f"{names}: cannot tell: {DRAFTED}", _COLOURS["cannot tell"])
+    others = {one.words: one.outcome for one in gates if one not in untold}
+    for words, outcome in others.items():
+        yield plain(one_line(words), _COLOURS[outcome])
 
 
 def _numbers(report: EvaluationReport) -> Table:

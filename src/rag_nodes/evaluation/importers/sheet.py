@@ -1,8 +1,8 @@
 """A sheet as people keep one: a question, the words that answer it, and perhaps the file.
 
 CSV or TSV with a header. Columns `question` and `quote` (also called answer, gold, snippet, text or
-evidence), and where there are such `file`, `kind` and `id`. Rows of one id, or else of one question
-that follow each other, are passages that are wanted together.
+evidence), and where there are such `file`, `kind`, `id` and `draft`. Rows of one id, or else of one
+question that follow each other, are passages that are wanted together.
 """
 
 from __future__ import annotations
@@ -25,10 +25,15 @@ _COLUMNS = {
     "document": ("file", "document", "source", "url", "datei"),
     "kind": ("kind", "type", "category"),
     "id": ("id", "number", "nr"),
+    "draft": ("draft", "entwurf"),
 }
 """What a column may be called, case and blanks apart."""
 _MARK = re.compile("sep=.?", re.IGNORECASE)
 """A first line by which some programs name the delimiter."""
+_DRAFT = frozenset({"true", "yes", "1", "x", "draft", "wahr", "ja"})
+"""What is written in the column `draft` of a question that nobody has accepted."""
+_ACCEPTED = frozenset({"", "false", "no", "0", "falsch", "nein"})
+"""What is written there of one that somebody has."""
 _LONGEST = 10_000_000
 """Characters of one cell: a quoted section may be long."""
 
@@ -62,7 +67,7 @@ def read_sheet(rows: Sequence[Mapping[str, str]], path: Path) -> Labels:
     """The questions of a sheet.
 
     Raises:
-        DatasetError: there is no column of questions or of quotes.
+        DatasetError: there is no column of questions or of quotes, or a mark of a draft is unknown.
     """
     if not rows:
         raise DatasetError(f"{path} has no row under its header; write a question in each")
@@ -77,13 +82,16 @@ def read_sheet(rows: Sequence[Mapping[str, str]], path: Path) -> Labels:
             groups[-1][1].append(cells)
         else:
             groups.append((key, [cells]))
-    return Labels("sheet", tuple(_labelled(cells, n) for n, (_, cells) in enumerate(groups, 1)))
+    found = (_labelled(cells, number, path) for number, (_, cells) in enumerate(groups, 1))
+    return Labels("sheet", tuple(found))
 
 
-def _labelled(cells: Sequence[Mapping[str, str]], number: int) -> Labelled:
+def _labelled(cells: Sequence[Mapping[str, str]], number: int, path: Path) -> Labelled:
     first = cells[0]
+    name = first.get("id") or f"row-{number}"
+    marks = [_is_draft(one.get("draft", ""), f"{path}: question {name!r}") for one in cells]
     return Labelled(
-        id=first.get("id") or f"row-{number}",
+        id=name,
         text=first["question"],
         gold=(
             tuple(
@@ -91,7 +99,16 @@ def _labelled(cells: Sequence[Mapping[str, str]], number: int) -> Labelled:
             ),
         ),
         kind=first.get("kind", ""),
+        draft=any(marks),
     )
+
+
+def _is_draft(cell: str, where: str) -> bool:
+    mark = cell.lower()
+    if mark not in _DRAFT | _ACCEPTED:
+        # Taken for an accepted question, a draft would choose.
+        raise DatasetError(f"{where} has {cell!r} in its column of drafts; write true or false")
+    return mark in _DRAFT
 
 
 def _column(what: str, rows: Iterable[Mapping[str, str]], path: Path) -> str | None:

@@ -139,7 +139,9 @@ def cell_of(report: EvaluationReport, outcome: Outcome, question: Mapping[str, A
     why = ""
     if outcome.reason:
         rank = f" (rank {outcome.rank})" if outcome.rank else ""
-        why = f"{outcome.reason}{rank}: {REMEDIES[outcome.reason]}"  # type: ignore[index] # one of them
+        # Drafts show what is lost, and are no ground to change anything.
+        advice = "" if report.by_drafts else f": {REMEDIES[outcome.reason]}"  # type: ignore[index] # one of them
+        why = f"{outcome.reason}{rank}{advice}"
     pieces = tuple(_pieces(outcome, question)) if outcome.reason else ()
     return Cell(grade, 100 * recall, why, pieces)
 

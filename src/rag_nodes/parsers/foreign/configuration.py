@@ -68,6 +68,16 @@ def digest_of(thing: Any) -> str:
     return _hashed(_described(thing, 0))
 
 
+def private_state(thing: BaseModel) -> dict[str, str]:
+    """A digest of each private attribute of an object, by name; what may be a secret is left out.
+
+    What is held counts as what a splitter holds does, see `digest_of`.
+    """
+    private = thing.__pydantic_private__ or {}
+    told = {name: one for name, one in _attributes(thing).items() if name in private}
+    return {name: _hashed(_described(one, 1)) for name, one in sorted(told.items())}
+
+
 def _described(thing: Any, depth: int) -> Any:
     """Plain data about anything; never an address in memory, which differs between processes."""
     if thing is None or isinstance(thing, str | int | float | bool):

@@ -58,7 +58,7 @@ class Missed(BaseModel):
     """One reason why answers were missed."""
 
     reason: str = Field(description="In few words.")
-    remedy: str = Field(description="What it means and what helps.")
+    remedy: str = Field(description="What it means and what helps; empty for drafts.")
     questions: dict[str, int] = Field(description="How many, by parser at its own options.")
 
 
@@ -84,7 +84,8 @@ class EvaluationSummary(BaseModel):
             missed=[
                 Missed(
                     reason=reason,
-                    remedy=remedy,
+                    # Drafts show what is lost, and are no ground to change anything.
+                    remedy="" if report.by_drafts else remedy,
                     questions={r.name: r.reasons[reason] for r in own if reason in r.reasons},
                 )
                 for reason, remedy in REMEDIES.items()

@@ -26,7 +26,7 @@ from rag_nodes.code_identity import code_of
 from rag_nodes.errors import ConfigurationError, RagNodesError, TransformationError
 from rag_nodes.models import failure_of
 from rag_nodes.models.faults import server_words
-from rag_nodes.parsers.foreign.configuration import class_path
+from rag_nodes.parsers.foreign.configuration import class_path, private_state
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
 from rag_nodes.transforms.user.laws import settled, snapshot
 
@@ -150,14 +150,17 @@ def identity_of(component: TransformComponent) -> str:
     """16 hex digits of a component's code and options: another result needs another identity.
 
     Options are those of `to_dict()` without keys and passwords, and without those of speed and
-    patience; objects among them count by their class. Code is that of the class and of functions
-    among the options, see `rag_nodes.code_identity`.
+    patience; objects among them count by their class. So do private attributes, `self._words` for
+    example, but those of embedding models and of this package, which say all in `to_dict()`. Code
+    is that of the class and of functions among the options, see `rag_nodes.code_identity`.
 
     Raises:
         ConfigurationError: it cannot say what it is made of.
     """
     try:
         described = [class_path(component), _plain(component.to_dict()), code_of(component).digest]
+        if private := _private(component):
+            described.append(private)
     except Exception as error:
         raise ConfigurationError(
             f"{_name(component)}: to_dict() failed ({type(error).__name__}), so nobody can tell "
@@ -165,6 +168,15 @@ def identity_of(component: TransformComponent) -> str:
         ) from error
     written = json.dumps(described, sort_keys=True).encode()
     return hashlib.sha256(written).hexdigest()[:16]
+
+
+def _private(component: TransformComponent) -> dict[str, str]:
+    """What a component was told and keeps to itself, as digests by name."""
+    if isinstance(component, BaseEmbedding) or type(component).__module__.startswith("rag_nodes."):
+        # Clients, and what was asked and paid so far: another one after each use.
+        return {}
+    state = private_state(component)
+    return {name: one for name, one in state.items() if name.lstrip("_") not in _VOLATILE}
 
 
 def _plain(value: object) -> Any:

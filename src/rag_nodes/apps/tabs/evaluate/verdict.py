@@ -225,11 +225,18 @@ def _reasons(report: EvaluationReport) -> Html | None:
     met = [reason for reason in REMEDIES if any(reason in row.reasons for row in rows)]
     if not met:
         return None
-    names = ("Reason, and what can be done", *(row.name for row in rows))
+    # Drafts show what is lost, and are no ground to change anything.
+    advised = not report.by_drafts
+    names = ("Reason, and what can be done" if advised else "Reason", *(row.name for row in rows))
     lines = [
         tag(
             "tr",
-            tag("th", reason, tag("small", REMEDIES[reason], cls="rn-remedy"), scope="row"),
+            tag(
+                "th",
+                reason,
+                tag("small", REMEDIES[reason], cls="rn-remedy") if advised else None,
+                scope="row",
+            ),
             *(tag("td", f"{row.reasons.get(reason, 0) or ''}") for row in rows),
         )
         for reason in met
