@@ -92,9 +92,12 @@ def _sentences(report: EvaluationReport) -> Html:
 
 def _how(report: EvaluationReport) -> str:
     settings, control = report.settings, report.control
+    searched = f"{report.measure}, {settings['mode']} search"
+    if report.by_drafts:
+        return f"{searched}."
     said = (
-        f"{report.measure}, {settings['mode']} search; intervals: 95 %, {settings['draws']:,} "
-        f"paired draws of {settings['resampled']}."
+        f"{searched}; intervals: 95 %, {settings['draws']:,} paired draws of "
+        f"{settings['resampled']}."
     )
     if control:
         said += f" Control: {control.column} run twice differs by {100 * control.gap.mean:.1f}."
@@ -156,7 +159,8 @@ def _numbers(report: EvaluationReport, strategies: Mapping[str, str]) -> Html:
     budgets = [f"recall@{budget}" for budget in report.settings["budgets"]]
     best = () if report.by_drafts else ("Best of all",)
     names = ("Parser", "Mean tokens", "Tokens read", *budgets, *best, "Chunks", "Embedded")
-    rows = [row for role in ("own", "matched", "size", "control") for row in report.of_role(role)]
+    control = () if report.by_drafts else ("control",)
+    rows = [row for role in ("own", "matched", "size", *control) for row in report.of_role(role)]
     return tag(
         "section",
         tag("h3", "All numbers"),
