@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rag_nodes.cli.failures import ExitCode
-from rag_nodes.store.server import retries
+from rag_nodes.store.server import connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def test_an_ingest_that_the_server_let_down_goes_on_when_it_is_run_again(
     command: Callable[..., Ended], manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(retries, "pause", waits.append)
+    monkeypatch.setattr(connection, "pause", waits.append)
     ingest = ("ingest", manual, "-p", "fixed:chunk_size=40,chunk_overlap=0", "--store")
     with _server.serve() as clean, _server.serve() as double:
         assert command(*ingest, clean.url).code == ExitCode.DONE

@@ -22,8 +22,7 @@ import qdrant_edge as edge
 from packaging.requirements import Requirement
 
 from rag_nodes.store.edge import sealing, shards
-from rag_nodes.store.edge.shards import Vectors
-from rag_nodes.store.points import DENSE, SPARSE
+from rag_nodes.store.points import DENSE, SPARSE, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +32,7 @@ PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 @pytest.fixture
 def shard(tmp_path: Path) -> Iterator[Any]:
-    made = shards.made(tmp_path / "shard", Vectors(2))
+    made = shards.made(tmp_path / "shard", Layout(2))
     yield made
     made.close()
 
@@ -108,7 +107,7 @@ def test_one_folder_opens_once(shard: Any, tmp_path: Path) -> None:
 
 
 def test_what_was_acknowledged_is_there_without_a_flush_or_close(tmp_path: Path) -> None:
-    made = shards.made(tmp_path / "left", Vectors(2))
+    made = shards.made(tmp_path / "left", Layout(2))
     put(made, 1, [1.0, 0.0])
     del made
     again = shards.loaded(tmp_path / "left")
@@ -172,7 +171,7 @@ def test_other_threads_stand_still_while_the_engine_works(shard: Any) -> None:
 def test_a_shard_keeps_to_few_threads(tmp_path: Path) -> None:
     tasks = Path("/proc/self/task")
     before = len([*tasks.glob("*")])
-    made = shards.made(tmp_path / "one", Vectors(2))
+    made = shards.made(tmp_path / "one", Layout(2))
     put(made, 1, [1.0, 0.0])
     more = len([*tasks.glob("*")]) - before  # sixteen where nobody says how many
     assert more < 8, "hundreds of collections are thousands of threads"
@@ -192,7 +191,7 @@ def test_a_place_in_a_list_has_an_index_of_its_own(shard: Any, tmp_path: Path) -
 
 
 def test_without_a_log_there_is_no_lock_and_nothing_is_kept_without_a_flush(tmp_path: Path) -> None:
-    made = shards.made(tmp_path / "loose", Vectors(2), durable=False)
+    made = shards.made(tmp_path / "loose", Layout(2), durable=False)
     made.flush()
     put(made, 1, [1.0, 0.0])
     again = edge.EdgeShard.load(str(tmp_path / "loose"))
@@ -202,7 +201,7 @@ def test_without_a_log_there_is_no_lock_and_nothing_is_kept_without_a_flush(tmp_
 
 
 def test_closing_hides_what_could_not_be_written_and_flushing_tells(tmp_path: Path) -> None:
-    made = shards.made(tmp_path / "here", Vectors(2))
+    made = shards.made(tmp_path / "here", Layout(2))
     put(made, 1, [1.0, 0.0])
     shutil.rmtree(tmp_path / "here")
     with pytest.raises(Exception, match="No such file"):
@@ -231,7 +230,7 @@ def index_types(folder: Path) -> list[str]:
 def sealing_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(sealing, "PART", 20)
     monkeypatch.setattr(sealing, "_LEAST", 1)
-    made = shards.made(tmp_path / "shard", Vectors(256))
+    made = shards.made(tmp_path / "shard", Layout(256))
     yield made
     made.close()
 
@@ -267,7 +266,7 @@ def test_a_part_is_written_again_when_half_of_it_is_gone_and_what_is_left_joins_
 ) -> None:
     monkeypatch.setattr(sealing, "PART", 1_000)
     monkeypatch.setattr(sealing, "_LEAST", 16)
-    made = shards.made(tmp_path / "shard", Vectors(4))
+    made = shards.made(tmp_path / "shard", Layout(4))
     every = [UUID(int=number) for number in range(1, 1_101)]
     points = [edge.Point(one, {DENSE: [1.0] * 4}, {}) for one in every]
     made.update(edge.UpdateOperation.upsert_points(points))

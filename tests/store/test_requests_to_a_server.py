@@ -10,7 +10,7 @@ import pytest
 from rag_nodes.errors import CollectionMissingError, DimensionError
 from rag_nodes.store import Filter, Query, open_store
 from rag_nodes.store.payload import points_of
-from rag_nodes.store.points import DENSE, SPARSE, Layout
+from rag_nodes.store.points import DENSE, Layout
 from rag_nodes.store.server import rankings, terms
 from rag_nodes.store.server.rankings import Rankings
 from rag_nodes.store.server.terms import struct
@@ -130,7 +130,7 @@ def test_a_collection_that_others_made_anew_is_looked_at_anew(
 
 
 def test_what_small_copies_of_embeddings_find_is_scored_by_the_whole_ones() -> None:
-    layout = Layout(DENSE, 3, SPARSE)
+    layout = Layout(3)
     requests = Rankings(layout, Query(X, "zebra", 5)).requests
     dense = [one.params for one in requests if one.using == DENSE]
     assert dense

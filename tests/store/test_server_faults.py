@@ -11,7 +11,7 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 from rag_nodes.errors import CancelledError, StoreError, StoreUnreachableError
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.store import Filter, ServerOptions, open_store
-from rag_nodes.store.server import retries
+from rag_nodes.store.server import connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds that were waited for in mind only."""
     waited: list[float] = []
 
-    monkeypatch.setattr(retries, "pause", waited.append)
+    monkeypatch.setattr(connection, "pause", waited.append)
     return waited
 
 

@@ -31,28 +31,21 @@ _BY_INDEX_OF_TEXTS = {"==", "!=", "in", "nin", "any", "all", "contains"}
 
 
 class FilterTerms(NamedTuple):
-    """The classes that a client of Qdrant builds filters of; each has the same arguments in all.
+    """What a client of Qdrant builds filters of; classes that have the same name in all are its.
 
     Attributes:
-        filter: conditions that `must` all hold, or of which one `should`, or that `must_not`.
-        field: what holds of a `key` of the payload: a `match`, or a `range`.
-        value: match of one value.
-        any: match of one of several values.
-        text: match of all words of a text.
+        classes: module of the client, with `Filter`, `FieldCondition`, `MatchValue`, `MatchAny`,
+            and `MatchText`.
         range: of numbers.
-        other: match of values that are none of several.
         times: range of times, as texts such as 2026-11-22.
+        other: match of values that are none of several.
         empty: the condition that nothing is under a key.
     """
 
-    filter: Callable[..., Any]
-    field: Callable[..., Any]
-    value: Callable[..., Any]
-    any: Callable[..., Any]
-    text: Callable[..., Any]
+    classes: Any
     range: Callable[..., Any]
-    other: Callable[[list[Any]], Any]
     times: Callable[..., Any]
+    other: Callable[[list[Any]], Any]
     empty: Callable[[str], Any]
 
     def conditions(self, chosen: Filter | MetadataFilters | None) -> Any:
@@ -71,7 +64,7 @@ class FilterTerms(NamedTuple):
             return None
         inner = [found for one in tree.filters if (found := self._condition(one)) is not None]
         how = {"or": "should", "not": "must_not"}.get(tree.condition or "and", "must")
-        return self.filter(**{how: inner})
+        return self.classes.Filter(**{how: inner})
 
     def _condition(self, given: MetadataFilter | MetadataFilters) -> Any:
         from llama_index.core.vector_stores.types import MetadataFilters
@@ -96,30 +89,32 @@ class FilterTerms(NamedTuple):
     def equal(self, key: str, value: Any) -> Any:
         """The condition that a key has a value."""
         if isinstance(value, float) or (isinstance(value, int) and abs(value) < _EXACT):
-            return self.field(key=key, range=self.range(gte=value, lte=value))
-        return self.field(key=key, match=self.value(value=value))
+            return self.classes.FieldCondition(key=key, range=self.range(gte=value, lte=value))
+        return self.classes.FieldCondition(key=key, match=self.classes.MatchValue(value=value))
 
     def compared(self, key: str, value: Any, how: str) -> Any:
         """A comparison of numbers, or of times as texts."""
         kind = self.times if isinstance(value, str) else self.range
-        return self.field(key=key, range=kind(**{how: value}))
+        return self.classes.FieldCondition(key=key, range=kind(**{how: value}))
 
     def words(self, key: str, value: Any) -> Any:
         """The condition that a text has all words of another one."""
-        return self.field(key=key, match=self.text(text=value))
+        return self.classes.FieldCondition(key=key, match=self.classes.MatchText(text=value))
 
     def one_of(self, key: str, value: Any) -> Any:
         """The condition that a key has one of several values."""
         if _are_texts(value):
-            return self.field(key=key, match=self.any(any=_listed(value)))
-        return self.filter(should=[self.equal(key, one) for one in _listed(value)])
+            return self.classes.FieldCondition(
+                key=key, match=self.classes.MatchAny(any=_listed(value))
+            )
+        return self.classes.Filter(should=[self.equal(key, one) for one in _listed(value)])
 
     def none_of(self, key: str, value: Any) -> Any:
         """The condition that a key has another value, or a list with one, or nothing of these."""
-        none = self.filter(must_not=[self.one_of(key, value), self.empty(key)])
+        none = self.classes.Filter(must_not=[self.one_of(key, value), self.empty(key)])
         if _are_texts(value):
             # By an index of texts, others are other texts only: what is none of them is left out.
-            others = [self.field(key=key, match=self.other(_listed(value)))]
+            others = [self.classes.FieldCondition(key=key, match=self.other(_listed(value)))]
         else:
             bounds = sorted(set(_listed(value)))
             between = [
@@ -127,12 +122,12 @@ class FilterTerms(NamedTuple):
                 *(self.range(gt=first, lt=second) for first, second in pairwise(bounds)),
                 self.range(gt=bounds[-1]),
             ]
-            others = [self.field(key=key, range=one) for one in between]
-        return self.filter(should=[*others, none])
+            others = [self.classes.FieldCondition(key=key, range=one) for one in between]
+        return self.classes.Filter(should=[*others, none])
 
     def all_of(self, key: str, value: Any) -> Any:
         """The condition that a key has a list with all of several values."""
-        return self.filter(must=[self.equal(key, one) for one in _listed(value)])
+        return self.classes.Filter(must=[self.equal(key, one) for one in _listed(value)])
 
 
 _OPERATORS: Mapping[str, Callable[[FilterTerms, str, Any], Any]] = {

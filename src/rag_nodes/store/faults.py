@@ -1,4 +1,4 @@
-"""Qdrant's exceptions into ours, each with location and remedy."""
+"""What Qdrant raises, on a server and in this process, into ours with location and remedy."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from rag_nodes import remedies
 from rag_nodes.errors import (
     CollectionMissingError,
     RagNodesError,
+    StoreDamagedError,
     StoreError,
     StoreUnreachableError,
 )
@@ -58,6 +60,35 @@ def translated(location: str, collection: str = "") -> Iterator[None]:
         if ours is None:
             raise
         raise ours from error
+
+
+@contextmanager
+def translated_in_process(location: str, collection: str) -> Iterator[None]:
+    """Run calls of the engine so that whatever it raises comes out as a `StoreError`.
+
+    Raises:
+        StoreDamagedError: it gave up over bytes that it did not write.
+        StoreError: it refused.
+    """
+    try:
+        yield
+    except (RagNodesError, ValueError, TypeError, KeyError, AttributeError):
+        raise
+    except BaseException as error:
+        where = f"{location}: collection {collection!r}"
+        doctor = remedies.command("doctor")
+        # What it gives up on is no `Exception`.
+        if type(error).__name__ == "PanicException":
+            raise StoreDamagedError(
+                f"{where} is damaged ({error}); `{doctor}` says what can be done"
+            ) from error
+        if not isinstance(error, Exception):
+            raise
+        # The engine raises bare exceptions, of which only the text tells anything.
+        raise StoreError(
+            f"{where}: {error}; check free disk space and permissions, and ask `{doctor}` whether "
+            "the collection is damaged"
+        ) from error
 
 
 def missing(location: str, collection: str) -> CollectionMissingError:

@@ -4,14 +4,14 @@ Cosine similarities and BM25 scores have nothing in common but their order of ma
 question*; z-scores put them on one scale, and their sum is what ranks by default. On labelled data
 this beats both rankings alone and their reciprocal-rank fusion.
 
-Sums of z-scores mean nothing to anyone else. But they are a weighted sum of cosine and BM25, so a
-chunk that shares neither meaning nor a word with the question has a sum, and so has one that could
-not be better; every score has its place between those two, whatever the ranking.
+Sums of z-scores mean nothing to anyone else. But without the means, which are the same for every
+chunk, they are a weighted sum of cosine and BM25: 0 for a chunk that shares neither meaning nor a
+word with the question, and every score has its place between that and one that could not be better.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def _by_score(
     rest: Rest | None,
     alpha: float | None,
 ) -> tuple[list[float], ScoreRange]:
-    """Sums of z-scores, and the sums for a cosine and BM25 score of 0, and for the best there are.
+    """Sums of scores over their deviations: those of z-scores, but for what is the same for all.
 
     A node the dense search lacks counts as its worst.
     """
@@ -165,60 +165,45 @@ def _by_score(
     similarities = np.array([dense.get(node, lowest) for node in ids], dtype=np.float64)
     keywords = np.array([sparse.get(node, 0.0) for node in ids], dtype=np.float64)
     behind = rest or Rest(0, (), ())
+    deviations = (
+        _deviation(similarities, behind.dense, behind.chunks),
+        _deviation(keywords, behind.sparse, behind.chunks),
+    )
     shares = (1.0, 1.0) if alpha is None else (alpha, 1 - alpha)
-    usual = (
-        _Usual.of(similarities, behind.dense, behind.chunks).weighed(shares[0]),
-        _Usual.of(keywords, behind.sparse, behind.chunks).weighed(shares[1]),
+    # A ranking in which all are alike has nothing to say.
+    first, second = (
+        share / one if one else 0.0 for share, one in zip(shares, deviations, strict=True)
     )
-    sums = usual[0].z_scores(similarities) + usual[1].z_scores(keywords)
-    fused: list[float] = sums.tolist()
-    if not any(one.weight for one in usual):  # all chunks are alike, and the cosine says how
-        return fused, ScoreRange(-usual[0].mean, 1 - usual[0].mean)
-    tops = (1.0, float(keywords.max()))
-    return fused, ScoreRange(
-        -sum(one.weight * one.mean for one in usual),
-        sum(one.weight * (top - one.mean) for one, top in zip(usual, tops, strict=True)),
-    )
+    if not first and not second:  # all chunks are alike, and the cosine says how
+        alike = float(similarities.mean()) if similarities.size else 0.0
+        return [alike] * len(ids), ScoreRange(0.0, 1.0)
+    fused: list[float] = (first * similarities + second * keywords).tolist()
+    return fused, ScoreRange(0.0, first + second * float(keywords.max()))
 
 
-class _Usual(NamedTuple):
-    """What scores of a ranking usually are.
+def _deviation(scores: NDArray[np.float64], sample: Sequence[float] = (), times: int = 0) -> float:
+    """Standard deviation; 0 where every score is the same.
 
-    Attributes:
-        mean: of all.
-        weight: what a z-score grows by when its score grows by one; 0 where every score is the
-            same and the ranking has nothing to say.
+    Args:
+        scores: some of them.
+        sample: of the others.
+        times: how many others there are, for which the sample stands.
     """
-
-    mean: float
-    weight: float
-
-    @classmethod
-    def of(cls, scores: NDArray[np.float64], sample: Sequence[float] = (), times: int = 0) -> Self:
-        """Of scores, and of others that a sample stands for, so many times as there are of it."""
-        behind = np.asarray(sample, dtype=np.float64)
-        if not scores.size:
-            return cls(0.0, 0.0)
-        each = np.concatenate([scores, behind])
-        share = max(times, 0) / behind.size if behind.size else 0.0
-        shares = np.concatenate([np.ones(scores.size), np.full(behind.size, share)])
-        mean = float(np.average(each, weights=shares))
-        deviation = float(np.sqrt(np.average((each - mean) ** 2, weights=shares)))
-        return cls(mean, 0.0 if deviation < np.finfo(np.float32).eps else 1 / deviation)
-
-    def weighed(self, share: float) -> Self:
-        """The same where z-scores count for so much."""
-        return self._replace(weight=self.weight * share)
-
-    def z_scores(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """By how many standard deviations each is above the mean; all zero without a weight."""
-        return np.asarray((scores - self.mean) * self.weight)
+    if not scores.size:
+        return 0.0
+    each = np.concatenate([scores, np.asarray(sample, dtype=np.float64)])
+    share = max(times, 0) / len(sample) if sample else 0.0
+    shares = np.repeat([1.0, share], [scores.size, len(sample)])
+    mean = np.average(each, weights=shares)
+    found = float(np.sqrt(np.average((each - mean) ** 2, weights=shares)))
+    return found if found >= np.finfo(np.float32).eps else 0.0
 
 
 def _spread(scores: Mapping[str, float]) -> dict[str, float]:
     """Each score's place within its ranking's spread, from 0 to 1."""
     own = np.array(list(scores.values()), dtype=np.float64)
-    z_scores = _Usual.of(own).z_scores(own)
+    deviation = _deviation(own)
+    z_scores = (own - own.mean()) / deviation if deviation else np.zeros(own.size)
     places = np.clip((z_scores + _SPREAD) / (2 * _SPREAD), 0.0, 1.0)
     return dict(zip(scores, places.tolist(), strict=True))
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError, StoreFullError
+from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.points import UNNAMED, Layout, Point
 from rag_nodes.store.transfer import CopyStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rag_nodes.store.edge.engine import EdgeFolder
+    from rag_nodes.store.edge.engine import Edge
     from rag_nodes.store.inside_qdrant import LocalFolder
     from rag_nodes.store.qdrant import QdrantStore
 
@@ -67,10 +68,10 @@ def import_collections(
         ConfigurationError: the store is not one in a folder.
         StoreFullError: the disk has too little space; the collections before are imported.
     """
-    from rag_nodes.store.edge.engine import EdgeFolder
+    from rag_nodes.store.edge.engine import Edge
 
     engine = store.engine
-    if not isinstance(engine, EdgeFolder):
+    if not isinstance(engine, Edge) or engine.location == MEMORY:
         raise ConfigurationError(
             f"{store.location}: collections are imported into a folder; name one with --store"
         )
@@ -86,7 +87,7 @@ def import_collections(
 
 
 def _imported(
-    name: str, source: LocalFolder, engine: EdgeFolder, report: Callable[[CopyStep], None]
+    name: str, source: LocalFolder, engine: Edge, report: Callable[[CopyStep], None]
 ) -> tuple[int, tuple[str, ...]]:
     """How many points are there now, and which vectors are not."""
     from rag_nodes.store.server.terms import layout_of
@@ -115,7 +116,7 @@ def _imported(
     return points, tuple(sorted(there - {layout.dense, layout.sparse, *layout.named}))
 
 
-def _make_room(name: str, engine: EdgeFolder) -> None:
+def _make_room(name: str, engine: Edge) -> None:
     """See that nothing is replaced but an empty collection.
 
     Raises:

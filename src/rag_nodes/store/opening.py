@@ -71,7 +71,7 @@ def _in_process(store: Store, engine: Engine, collection: str) -> BasePydanticVe
 
 
 def _on_a_server(store: Store, engine: Engine, collection: str) -> BasePydanticVectorStore:
-    from rag_nodes.store.server.vector_store import HybridVectorStore
+    from rag_nodes.store.vector_store import HybridVectorStore
 
     return HybridVectorStore(store, engine, collection)
 

@@ -24,15 +24,15 @@ class Layout(NamedTuple):
     """Which vectors a collection has: ours, or those that another program wrote.
 
     Attributes:
-        dense: name of the embedding vector.
-        size: its length.
+        size: length of the embedding vector.
+        dense: its name.
         sparse: name of the BM25 vector; None where there is none that we can read.
         named: further embeddings by name, and their lengths.
     """
 
-    dense: str
     size: int
-    sparse: str | None
+    dense: str = DENSE
+    sparse: str | None = SPARSE
     named: Mapping[str, int] = MappingProxyType({})
 
     def using(self, name: str) -> Layout | None:
@@ -40,7 +40,7 @@ class Layout(NamedTuple):
         if name == USUAL:
             return self
         found = self.named.get(named(name))
-        return self._replace(dense=named(name), size=found) if found else None
+        return self._replace(size=found, dense=named(name)) if found else None
 
     @property
     def is_ours(self) -> bool:

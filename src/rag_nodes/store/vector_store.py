@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import fields, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.schema import TextNode
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from llama_index.core.schema import BaseNode
+    from qdrant_client import QdrantClient
 
     from rag_nodes.store.engine import Engine
     from rag_nodes.store.points import Layout, Point
@@ -242,6 +243,42 @@ class CollectionVectorStore(BasePydanticVectorStore):
             nodes=[nodes[one] for one in ids],
             similarities=[scores[one] for one in ids],
             ids=ids,
+        )
+
+
+class HybridVectorStore(CollectionVectorStore):
+    """A collection on a server, as LlamaIndex reads and writes one.
+
+    A query also takes what is Qdrant's: `qdrant_filters`, its own filter in place of those of the
+    query, and `search_params`. An MMR query takes neither.
+    """
+
+    _of_engine: ClassVar[tuple[str, ...]] = ("qdrant_filters", "search_params")
+
+    def __init__(self, store: Store, engine: Engine, collection: str) -> None:
+        super().__init__(store, engine, collection)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name under which LlamaIndex files this class."""
+        return "HybridVectorStore"
+
+    @property
+    def client(self) -> QdrantClient:
+        """What asks the server."""
+        client: QdrantClient = self._engine.client  # type: ignore[attr-defined] # one on a server
+        return client
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], **_: Any) -> NoReturn:
+        """Refused: what `to_dict` gives holds no key.
+
+        Raises:
+            ConfigurationError: always.
+        """
+        raise ConfigurationError(
+            "a vector store on a server is not made from a dictionary, which holds no key; open "
+            f"it with open_store(URL, api_key=KEY).vector_store({data.get('collection')!r})"
         )
 
 

@@ -111,7 +111,7 @@ def _inside(store: QdrantStore, path: Path | None) -> Iterator[Trouble]:
 
 def _folder(path: Path) -> Iterator[Trouble]:
     """What can be seen without opening it."""
-    from rag_nodes.store.edge.looking import looked_at
+    from rag_nodes.store.edge.ownership import looked_at
     from rag_nodes.transforms import WRITTEN_FILE
 
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):

@@ -25,7 +25,7 @@ from rag_nodes.errors import CollectionMissingError, ConfigurationError, Dimensi
 from rag_nodes.store import open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.edge import EdgeVectorStore
-from rag_nodes.store.server.vector_store import HybridVectorStore
+from rag_nodes.store.vector_store import HybridVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

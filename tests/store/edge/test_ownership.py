@@ -13,7 +13,7 @@ from qdrant_client.http import models as rest
 from rag_nodes.errors import StoreForeignError
 from rag_nodes.store import open_store
 from rag_nodes.store.edge import EdgeVectorStore
-from rag_nodes.store.edge.looking import looked_at
+from rag_nodes.store.edge.ownership import looked_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable

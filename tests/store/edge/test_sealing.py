@@ -37,14 +37,14 @@ from itertools import count
 from pathlib import Path
 from rag_nodes.store.edge import collection, sealing
 from rag_nodes.store.edge.folder import StorageFolder
-from rag_nodes.store.edge.shards import Vectors
+from rag_nodes.store.points import Layout
 from rag_nodes.store.points import Point
 from uuid import UUID
 
 sealing.PART, sealing._LEAST, collection.CHECKPOINT = 40, 1, 20
 folder = StorageFolder(Path(sys.argv[1]))
-folder.create("c", Vectors(64))
-vectors = folder.vectors("c")
+folder.create("c", Layout(64))
+vectors = folder.layout("c")
 opened = collection.Collection(folder.load("c"), vectors, "here", folder.path)
 tidy = sealing.tidy
 def told(shard):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 import qdrant_edge as edge
 
@@ -12,18 +12,20 @@ from rag_nodes.errors import StoreFullError
 from rag_nodes.metadata import BREADCRUMB, FILE_NAME
 from rag_nodes.store.conditions import indexes_for
 from rag_nodes.store.edge import sealing, shards
-from rag_nodes.store.edge.conditions import TENANT, conditions, corpus, tenants
-from rag_nodes.store.edge.searches import Searches, one_of
+from rag_nodes.store.edge.searches import Searches
+from rag_nodes.store.edge.terms import TENANT, WHOLE, conditions, one_of
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
 from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
 from rag_nodes.store.points import Point
+from rag_nodes.store.queries import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from rag_nodes.store.edge.shards import Vectors
+    from rag_nodes.store.edge.terms import ShardShare
     from rag_nodes.store.filters import IndexKind
+    from rag_nodes.store.points import Layout
     from rag_nodes.store.queries import Query, Scope
 
 INDEXED = 2_000
@@ -45,29 +47,20 @@ class Collection:
 
     Args:
         shard: opened.
-        vectors: that it has.
+        layout: of its vectors.
         where: location and name, for messages.
         disk: folder on the disk it is on.
-        tenant: its key in a shared shard, and `mask` its number there; None for one of its own.
-        mask: see `rag_nodes.store.edge.shards.point_id`.
+        share: what of the shard is its own.
     """
 
     def __init__(
-        self,
-        shard: Any,
-        vectors: Vectors,
-        where: str,
-        disk: Path,
-        *,
-        tenant: str | None = None,
-        mask: int = 0,
+        self, shard: Any, layout: Layout, where: str, disk: Path, share: ShardShare = WHOLE
     ) -> None:
-        self.shard, self.vectors, self.where, self._disk = shard, vectors, where, disk
-        self.tenant, self.mask = tenant, mask
+        self.shard, self.layout, self.where, self._disk = shard, layout, where, disk
+        self._share = share
         self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
         self._is_large = False
-        self._drawn: frozenset[Any] | None = None
 
     def write(self, points: Sequence[Point]) -> None:
         """Store points; those of the same id are replaced.
@@ -75,25 +68,13 @@ class Collection:
         Raises:
             StoreFullError: the disk has too little space; what was written before stays.
         """
-        drawn, self._drawn = self._drawn, None
-        shards.write(
-            self.shard,
-            points,
-            self.vectors,
-            self.where,
-            self._disk,
-            mask=self.mask,
-            tenant=self.tenant,
-        )
-        if drawn is not None:  # what would be drawn again
-            ids = drawn.union(self._ids([one.node_id for one in points]))
-            self._drawn = frozenset(sorted(ids, key=_place)[:SAMPLE])
+        shards.write(self.shard, points, self.layout, self.where, self._disk, self._share)
         self._wrote(len(points))
         self.finds_by_key()
 
     def finds_by_key(self) -> bool:
         """Whether filters have indexes, which are made where they are worth it."""
-        if not self._is_large and self._count(self._scope(), exact=False) >= INDEXED:
+        if not self._is_large and self._count(self._share.scope(), exact=False) >= INDEXED:
             self._is_large = True
             self.find_by(USUAL)
         return self._is_large
@@ -102,27 +83,24 @@ class Collection:
         """Let points have a further embedding; fine if another collection of the shard did."""
         distance = edge.Distance.Cosine
         self.shard.update(edge.UpdateOperation.create_dense_vector(name, size, distance))
-        self.vectors = self.vectors.extended(name, size)
+        self.layout = self.layout._replace(named={**self.layout.named, name: size})
 
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points; ids that are not there are fine."""
-        ids = self._ids(node_ids)
-        if self._drawn is not None and not self._drawn.isdisjoint(ids):
-            self._drawn = None
-        self.shard.update(edge.UpdateOperation.delete_points(ids))
+        self.shard.update(edge.UpdateOperation.delete_points(self._ids(node_ids)))
         self._wrote(len(node_ids))
 
     def clear(self) -> None:
         """Delete its share of a shared shard."""
-        self.shard.update(edge.UpdateOperation.delete_points_by_filter(corpus(self.tenant)))
+        self.shard.update(edge.UpdateOperation.delete_points_by_filter(self._share.corpus))
 
     def total(self) -> int:
         """All points, parents too."""
-        return self._count(self._scope())
+        return self._count(self._share.scope())
 
     def count(self, dense: str) -> int:
         """Points that have the embedding of that name."""
-        return self._count(self._scope(edge.HasVectorCondition(vector=dense)))
+        return self._count(self._share.scope(edge.HasVectorCondition(vector=dense)))
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         """Points by id; unknown ones are left out."""
@@ -134,16 +112,20 @@ class Collection:
 
     def page(self, start: str | None, limit: int) -> tuple[list[Point], str | None]:
         """Whole points with all their vectors from an id on, and the id after the last."""
+        if self._share.mask:  # the shard has them in another order
+            ids = sorted(point.node_id for point in self.select(EVERYTHING, ()))
+            first = 0 if start is None else bisect_left(ids, start)
+            points = self.read(ids[first : first + limit], vectors=True)
+            return points, next(iter(ids[first + limit : first + limit + 1]), None)
         request = edge.ScrollRequest(
-            offset=None if start is None else shards.point_id(start, self.where, self.mask),
+            offset=None if start is None else self._share.point_id(start, self.where),
             limit=limit,
-            filter=self._scope(),
             with_payload=True,
             with_vector=True,
         )
         records, following = self.shard.scroll(request)
         return list(map(self._point, records)), (
-            None if following is None else shards.node_id(following, self.mask)
+            None if following is None else self._share.node_id(following)
         )
 
     def _make_filterable(self, scope: Scope) -> None:
@@ -175,14 +157,17 @@ class Collection:
         self, scope: Scope, keys: Sequence[str] | None, *, vectors: bool = False
     ) -> Iterator[Point]:
         """All points of a scope, with some keys of their payload; None for all keys."""
-        return self._scrolled(self._scope(*self._chosen(scope)), keys, vectors=vectors)
+        return self._scrolled(self._share.scope(*self._chosen(scope)), keys, vectors=vectors)
 
     def diverse(
         self, query: Query, dense: str, also: Scope, weight: float
     ) -> list[tuple[str, float]]:
         """Nodes by maximal marginal relevance, see `Engine.diverse`."""
-        scope = self._scope(*self._chosen(also.within(query.filter)))
-        return Searches(self, query, scope, dense).diverse(dense, weight)
+        scope = self._share.scope(*self._chosen(also.within(query.filter)))
+        return self._searches(query, scope, dense).diverse(dense, weight)
+
+    def _searches(self, query: Query, scope: Any, dense: str) -> Searches:
+        return Searches(self.shard, self.layout, self._share, query, scope, dense)
 
     def _chosen(self, scope: Scope) -> list[Any]:
         """What a scope asks, in the engine's terms, from now on answered by indexes."""
@@ -200,8 +185,8 @@ class Collection:
             also: what has to hold beside its filter.
         """
         chosen = self._chosen(also.within(query.filter))
-        scope = self._scope(*chosen)
-        searches = Searches(self, query, scope, dense)
+        scope = self._share.scope(*chosen)
+        searches = self._searches(query, scope, dense)
         if query.mode != "hybrid":
             return searches.scores(query.limit)
         # Of all points the engine knows the number; those that pass a filter it has to look at.
@@ -209,32 +194,22 @@ class Collection:
         depth = depth_of(query.limit, every)
         if depth >= every:
             return searches.scores(depth)
-        return searches.scores(depth, every, self._sample(scope, filtered=bool(chosen)))
+        return searches.scores(depth, every, self._sample(scope))
 
-    def _sample(self, scope: Any, *, filtered: bool) -> frozenset[Any]:
-        """Some of the points in a scope; without a filter looked for once, until one is deleted.
+    def _sample(self, scope: Any) -> frozenset[Any]:
+        """Some of the points in a scope.
 
         The first by their ids, which are hashes: as good as drawn, and the same every time.
         """
-        if self._drawn is not None and not filtered:
-            return self._drawn
         request = edge.ScrollRequest(limit=SAMPLE, filter=scope, with_payload=False)
-        drawn = frozenset(one.id for one in self.shard.scroll(request)[0])
-        if not filtered:
-            self._drawn = drawn
-        return drawn
+        return frozenset(one.id for one in self.shard.scroll(request)[0])
 
     def flush(self) -> None:
         """Put what was written on the disk itself, and seal parts that are full."""
-        if self.tenant is None:
+        if self._share.tenant is None:
             self.shard.flush()
         self._unflushed = 0
         sealing.tidy(self.shard)
-
-    def _scope(self, *chosen: Any) -> Any:
-        """Conditions that all have to hold, in this collection; None where there are none."""
-        must = [one for one in (*chosen, *tenants(self.tenant)) if one is not None]
-        return edge.Filter(must=must) if must else None
 
     def _scrolled(
         self, scope: Any, keys: Sequence[str] | None, *, vectors: bool
@@ -263,25 +238,20 @@ class Collection:
         return int(self.shard.count(edge.CountRequest(exact=exact, filter=chosen)))
 
     def _ids(self, node_ids: Sequence[str]) -> list[Any]:
-        return [shards.point_id(one, self.where, self.mask) for one in node_ids]
+        return [self._share.point_id(one, self.where) for one in node_ids]
 
     def _point(self, record: Any) -> Point:
         vector = record.vector
         words: tuple[list[int], list[float]] = ([], [])
         named: dict[str, list[float]] = {}
         if isinstance(vector, dict):
-            sparse = vector.get(self.vectors.sparse or "")
+            sparse = vector.get(self.layout.sparse or "")
             if isinstance(sparse, edge.SparseVector):
                 words = list(sparse.indices), list(sparse.values)
-            named = {one: list(vector[one]) for one in self.vectors.named if one in vector}
-            vector = vector.get(self.vectors.dense)
+            named = {one: list(vector[one]) for one in self.layout.named if one in vector}
+            vector = vector.get(self.layout.dense)
         payload: Mapping[str, Any] = record.payload or {}
-        if self.tenant is not None:
+        if self._share.tenant is not None:
             payload = {key: value for key, value in payload.items() if key != TENANT}
         given = None if vector is None else list(vector)
-        return Point(shards.node_id(record.id, self.mask), payload, given, words, named)
-
-
-def _place(point: UUID | int) -> tuple[bool, int]:
-    """What the engine sorts ids by."""
-    return isinstance(point, UUID), int(point)
+        return Point(self._share.node_id(record.id), payload, given, words, named)

@@ -7,31 +7,36 @@ first, so that one which was interrupted is never taken for whole.
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
-import re
 import shutil
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from rag_nodes.errors import StoreDamagedError, StoreError, StoreLockedError
-from rag_nodes.store.edge import manifest, shards
-from rag_nodes.store.edge.aliases import FILE, Aliases
-from rag_nodes.store.edge.files import replace_json, strings_in
+from rag_nodes.errors import StoreError, StoreLockedError
+from rag_nodes.store.edge import files, shards
+from rag_nodes.store.edge.collection import Collection
+from rag_nodes.store.edge.files import Aliases
 from rag_nodes.store.edge.ownership import (
     ABOUT,
     COLLECTIONS,
     MARKER,
     SHARD,
+    UNFINISHED,
+    Known,
     check_ours,
+    damaged,
     is_collection,
+    known_of,
+    unreadable,
 )
-from rag_nodes.store.edge.shards import Vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from rag_nodes.store.points import Layout
 
 logger = logging.getLogger(__name__)
 
@@ -39,28 +44,6 @@ FORMAT = 1
 """Of the folder; raised when an older release could not read it."""
 _MARKS = "marks.json"
 """Who wrote to a collection last, see `Store.marks`."""
-UNFINISHED = (".new", ".gone")
-"""Suffixes of folders that were interrupted while they were made or removed."""
-
-_OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
-"""How the engine tells what the system said."""
-_NO_DAMAGE = {
-    *(errno.EPERM, errno.EACCES, errno.EROFS, errno.EIO),
-    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC),
-}
-"""What the system may say of files that are whole."""
-
-
-class _Known(NamedTuple):
-    """A collection.
-
-    Attributes:
-        folder: where it is.
-        vectors: that it has.
-    """
-
-    folder: Path
-    vectors: Vectors
 
 
 class StorageFolder:
@@ -81,6 +64,7 @@ class StorageFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.guard = threading.RLock()
         self._unread: dict[Path, StoreError] = {}
         self._lock = _locked(path)
         try:
@@ -98,7 +82,7 @@ class StorageFolder:
         """Of its collections."""
         return list(self._known)
 
-    def vectors(self, name: str) -> Vectors | None:
+    def layout(self, name: str) -> Layout | None:
         """Which vectors a collection has; None while it does not exist.
 
         Raises:
@@ -107,16 +91,14 @@ class StorageFolder:
         known = self._known.get(name)
         if known is None and (error := self._unread.get(self._collections / _file_name(name))):
             raise type(error)(str(error))
-        return known.vectors if known else None
+        return known.layout if known else None
 
-    def create(
-        self, name: str, vectors: Vectors, fill: Callable[[Any], None] | None = None
-    ) -> None:
+    def create(self, name: str, layout: Layout, fill: Callable[[Any], None] | None = None) -> None:
         """Make a collection; fine if it is there.
 
         Args:
             name: of the collection.
-            vectors: that it has.
+            layout: of its vectors.
             fill: writes to its shard before the collection is there for others.
         """
         if name in self._known:
@@ -125,23 +107,23 @@ class StorageFolder:
         new = folder.with_name(folder.name + UNFINISHED[0])
         _removed(new)
         new.mkdir()
-        shard = shards.made(new / SHARD, vectors)
+        shard = shards.made(new / SHARD, layout)
         try:
             if fill:
                 fill(shard)
         finally:
             shards.closed(shard)
-        (new / ABOUT).write_text(_described(name, vectors), encoding="utf-8")
+        (new / ABOUT).write_text(_described(name, layout), encoding="utf-8")
         new.rename(folder)
-        self._known[name] = _Known(folder, vectors)
+        self._known[name] = Known(folder, layout)
 
-    def note(self, name: str, vectors: Vectors) -> None:
+    def note(self, name: str, layout: Layout) -> None:
         """Note that the shard of a collection has further vectors."""
         folder = self._known[name].folder
         new = folder / f"{ABOUT}.new"
-        new.write_text(_described(name, vectors), encoding="utf-8")
+        new.write_text(_described(name, layout), encoding="utf-8")
         new.replace(folder / ABOUT)
-        self._known[name] = _Known(folder, vectors)
+        self._known[name] = Known(folder, layout)
 
     def load(self, name: str) -> Any:
         """Open the shard of a collection.
@@ -157,23 +139,30 @@ class StorageFolder:
         except StoreError:
             raise
         except Exception as error:
-            raise _unreadable(folder, error) from error
+            raise unreadable(folder, error) from error
 
-    def unload(self, name: str, shard: Any) -> None:
-        """Close the shard of a collection without a loss, and note what its files are."""
-        shards.closed(shard)
-        manifest.keep(self._known[name].folder / SHARD)
+    def opened(self, name: str) -> Collection:
+        """Open a collection, see `load`."""
+        where = f"{self.path}: collection {name!r}"
+        return Collection(self.load(name), self._known[name].layout, where, self.path)
+
+    def shut(self, name: str, collection: Collection) -> None:
+        """Close a collection without a loss, and note what its files are."""
+        shards.closed(collection.shard)
+        files.keep_manifest(self._known[name].folder / SHARD)
 
     def marks(self, name: str) -> dict[str, str]:
         """The marks of a collection; none where they cannot be read."""
-        return strings_in(self._known[name].folder / _MARKS)
+        return files.strings_in(self._known[name].folder / _MARKS)
 
     def mark(self, name: str, marks: Mapping[str, str]) -> None:
         """Keep the marks of a collection, all of them."""
-        replace_json(self._known[name].folder / _MARKS, marks)
+        files.replace_json(self._known[name].folder / _MARKS, marks)
 
-    def drop(self, name: str) -> None:
-        """Remove a collection whose shard is closed."""
+    def drop(self, name: str, opened: Collection | None = None) -> None:
+        """Remove a collection, which may be open."""
+        if opened:
+            opened.shard.close()
         known = self._known.pop(name)
         gone = known.folder.with_name(known.folder.name + UNFINISHED[1])
         _removed(gone)
@@ -217,33 +206,15 @@ class StorageFolder:
                     logger.warning("%s; the other collections can be used", error)
 
     def _read_aliases(self) -> Aliases:
-        file = self.path / FILE
+        file = self.path / files.ALIASES
         try:
             return Aliases(file)
         except (OSError, ValueError) as error:
-            raise _unreadable(file, error) from error
+            raise unreadable(file, error) from error
 
 
-def known_of(folder: Path) -> tuple[str, _Known]:
-    """Name and facts of a collection.
-
-    Raises:
-        StoreDamagedError: they cannot be read.
-        StoreError: the system does not let them be read, and they may be whole.
-    """
-    try:
-        about = json.loads((folder / ABOUT).read_bytes())
-        named = {str(one): int(size) for one, size in about.get("named", {}).items()}
-        vectors = Vectors(int(about["size"]), str(about["dense"]), about["sparse"], named)
-        if not (folder / SHARD / "edge_config.json").is_file():
-            raise FileNotFoundError(f"{SHARD}/edge_config.json is lost")
-        return str(about["name"]), _Known(folder, vectors)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _unreadable(folder, error) from error
-
-
-def _described(name: str, vectors: Vectors) -> str:
-    return json.dumps({"name": name, **vectors._asdict(), "named": dict(vectors.named)})
+def _described(name: str, layout: Layout) -> str:
+    return json.dumps({"name": name, **layout._asdict(), "named": dict(layout.named)})
 
 
 def _locked(path: Path) -> Any:
@@ -287,23 +258,3 @@ def _file_name(name: str) -> str:
 def _removed(folder: Path) -> None:
     if folder.exists():
         shutil.rmtree(folder)
-
-
-def damaged(place: Path, error: Exception) -> StoreDamagedError:
-    """The error for what cannot be read of a storage folder."""
-    return StoreDamagedError(
-        f"{place}: the storage folder is damaged ({type(error).__name__}: {error}); delete this "
-        "folder and ingest again, or restore a copy"
-    )
-
-
-def _unreadable(place: Path, error: Exception) -> StoreError:
-    """The error for what cannot be read: damage, unless the system says something else."""
-    said = _OF_SYSTEM.search(str(error))
-    number = error.errno if isinstance(error, OSError) else int(said[1]) if said else None
-    if number not in _NO_DAMAGE:
-        return damaged(place, error)
-    return StoreError(
-        f"{place}: it cannot be opened, which need not be damage ({type(error).__name__}: "
-        f"{error}); check permissions, the disk, and the limits of memory and open files"
-    )

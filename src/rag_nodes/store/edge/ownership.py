@@ -1,12 +1,17 @@
-"""Whose a folder is: ours, nobody's yet, or another program's, which is left as it is."""
+"""What can be known of a storage folder without opening it: whose it is, and what is in it."""
 
 from __future__ import annotations
 
+import errno
+import json
+import re
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import StoreForeignError
+from rag_nodes.errors import StoreDamagedError, StoreError, StoreForeignError
+from rag_nodes.store.edge.files import ALIASES
 from rag_nodes.store.inside_qdrant import is_local_mode
+from rag_nodes.store.points import Layout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +27,42 @@ NOBODYS = {
     *("Thumbs.db", "desktop.ini", "lost+found"),
 }
 """What an empty folder may hold: a lock that was left over, and what systems put everywhere."""
+UNFINISHED = (".new", ".gone")
+"""Suffixes of folders that were interrupted while they were made or removed."""
+
+_OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
+"""How the engine tells what the system said."""
+_NO_DAMAGE = {
+    *(errno.EPERM, errno.EACCES, errno.EROFS, errno.EIO),
+    *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC),
+}
+"""What the system may say of files that are whole."""
 _NAMED = 3
 """Entries of a folder that a message names."""
+
+
+class Known(NamedTuple):
+    """A collection.
+
+    Attributes:
+        folder: where it is.
+        layout: of its vectors.
+    """
+
+    folder: Path
+    layout: Layout
+
+
+class FolderLook(NamedTuple):
+    """What can be seen of a storage folder without opening it.
+
+    Attributes:
+        foreign: names of what is none of ours.
+        unread: of each collection that cannot be read, why.
+    """
+
+    foreign: tuple[str, ...]
+    unread: tuple[StoreError, ...]
 
 
 def check_ours(path: Path) -> None:
@@ -57,3 +96,65 @@ def check_ours(path: Path) -> None:
 def is_collection(folder: Path) -> bool:
     """Whether a folder is one of ours, be it torn; others may have put theirs beside."""
     return (folder / ABOUT).exists() or (folder / SHARD).exists()
+
+
+def looked_at(path: Path) -> FolderLook:
+    """Look at a storage folder without opening or changing anything.
+
+    Raises:
+        StoreForeignError: no store of ours made it.
+    """
+    check_ours(path)
+    ours = {MARKER, COLLECTIONS, ALIASES, *NOBODYS}
+    foreign = [one.name for one in path.iterdir() if one.name not in ours]
+    unread: list[StoreError] = []
+    within = path / COLLECTIONS
+    for folder in sorted(within.iterdir()) if within.is_dir() else ():
+        if folder.suffix in UNFINISHED:
+            continue
+        if not is_collection(folder):
+            foreign.append(f"{COLLECTIONS}/{folder.name}")
+        else:
+            try:
+                known_of(folder)
+            except StoreError as error:
+                unread.append(error)
+    return FolderLook(tuple(sorted(foreign)), tuple(unread))
+
+
+def known_of(folder: Path) -> tuple[str, Known]:
+    """Name and facts of a collection.
+
+    Raises:
+        StoreDamagedError: they cannot be read.
+        StoreError: the system does not let them be read, and they may be whole.
+    """
+    try:
+        about = json.loads((folder / ABOUT).read_bytes())
+        named = {str(one): int(size) for one, size in about.get("named", {}).items()}
+        layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], named)
+        if not (folder / SHARD / "edge_config.json").is_file():
+            raise FileNotFoundError(f"{SHARD}/edge_config.json is lost")
+        return str(about["name"]), Known(folder, layout)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise unreadable(folder, error) from error
+
+
+def damaged(place: Path, error: Exception) -> StoreDamagedError:
+    """The error for what cannot be read of a storage folder."""
+    return StoreDamagedError(
+        f"{place}: the storage folder is damaged ({type(error).__name__}: {error}); delete this "
+        "folder and ingest again, or restore a copy"
+    )
+
+
+def unreadable(place: Path, error: Exception) -> StoreError:
+    """The error for what cannot be read: damage, unless the system says something else."""
+    said = _OF_SYSTEM.search(str(error))
+    number = error.errno if isinstance(error, OSError) else int(said[1]) if said else None
+    if number not in _NO_DAMAGE:
+        return damaged(place, error)
+    return StoreError(
+        f"{place}: it cannot be opened, which need not be damage ({type(error).__name__}: "
+        f"{error}); check permissions, the disk, and the limits of memory and open files"
+    )

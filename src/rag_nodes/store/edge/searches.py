@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import qdrant_edge as edge
 
 from rag_nodes.store.bm25 import query_vectors
-from rag_nodes.store.edge import shards
-from rag_nodes.store.edge.conditions import corpus
+from rag_nodes.store.edge.terms import one_of
 from rag_nodes.store.engine import CANDIDATES
 from rag_nodes.store.fusion import Rest, Scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from rag_nodes.store.edge.collection import Collection
+    from rag_nodes.store.edge.terms import ShardShare
+    from rag_nodes.store.points import Layout
     from rag_nodes.store.queries import Query
 
 
@@ -23,14 +23,19 @@ class Searches:
     """One by meaning, one by words, or both; each ranks the same points.
 
     Args:
-        collection: that is asked.
+        shard: that is asked.
+        layout: of its vectors.
+        share: of the collection in it.
         query: what is asked; its filter is not looked at.
         scope: conditions of points that may be found; None for all.
         dense: name of the embedding that is compared.
     """
 
-    def __init__(self, collection: Collection, query: Query, scope: Any, dense: str) -> None:
-        self._in, self._query, self._scope = collection, query, scope
+    def __init__(
+        self, shard: Any, layout: Layout, share: ShardShare, query: Query, scope: Any, dense: str
+    ) -> None:
+        self._shard, self._layout, self._share = shard, layout, share
+        self._query, self._scope = query, scope
         self._each = dict(self._made(dense))
         self._scopes = {"dense": self._having(dense), "sparse": scope}
 
@@ -47,7 +52,7 @@ class Searches:
         for kind, ranked in found.items():
             if len(ranked) >= depth:  # else it holds whatever it could find
                 ranked.update(self._among(kind, known.keys() - ranked.keys()))
-        names = {one: self._name(one) for one in known}
+        names = {one: self._share.node_id(one) for one in known}
         similar, worded = (
             {names[one]: score for one, score in found.get(kind, {}).items()}
             for kind in ("dense", "sparse")
@@ -63,9 +68,9 @@ class Searches:
         vector, limit = _numbers(self._query), self._query.limit
         chosen = edge.Mmr(vector, weight, limit * CANDIDATES, dense)
         request = edge.QueryRequest(limit=limit, query=chosen, filter=self._scope)
-        ids = [one.id for one in self._in.shard.query(request)]
+        ids = [one.id for one in self._shard.query(request)]
         similar = self._among("dense", ids)
-        return [(self._name(one), similar[one]) for one in ids]
+        return [(self._share.node_id(one), similar[one]) for one in ids]
 
     def _rest(self, sample: frozenset[Any], every: int, known: Mapping[Any, None]) -> Rest:
         """What chunks score that no ranking reached, by some of them."""
@@ -90,8 +95,8 @@ class Searches:
             (indices,), (values,) = query_vectors([query.text or ""])
             if indices:
                 words = edge.SparseVector(indices=indices, values=values)
-                nearest = edge.Query.Nearest(words, self._in.vectors.sparse)
-                rarity = edge.IdfParams(corpus=corpus(self._in.tenant))
+                nearest = edge.Query.Nearest(words, self._layout.sparse)
+                rarity = edge.IdfParams(corpus=self._share.corpus)
                 yield "sparse", (nearest, edge.SearchParams(idf=rarity))
 
     def _having(self, dense: str) -> Any:
@@ -100,7 +105,7 @@ class Searches:
         Of a part that was sealed before it had that embedding the engine reads, once it was opened
         again, more than there is, and fails; unless it is told which points have one.
         """
-        if dense == self._in.vectors.dense:
+        if dense == self._layout.dense:
             return self._scope
         also = () if self._scope is None else (self._scope,)
         return edge.Filter(must=[edge.HasVectorCondition(vector=dense), *also])
@@ -119,15 +124,7 @@ class Searches:
         request = edge.QueryRequest(
             limit=limit, query=nearest, filter=scope or self._scopes[kind], params=params
         )
-        return {one.id: one.score for one in self._in.shard.query(request)}
-
-    def _name(self, point: Any) -> str:
-        return shards.node_id(point, self._in.mask)
-
-
-def one_of(ids: Iterable[Any]) -> Any:
-    """The condition that a point has one of the engine's ids."""
-    return edge.HasIdCondition(set(ids))
+        return {one.id: one.score for one in self._shard.query(request)}
 
 
 def _numbers(query: Query) -> list[float]:

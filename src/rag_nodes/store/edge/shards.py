@@ -10,24 +10,22 @@ from __future__ import annotations
 import math
 import shutil
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
-from uuid import UUID
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import qdrant_edge as edge
 
 from rag_nodes import remedies
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
-from rag_nodes.store.edge import manifest, sealing
-from rag_nodes.store.edge.conditions import TENANT
-from rag_nodes.store.points import DENSE, SPARSE
+from rag_nodes.store.edge import files, sealing
+from rag_nodes.store.edge.terms import TENANT, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from rag_nodes.store.edge.terms import ShardShare
     from rag_nodes.store.filters import IndexKind
-    from rag_nodes.store.points import Point
+    from rag_nodes.store.points import Layout, Point
 
 BATCH = 64
 """Points written in one call: fastest, and the shortest time in which nothing else can run."""
@@ -48,32 +46,12 @@ _LARGEST = 1e18
 _TENANTS = edge.KeywordIndexParams(is_tenant=True)
 
 
-class Vectors(NamedTuple):
-    """Which vectors a shard has.
-
-    Attributes:
-        size: numbers of an embedding.
-        dense: name of the embedding.
-        sparse: name of the BM25 vector; None for none.
-        named: further embeddings by name, and their numbers.
-    """
-
-    size: int
-    dense: str = DENSE
-    sparse: str | None = SPARSE
-    named: Mapping[str, int] = MappingProxyType({})
-
-    def extended(self, name: str, size: int) -> Self:
-        """With a further embedding."""
-        return self._replace(named={**self.named, name: size})
-
-
-def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool = False) -> Any:
+def made(folder: Path, layout: Layout, *, durable: bool = True, tenants: bool = False) -> Any:
     """A new shard in a folder that is not there yet.
 
     Args:
         folder: where.
-        vectors: what it is for.
+        layout: of its vectors.
         durable: what was acknowledged survives the end of the process; else it does so only after
             a flush, which is faster.
         tenants: several collections share it, and the engine is told which key parts them.
@@ -82,8 +60,8 @@ def made(folder: Path, vectors: Vectors, *, durable: bool = True, tenants: bool 
         StoreFullError: the disk has too little space.
     """
     check_space(folder.parent, temporary=tenants)
-    sizes = {vectors.dense: vectors.size, **vectors.named}
-    words = [vectors.sparse] if vectors.sparse else []
+    sizes = {layout.dense: layout.size, **layout.named}
+    words = [layout.sparse] if layout.sparse else []
     config = _config(sizes, words, durable=durable, seals=not tenants)
     shard = edge.EdgeShard.create(str(folder), config)
     if tenants:
@@ -103,8 +81,8 @@ def loaded(folder: Path) -> Any:
     file = folder / "edge_config.json"
     if not file.is_file():
         raise FileNotFoundError(f"{folder.name}/edge_config.json is lost")
-    manifest.check(folder)
-    manifest.drop(folder)
+    files.check_manifest(folder)
+    files.drop_manifest(folder)
     return edge.EdgeShard.load(str(folder))
 
 
@@ -159,23 +137,20 @@ def check_space(place: Path, coming: int = 0, *, temporary: bool = False) -> Non
 def write(
     shard: Any,
     points: Sequence[Point],
-    vectors: Vectors,
+    layout: Layout,
     where: str,
     disk: Path,
-    *,
-    mask: int = 0,
-    tenant: str | None = None,
+    share: ShardShare = WHOLE,
 ) -> None:
     """Store points; those of the same id are replaced. Each is looked at before any is written.
 
     Args:
         shard: opened.
         points: to write.
-        vectors: of the shard.
+        layout: of its vectors.
         where: location and collection, for messages.
         disk: a folder on the disk it is on.
-        mask: see `point_id`.
-        tenant: collection they belong to in a shared shard; None for a shard of its own.
+        share: of the collection that they belong to.
 
     Raises:
         ConfigurationError: an id is no UUID, or a value cannot be stored.
@@ -183,42 +158,12 @@ def write(
         StoreFullError: the disk has too little space; what was written before stays.
     """
     for point in points:
-        _check(point, vectors, where)
-    made = [_point(one, vectors, where, mask, tenant) for one in points]
-    coming = BATCH * (vectors.size * 4 + _PAYLOAD) * _GROWTH
+        _check(point, layout, where)
+    made = [_point(one, layout, where, share) for one in points]
+    coming = BATCH * (layout.size * 4 + _PAYLOAD) * _GROWTH
     for first in range(0, len(made), BATCH):
-        check_space(disk, coming, temporary=tenant is not None)
+        check_space(disk, coming, temporary=share.tenant is not None)
         shard.update(edge.UpdateOperation.upsert_points(made[first : first + BATCH]))
-
-
-def point_id(node_id: str, where: str, mask: int = 0) -> UUID | int:
-    """The id of a point.
-
-    Collections that share a shard may hold the same node: each has a mask, a number of 128 bits
-    by which its ids differ from those of the others.
-
-    Raises:
-        ConfigurationError: the node's id is no UUID.
-    """
-    if node_id.isdecimal() and not mask:
-        return int(node_id)  # of another program
-    try:
-        own = UUID(node_id)
-    except ValueError as error:
-        raise ConfigurationError(
-            f"{where}: node id {node_id!r} is no UUID, and Qdrant takes nothing else; give your "
-            "nodes ids such as str(uuid.uuid4())"
-        ) from error
-    return UUID(int=own.int ^ mask) if mask else own
-
-
-def node_id(point: UUID | int, mask: int = 0) -> str:
-    """The node id that `point_id` was made of."""
-    if isinstance(point, int):
-        return str(point)
-    # Of thousands in every question: a second UUID to print would double the time.
-    digits = f"{point.int ^ mask:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def _config(
@@ -242,11 +187,11 @@ def _config(
     )
 
 
-def _check(point: Point, vectors: Vectors, where: str) -> None:
+def _check(point: Point, layout: Layout, where: str) -> None:
     if point.vector is not None:
-        _check_vector(point.vector, vectors.size, point.node_id, where)
+        _check_vector(point.vector, layout.size, point.node_id, where)
     for name, vector in point.named.items():
-        _check_vector(vector, vectors.named.get(name, 0), point.node_id, where)
+        _check_vector(vector, layout.named.get(name, 0), point.node_id, where)
     if _depth(point.payload) > _DEEPEST:
         raise ConfigurationError(
             f"{where}: metadata of node {point.node_id} is nested more than {_DEEPEST} levels "
@@ -283,16 +228,15 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _point(one: Point, vectors: Vectors, where: str, mask: int, tenant: str | None) -> Any:
+def _point(one: Point, layout: Layout, where: str, share: ShardShare) -> Any:
     named: dict[str, Any] = {name: _numbers(vector) for name, vector in one.named.items()}
     if one.vector is not None:
-        named[vectors.dense] = _numbers(one.vector)
+        named[layout.dense] = _numbers(one.vector)
         indices, values = one.words
-        if vectors.sparse and indices:
-            named[vectors.sparse] = edge.SparseVector(indices=indices, values=values)
-    payload = dict(one.payload) if tenant is None else {**one.payload, TENANT: tenant}
+        if layout.sparse and indices:
+            named[layout.sparse] = edge.SparseVector(indices=indices, values=values)
     try:
-        return edge.Point(point_id(one.node_id, where, mask), named, payload)
+        return edge.Point(share.point_id(one.node_id, where), named, share.payload(one.payload))
     except (TypeError, ValueError, UnicodeEncodeError) as error:
         if isinstance(error, StoreError | ConfigurationError):
             raise

@@ -16,11 +16,15 @@ import threading
 from collections.abc import Hashable
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.collection import Collection
-from rag_nodes.store.edge.shards import Vectors
+from rag_nodes.store.edge.files import Aliases
+from rag_nodes.store.edge.terms import ShardShare
+
+if TYPE_CHECKING:
+    from rag_nodes.store.points import Layout
 
 lock = threading.RLock()
 """Held around every call to a shared shard."""
@@ -32,17 +36,17 @@ class _Shared:
     """A shard and how many collections are in it.
 
     Args:
-        vectors: that all of them have; one may have more that were added.
+        layout: of the vectors that all of them have; one may have more that were added.
     """
 
-    def __init__(self, vectors: Vectors) -> None:
-        self.vectors = vectors
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
         self.folder = Path(tempfile.mkdtemp(prefix="rag-nodes-"))
         self.process = os.getpid()
         self.collections = 0
         try:
             self.shard: Any = shards.made(
-                self.folder / "shard", self.vectors, durable=False, tenants=True
+                self.folder / "shard", self.layout, durable=False, tenants=True
             )
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -55,20 +59,76 @@ class _Shared:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def joined(name: str, vectors: Vectors) -> Collection:
+class MemoryCollections:
+    """The collections of one store in memory, as a `StorageFolder` has those of a folder."""
+
+    def __init__(self) -> None:
+        self.guard = lock
+        self.aliases = Aliases()
+        self._known: dict[str, Collection] = {}
+        self._marks: dict[str, dict[str, str]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """Of the collections."""
+        return list(self._known)
+
+    def layout(self, name: str) -> Layout | None:
+        """Which vectors a collection has; None while it does not exist."""
+        return self._known[name].layout if name in self._known else None
+
+    def create(self, name: str, layout: Layout, fill: None = None) -> None:  # noqa: ARG002
+        """Make a collection; fine if it is there."""
+        if name not in self._known:
+            self._known[name] = joined(name, layout)
+
+    def opened(self, name: str) -> Collection:
+        """A collection, which is always open."""
+        return self._known[name]
+
+    def note(self, name: str, layout: Layout) -> None:
+        """Nothing: a collection knows its layout."""
+
+    def shut(self, name: str, collection: Collection) -> None:
+        """Nothing: it goes when all do."""
+
+    def drop(self, name: str, _: Collection | None = None) -> None:
+        """Remove a collection."""
+        left(self._known.pop(name))
+        self._marks.pop(name, None)
+
+    def marks(self, name: str) -> dict[str, str]:
+        """The marks of a collection."""
+        return dict(self._marks.get(name, {}))
+
+    def mark(self, name: str, marks: dict[str, str]) -> None:
+        """Keep the marks of a collection, all of them."""
+        self._marks[name] = marks
+
+    def disk_size(self, _: str) -> None:
+        """It takes none that outlives it."""
+        return
+
+    def close(self) -> None:
+        """Remove all collections."""
+        for collection in self._known.values():
+            left(collection)
+        self._known.clear()
+
+
+def joined(name: str, layout: Layout) -> Collection:
     """A new, empty collection for embeddings of some lengths."""
     with lock:
-        shared = _shards.get(_key(vectors))
+        shared = _shards.get(_key(layout))
         if shared is None or shared.process != os.getpid():
-            shared = _shards[_key(vectors)] = _Shared(vectors)
+            shared = _shards[_key(layout)] = _Shared(layout)
         shared.collections += 1
         return Collection(
             shared.shard,
-            shared.vectors,
+            shared.layout,
             f":memory:: collection {name!r}",
             shared.folder,
-            tenant=f"{next(_numbers)}",
-            mask=secrets.randbits(128),
+            ShardShare(f"{next(_numbers)}", secrets.randbits(128)),
         )
 
 
@@ -87,9 +147,9 @@ def left(collection: Collection) -> None:
             shared.close()
 
 
-def _key(vectors: Vectors) -> Hashable:
+def _key(layout: Layout) -> Hashable:
     """What collections that share a shard have in common."""
-    return vectors.size, *sorted(vectors.named.items())
+    return layout.size, *sorted(layout.named.items())
 
 
 @atexit.register

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +57,23 @@ def open_server(url: str, api_key: str | None, options: ServerOptions | None = N
     return Served(connected(url, api_key, chosen), chosen)
 
 
+@dataclass
+class _Seen:
+    """What this connection knows of a collection.
+
+    Attributes:
+        layout: of its vectors.
+        size: chunks in it, about.
+        is_filterable: what filters ask for is indexed, or cannot be.
+        is_prepared: and it is kept as the options say.
+    """
+
+    layout: Layout | None = None
+    size: int | None = None
+    is_filterable: bool = False
+    is_prepared: bool = False
+
+
 class Served(Engine):
     """A Qdrant behind qdrant-client, told what it needs once per collection and connection.
 
@@ -65,10 +84,7 @@ class Served(Engine):
     def __init__(self, reached: Reached, options: ServerOptions) -> None:
         self.location, self.client = reached
         self._options = options
-        self._layouts: dict[str, Layout] = {}
-        self._sizes: dict[str, int] = {}
-        self._filterable: set[str] = set()
-        self._prepared: set[str] = set()
+        self._seen: defaultdict[str, _Seen] = defaultdict(_Seen)
 
     @contextmanager
     def step(self, collection: str = "") -> Iterator[None]:
@@ -82,9 +98,10 @@ class Served(Engine):
 
     def layout(self, collection: str, *, remembered: bool = False) -> Layout | None:
         """Which vectors a collection has; it takes a request."""
-        if remembered and collection in self._layouts:
-            return self._layouts[collection]
-        self._sizes.pop(collection, None)
+        seen = self._seen[collection]
+        if remembered and seen.layout:
+            return seen.layout
+        seen.size = None
         try:
             info = self.client.get_collection(collection)
         except Exception as error:
@@ -92,12 +109,10 @@ class Served(Engine):
                 raise
             return None
         found = layout_of(info.config.params, f"{self.location}: collection {collection!r}")
-        self._layouts[collection] = found
-        if INDEXES.keys() <= info.payload_schema.keys():
-            self._filterable.add(collection)
-        else:  # others made it anew, or had its alias mean another one
-            self._filterable.discard(collection)
-            self._prepared.discard(collection)
+        seen.layout = found
+        seen.is_filterable = INDEXES.keys() <= info.payload_schema.keys()
+        # Where it is not, others made it anew, or had its alias mean another one.
+        seen.is_prepared = seen.is_prepared and seen.is_filterable
         return found
 
     def create(
@@ -111,14 +126,13 @@ class Served(Engine):
             # Whoever came first made the same.
             if "already exists" not in str(error):
                 raise
-        self._filterable.discard(collection)
-        self._prepared.discard(collection)
+        self._seen.pop(collection, None)
 
     def add_vector(self, collection: str, name: str, size: int) -> None:
         """Let the points of a collection have a further embedding."""
         dense = rest.DenseVectorConfig(size=size, distance=rest.Distance.COSINE)
         self.client.create_vector_name(collection, name, rest.DenseVectorNameConfig(dense=dense))
-        self._layouts.pop(collection, None)
+        self._seen[collection].layout = None
 
     def drop(self, collection: str) -> None:
         """Delete a collection with everything in it."""
@@ -137,9 +151,7 @@ class Served(Engine):
             made = rest.CreateAlias(alias_name=alias, collection_name=collection)
             change = rest.CreateAliasOperation(create_alias=made)
         self.client.update_collection_aliases([change])
-        self._layouts.pop(alias, None)
-        self._filterable.discard(alias)
-        self._prepared.discard(alias)
+        self._seen.pop(alias, None)
 
     def marks(self, collection: str) -> dict[str, str]:
         """The marks of a collection, of its metadata; none where the server is too old for any."""
@@ -283,12 +295,13 @@ class Served(Engine):
 
     def _every(self, collection: str, layout: Layout, chosen: Sequence[Any]) -> int:
         """How many chunks pass a filter, about."""
-        if not chosen and collection in self._sizes:
-            return self._sizes[collection]
+        seen = self._seen[collection]
+        if not chosen and seen.size is not None:
+            return seen.size
         scope = ranked(layout, chosen)
         found = int(self.client.count(collection, count_filter=scope, exact=False).count)
         if not chosen:
-            self._sizes[collection] = found
+            seen.size = found
         return found
 
     def unfilterable(self, collection: str) -> list[str]:
@@ -302,12 +315,12 @@ class Served(Engine):
         Collections that another program made lack some. A key that may only read cannot add
         them, and the server decides by itself whether it filters without.
         """
-        if collection not in self._filterable:
+        if not self._seen[collection].is_filterable:
             self._index(collection, self.client.get_collection(collection).payload_schema)
 
     def _prepare(self, collection: str) -> None:
         """Have a collection kept as the options say, and filterable; asked once, as above."""
-        if collection in self._prepared:
+        if self._seen[collection].is_prepared:
             return
         info = self.client.get_collection(collection)
         arguments = changed(self._options, info.config)
@@ -321,7 +334,7 @@ class Served(Engine):
         if arguments:
             self.client.update_collection(collection, **arguments)
         self._index(collection, info.payload_schema)
-        self._prepared.add(collection)
+        self._seen[collection].is_prepared = True
 
     def _index(self, collection: str, present: Mapping[str, Any]) -> None:
         try:
@@ -339,7 +352,7 @@ class Served(Engine):
                 self.location,
                 collection,
             )
-        self._filterable.add(collection)
+        self._seen[collection].is_filterable = True
 
     def close(self) -> None:
         """Close the connection."""

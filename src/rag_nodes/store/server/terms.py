@@ -26,14 +26,10 @@ _NUMBER = 22
 """Bytes of a number of an embedding as JSON."""
 
 TERMS = FilterTerms(
-    filter=rest.Filter,
-    field=rest.FieldCondition,
-    value=rest.MatchValue,
-    any=rest.MatchAny,
-    text=rest.MatchText,
+    rest,
     range=rest.Range,
-    other=lambda values: rest.MatchExcept(**{"except": values}),
     times=rest.DatetimeRange,
+    other=lambda values: rest.MatchExcept(**{"except": values}),
     empty=lambda key: rest.IsEmptyCondition(is_empty=rest.PayloadField(key=key)),
 )
 conditions = TERMS.conditions
@@ -81,7 +77,7 @@ def layout_of(params: Any, where: str) -> Layout:
         for name, one in others.items()
         if one.distance == "Cosine" and one.multivector_config is None
     }
-    return Layout(known[0], int(found.size), sparse, named)
+    return Layout(int(found.size), known[0], sparse, named)
 
 
 def kept(options: ServerOptions, sizes: Mapping[str, int]) -> dict[str, Any]:
