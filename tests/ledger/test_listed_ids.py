@@ -13,21 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.ledger import CollectionRow, DepositRow, FileRow, Ledger, merge
+from rag_nodes.ledger import DepositRow, Ledger, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
 ONE, TWO, THREE = (str(UUID(int=number)) for number in (1, 2**127, 2**128 - 1))
 ODD = "chapter 1 § 2"
 """As a store of another kind may name its points."""
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with Ledger(tmp_path / "ledger.sqlite", clock=lambda: 100.0) as made:
-        made.use(CollectionRow("c", "tea", "Parser", "f", "{}", "lexical"))
-        yield made
 
 
 def row(document_id: str, chunks: int, version: str = "v") -> DepositRow:
@@ -83,19 +76,6 @@ def test_ids_that_are_no_uuids_come_back_as_they_are(ledger: Ledger, ids: list[s
 
     assert ledger.former("c", ["a"]) == {"a": (*ids, ONE)}
     assert ledger.totals("c") == (0, len(ids) + 1)
-
-
-def test_settling_is_one_commit_with_the_files(ledger: Ledger) -> None:
-    def both() -> None:
-        with ledger.together():
-            ledger.settle([row("a", 1)], {"a": [ONE]})
-            ledger.record(FileRow("tea", "/a", 1, 2, "h", "r", "read", 1), [])
-            raise KeyError
-
-    with pytest.raises(KeyError):
-        both()
-
-    assert (ledger.files("tea"), ledger.deposits("c"), ledger.former("c", ["a"])) == ({}, {}, {})
 
 
 def test_only_what_must_outlive_a_power_cut_waits_for_the_disk(ledger: Ledger) -> None:

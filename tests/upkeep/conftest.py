@@ -26,6 +26,7 @@ def store(tmp_path: Path) -> Iterator[QdrantStore]:
 
 @pytest.fixture
 def ledger(tmp_path: Path, store: QdrantStore) -> Iterator[Ledger]:
+    sizes = {"a.md": 3, "b.md": 2}
     with Ledger(tmp_path / "store" / "ledger.sqlite", clock=lambda: NOON) as made:
         for name, parser, fingerprint in (
             (HEADING, "HeadingParser", "f1"),
@@ -33,8 +34,11 @@ def ledger(tmp_path: Path, store: QdrantStore) -> Iterator[Ledger]:
         ):
             made.use(CollectionRow(name, "tests", parser, fingerprint, "{}", "fake/2", 2))
             made.settle(
-                DepositRow(name, document, f"hash of {document}", chunks, tokens=4 * chunks)
-                for document, chunks in (("a.md", 3), ("b.md", 2))
+                [
+                    DepositRow(name, document, f"hash of {document}", chunks, tokens=4 * chunks)
+                    for document, chunks in sizes.items()
+                ],
+                {one: [node.node_id for node in nodes_of(one, of)] for one, of in sizes.items()},
             )
             store.mark(name, {made.writer: "an epoch"})
             made.mark(name, "an epoch")

@@ -39,6 +39,9 @@ def test_both_ledgers_say_the_same_afterwards(known: Inventory, target: Inventor
     for name in (FIXED, HEADING):
         assert target.ledger.is_true(name, target.store.count(name))
         assert target.ledger.deposits(name) == known.ledger.deposits(name)
+        assert target.ledger.totals(name) == (5, 5)
+        both = (one.former(name, ["a.md", "b.md"]) for one in (target.ledger, known.ledger))
+        assert next(both) == next(both)
     assert target.ledger.files("tests") == known.ledger.files("tests")
     assert target.ledger.documents("tests") == known.ledger.documents("tests")
 

@@ -50,6 +50,7 @@ def test_a_document_of_which_chunks_are_missing_is_torn_and_goes(
     assert store.stored(HEADING, "a.md") == {}
     assert store.count(FIXED) == 5
     assert ledger.deposits(HEADING).keys() == {"b.md"}
+    assert ledger.totals(HEADING) == (2, 2)
     assert examine() == []
 
 
@@ -63,12 +64,14 @@ def versions(total: int) -> list[TextNode]:
 
 
 def test_of_two_versions_the_whole_one_stays(
-    examine: Callable[..., list[Trouble]], store: QdrantStore
+    examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
 ) -> None:
     store.add(HEADING, versions(total=4))
     assert "chunks of 2 versions" in examine()[0].what
     examine(repair=True)
-    assert store.stored(HEADING, "a.md").keys() == {one.node_id for one in nodes_of("a.md", 3)}
+    whole = {one.node_id for one in nodes_of("a.md", 3)}
+    assert store.stored(HEADING, "a.md").keys() == whole
+    assert {*ledger.former(HEADING, ["a.md"])["a.md"]} == whole
     assert examine() == []
 
 
@@ -89,6 +92,7 @@ def test_a_repair_that_is_killed_leaves_a_ledger_that_asks_the_store(
     with pytest.raises(KeyboardInterrupt):
         examine(repair=True)
     assert ledger.unsettled(HEADING) == ["a.md"]
+    assert len(ledger.former(HEADING, ["a.md"])["a.md"]) == 5
 
 
 def family() -> tuple[TextNode, TextNode]:
@@ -145,8 +149,8 @@ def test_a_ledger_that_says_something_else_is_mended_from_the_store(
     store.add(FIXED, nodes_of("c.md", 1))
     assert [(one.kind, one.where) for one in examine()] == [("ledger", FIXED), ("ledger", HEADING)]
     examine(repair=True)
-    assert ledger.is_true(HEADING, 5)
-    assert ledger.is_true(FIXED, 6)
+    assert (ledger.totals(HEADING), ledger.totals(FIXED)) == ((5, 5), (6, 6))
+    assert ledger.unsettled(HEADING) == []
     assert examine() == []
 
 
