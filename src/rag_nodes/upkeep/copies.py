@@ -33,6 +33,9 @@ _ENDS_ALL = (
 )
 """Errors by which the next collection would fail, too."""
 
+_PORTION = 500
+"""Documents whose ids are in memory at once."""
+
 
 class CopyFailure(NamedTuple):
     """A collection that could not be copied; a run that is repeated goes on with it.
@@ -95,7 +98,10 @@ def _tell(row: CollectionRow, source: Ledger, target: Ledger, *, prune: bool) ->
     if prune:
         target.forget_deposits(row.name, target.deposits(row.name).keys() - known.keys())
     stored = [one for one in known.values() if not one.is_empty]
-    target.settle(stored, source.former(row.name, [one.document_id for one in stored]))
+    for start in range(0, len(stored), _PORTION):
+        portion = stored[start : start + _PORTION]
+        ids = source.former(row.name, [one.document_id for one in portion])
+        target.settle(portion, ids)
     documents = source.documents(row.corpus)
     for path, file in source.files(row.corpus).items():
         target.record(file, documents.get(path, []))
