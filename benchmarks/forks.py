@@ -129,20 +129,16 @@ def points_of(folder: Path, target: Path) -> Points:
 def _read(folder: Path) -> Iterator[tuple[tuple[str, str], str]]:
     """Collection and id of every point of a store, and the rest of it as JSON."""
     from rag_nodes.store import open_store
+    from rag_nodes.store.queries import EVERYTHING
 
     with open_store(str(folder)) as store:
         engine = store.engine
         for name in engine.names():
             with engine.step(name):
-                layout, start = engine.layout(name), None
-                while layout is not None:
-                    page, start = engine.page(name, layout, start, 256)
-                    for point in page:
-                        vector = None if point.vector is None else list(map(float, point.vector))
-                        rest = [dict(point.payload), vector, sorted(zip(*point.words, strict=True))]
-                        yield (name, point.node_id), json.dumps(rest, sort_keys=True, default=float)
-                    if start is None:
-                        break
+                for point in engine.select(name, EVERYTHING, None, engine.layout(name)):
+                    vector = None if point.vector is None else list(map(float, point.vector))
+                    rest = [dict(point.payload), vector, sorted(zip(*point.words, strict=True))]
+                    yield (name, point.node_id), json.dumps(rest, sort_keys=True, default=float)
 
 
 def import_all() -> None:

@@ -37,6 +37,7 @@ from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.store import Hit, QdrantStore, Query, Store, open_store, parser_collection
 from rag_nodes.store.edge import collection as searching
+from rag_nodes.store.edge import searches
 
 SETS = ("chroma", "headed", "evidence_inference", "qmsum")
 """Those in English, as the documentation is."""
@@ -73,7 +74,7 @@ class AtDepth(QdrantStore):
         with ExitStack() as patched:
             patched.enter_context(patch.object(searching, "depth_of", self._rule))
             if not self.sampled:
-                none = patch.object(searching.Collection, "_rest", lambda *_: None)
+                none = patch.object(searches.Searches, "_rest", lambda *_: None)
                 patched.enter_context(none)
             started = time.process_time()
             found = super().find(collection, query)

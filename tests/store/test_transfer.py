@@ -16,6 +16,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.store import QdrantStore, copy_collection, open_store, transfer
 from rag_nodes.store.points import Point
+from rag_nodes.store.queries import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,9 +35,8 @@ def nodes_of(make_node: Callable[..., TextNode], count: int, **metadata: Any) ->
 def content(store: QdrantStore, collection: str) -> list[Point]:
     layout = store.engine.layout(collection)
     assert layout is not None
-    points, rest = store.engine.page(collection, layout, None, 1_000)
-    assert rest is None
-    return points
+    points = store.engine.select(collection, EVERYTHING, None, layout)
+    return sorted(points, key=lambda one: one.node_id)
 
 
 def is_copy(source: QdrantStore, target: QdrantStore, collection: str) -> bool:

@@ -87,7 +87,9 @@ def test_what_was_pruned_is_not_known_any_more(known: Inventory, target: Invento
 def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
     known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known.store.engine, "page", failing(known.store, StoreDamagedError("torn")))
+    monkeypatch.setattr(
+        known.store.engine, "select", failing(known.store, StoreDamagedError("torn"))
+    )
     failure, report = copied(known, target, known.collections("tests"))
     assert isinstance(failure, CopyFailure)
     assert (failure.collection, str(failure.error)) == (FIXED, "torn")
@@ -101,7 +103,7 @@ def test_a_store_that_does_not_answer_is_not_asked_for_the_next_collection(
     known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = failing(known.store, StoreUnreachableError("gone"))
-    monkeypatch.setattr(known.store.engine, "page", gone)
+    monkeypatch.setattr(known.store.engine, "select", gone)
     with pytest.raises(StoreUnreachableError, match="gone"):
         copy_all(known, target)
     assert target.store.count(HEADING) == 0
@@ -109,11 +111,11 @@ def test_a_store_that_does_not_answer_is_not_asked_for_the_next_collection(
 
 def failing(store: QdrantStore, error: Exception) -> Callable[..., Any]:
     """How a store reads its points of which one collection cannot be read."""
-    page = store.engine.page
+    select = store.engine.select
 
     def read(collection: str, *rest: Any) -> Any:
         if collection == FIXED:
             raise error
-        return page(collection, *rest)
+        return select(collection, *rest)
 
     return read

@@ -152,22 +152,6 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def page(
-        self, collection: str, layout: Layout, start: str | None, limit: int
-    ) -> tuple[list[Point], str | None]:
-        """Whole points with all their vectors, in ascending order of their ids.
-
-        Args:
-            collection: to read.
-            layout: its own.
-            start: id from which to read on; None from the first.
-            limit: points at most.
-
-        Returns:
-            The points, and the id at which the next page starts; None after the last.
-        """
-
-    @abstractmethod
     def scores(
         self,
         collection: str,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from rag_nodes.errors import ConfigurationError, DimensionError, StoreError
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import DOCUMENT_ID
 from rag_nodes.store.points import Layout
+from rag_nodes.store.queries import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -194,12 +196,16 @@ class _Copy:
 
     def _pages(self, engine: Engine, stage: Literal["copy", "verify"]) -> Iterator[list[Point]]:
         """All points of one side."""
-        start, done, more = None, 0, True
-        while more:
-            with engine.step(self._name):
-                points, start = engine.page(self._name, self._layout, start, PAGE)
+        with engine.step(self._name):
+            found = iter(engine.select(self._name, EVERYTHING, None, self._layout))
+        done = 0
+        while True:
+            with engine.step(self._name):  # others may ask between two pages
+                points = list(islice(found, PAGE))
+            if not points:
+                return
             yield points
-            done, more = done + len(points), start is not None
+            done += len(points)
             self._report(CopyStep(stage, self._name, done, max(done, self._total)))
 
     def _same_of(self, engine: Engine, points: Sequence[Point]) -> dict[str, Point]:

@@ -111,6 +111,32 @@ def test_both_stores_give_the_same_for_every_alpha(
                 assert one.similarities == pytest.approx(other.similarities, rel=1e-4)
 
 
+def test_both_stores_give_the_same_nodes_and_scores_in_every_mode(
+    tmp_path: Path, server_url: str, nodes: list[TextNode]
+) -> None:
+    with open_store(tmp_path) as here, open_store(server_url) as there:
+        for store in (here, there):
+            store.vector_store("c").add(nodes)
+        for mode in (MODE.DEFAULT, MODE.SPARSE, MODE.TEXT_SEARCH, MODE.MMR, MODE.HYBRID):
+            one, other = (asked(store.vector_store("c"), mode=mode) for store in (here, there))
+            assert one.ids == other.ids
+            assert one.similarities == pytest.approx(other.similarities, rel=1e-4)
+
+
+def test_nodes_are_read_and_deleted_by_an_alias_too(
+    tmp_path: Path, server_url: str, nodes: list[TextNode]
+) -> None:
+    for place in (":memory:", tmp_path, server_url):
+        with open_store(place) as store:
+            store.vector_store("c").add(nodes[:3])
+            store.point_alias("live", "c")
+            alias = store.vector_store("live")
+            assert len(alias.get_nodes()) == 3
+            assert len(alias.get_nodes(limit=2)) == 2
+            alias.delete_nodes([nodes[0].node_id])
+            assert store.count("c") == 2
+
+
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan"), "0.5", True])
 async def test_an_alpha_that_is_no_number_from_0_to_1_is_refused(
     vectors: BasePydanticVectorStore, nodes: list[TextNode], alpha: Any

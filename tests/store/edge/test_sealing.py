@@ -18,6 +18,7 @@ from rag_nodes.store import Filter, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import sealing
 from rag_nodes.store.points import SPARSE, Point
+from rag_nodes.store.queries import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,9 +123,8 @@ def stored(store: Store) -> list[Point]:
     with engine.step("c"):
         layout = engine.layout("c")
         assert layout is not None
-        points, following = engine.page("c", layout, None, 10_000)
-    assert following is None
-    return points
+        points = engine.select("c", EVERYTHING, None, layout)
+        return sorted(points, key=lambda one: one.node_id)
 
 
 def are_alike(some: Sequence[Point], others: Sequence[Point]) -> bool:

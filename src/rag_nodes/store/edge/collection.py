@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,6 @@ from rag_nodes.store.edge.terms import TENANT, WHOLE, conditions, one_of
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
 from rag_nodes.store.fusion import SAMPLE, Scores, depth_of
 from rag_nodes.store.points import Point
-from rag_nodes.store.queries import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -109,24 +107,6 @@ class Collection:
             page = self._ids(node_ids[first : first + _PAGE])
             found += map(self._point, self.shard.retrieve(page, True, vectors))  # noqa: FBT003 -- by place only
         return found
-
-    def page(self, start: str | None, limit: int) -> tuple[list[Point], str | None]:
-        """Whole points with all their vectors from an id on, and the id after the last."""
-        if self._share.mask:  # the shard has them in another order
-            ids = sorted(point.node_id for point in self.select(EVERYTHING, ()))
-            first = 0 if start is None else bisect_left(ids, start)
-            points = self.read(ids[first : first + limit], vectors=True)
-            return points, next(iter(ids[first + limit : first + limit + 1]), None)
-        request = edge.ScrollRequest(
-            offset=None if start is None else self._share.point_id(start, self.where),
-            limit=limit,
-            with_payload=True,
-            with_vector=True,
-        )
-        records, following = self.shard.scroll(request)
-        return list(map(self._point, records)), (
-            None if following is None else self._share.node_id(following)
-        )
 
     def _make_filterable(self, scope: Scope) -> None:
         """Index what is asked for: words of headings always, else parts of words would match."""

@@ -189,16 +189,6 @@ class Edge(Engine):
         """All points of a scope."""
         return self.collection(collection).select(scope, keys, vectors=vectors is not None)
 
-    def page(
-        self,
-        collection: str,
-        layout: Layout,  # noqa: ARG002 -- a collection knows its own
-        start: str | None,
-        limit: int,
-    ) -> tuple[list[Point], str | None]:
-        """Whole points with all their vectors, in ascending order of their ids."""
-        return self.collection(collection).page(start, limit)
-
     def scores(
         self,
         collection: str,

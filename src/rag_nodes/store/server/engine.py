@@ -208,17 +208,6 @@ class Served(Engine):
         )
         return [point_in(record, vectors) for record in records]
 
-    def page(
-        self, collection: str, layout: Layout, start: str | None, limit: int
-    ) -> tuple[list[Point], str | None]:
-        """Whole points with all their vectors, in ascending order of their ids."""
-        offset = int(start) if start and start.isdecimal() else start
-        records, following = self.client.scroll(
-            collection, limit=limit, offset=offset, with_payload=True, with_vectors=True
-        )
-        points = [point_in(record, layout) for record in records]
-        return points, None if following is None else str(following)
-
     def scans(self, collection: str) -> bool:  # noqa: ARG002
         """Documents are indexed."""
         return False
