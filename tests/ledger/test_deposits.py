@@ -100,6 +100,20 @@ def test_a_ledger_is_of_the_last_state_of_each_collection(ledger: Ledger) -> Non
     assert ledger.marks("one") == {}
 
 
+def test_a_ledger_is_current_by_its_marks_and_the_count_alone(ledger: Ledger) -> None:
+    assert not ledger.is_current("one", {}, 0), "no mark was left"
+    ledger.settle([deposit("one", "a", 3)])
+    ledger.mark("one", "now")
+    marks = {ledger.writer: "now"}
+
+    assert ledger.is_current("one", marks, 3)
+    assert not ledger.is_current("one", marks, 4)
+    assert not ledger.is_current("one", {ledger.writer: "another copy"}, 3)
+    assert not ledger.is_current("one", {**marks, "somebody else": "then"}, 3)
+    ledger.intend("one", {"a": []})
+    assert not ledger.is_current("one", marks, 3), "a run was killed while it wrote"
+
+
 def test_what_is_forgotten_is_gone_and_nothing_else(ledger: Ledger) -> None:
     for one in "abc":
         record(ledger, one)

@@ -163,6 +163,17 @@ class Ledger(LedgerFiles):
         """
         return not self.unsettled(collection) and self.totals(collection)[0] == count
 
+    def is_current(self, collection: str, marks: Mapping[str, str], count: int) -> bool:
+        """Whether the ledger says exactly what a collection holds now.
+
+        Args:
+            collection: its name.
+            marks: that it bears in the store; those that this ledger left, where nobody else wrote.
+            count: of its chunks, as the store says it.
+        """
+        known = self.marks(collection)
+        return bool(known) and known == marks and self.is_true(collection, count)
+
     @property
     def writer(self) -> str:
         """Tells this ledger from every other one."""

@@ -18,7 +18,6 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.ledger import utc_time
-from rag_nodes.pipeline.record import stored_row
 from rag_nodes.store import described, is_complete
 
 if TYPE_CHECKING:
@@ -174,6 +173,11 @@ class _Examined:
             yield from self._unlike(self._ledger)
             yield from self._failed(self._ledger)
 
+    def _row(self, document: str, nodes: Mapping[str, StoredNode]) -> DepositRow:
+        from rag_nodes.pipeline.record import stored_row  # it loads LlamaIndex
+
+        return stored_row(self._name, document, nodes)
+
     def _torn(self) -> Iterator[Trouble]:
         foreign = []
         # The next ingest completes these with what is there, which may have been paid for.
@@ -194,7 +198,7 @@ class _Examined:
                 )
                 nodes = self._store.stored(self._name, document)  # it may have been mended
             if nodes:
-                self._there[document] = stored_row(self._name, document, nodes)
+                self._there[document] = self._row(document, nodes)
         if foreign:
             what = f"{_documents(foreign)} that no ingest wrote: {_some(foreign)}"
             remedy = "nothing has to be done where you wrote them yourself"
@@ -207,7 +211,7 @@ class _Examined:
             self._ledger.intend(self._name, {document: nodes})
         self._store.delete(self._name, [one for one in nodes if one not in kept])
         if self._ledger and kept:
-            self._ledger.settle([stored_row(self._name, document, kept)], {document: kept})
+            self._ledger.settle([self._row(document, kept)], {document: kept})
         elif self._ledger:
             self._ledger.forget_deposits(self._name, [document])
 
@@ -261,7 +265,7 @@ class _Examined:
 
     def _adopt(self, ledger: Ledger) -> None:
         documents = self._store.each_document(self._name)
-        rows = ((stored_row(self._name, one, nodes), nodes) for one, nodes in documents)
+        rows = ((self._row(one, nodes), nodes) for one, nodes in documents)
         ledger.adopt(self._name, rows)
 
     def _failed(self, ledger: Ledger) -> Iterator[Trouble]:

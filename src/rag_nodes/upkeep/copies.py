@@ -12,7 +12,6 @@ from rag_nodes.errors import (
     StoreLockedError,
     StoreUnreachableError,
 )
-from rag_nodes.pipeline.record import is_current
 from rag_nodes.store import copy_collection
 
 if TYPE_CHECKING:
@@ -79,8 +78,9 @@ def copied(
     for held in collections:
         name, ledger = held.info.name, source.ledger
         try:
-            count = source.store.count(name)
-            is_true = held.row and ledger and is_current(ledger, source.store, name, count)
+            is_true = ledger and ledger.is_current(
+                name, source.store.marks(name), source.store.count(name)
+            )
             report = copy_collection(name, source.store, target.store, progress, prune=prune)
             if is_true and ledger and target.ledger and held.row:
                 _tell(held.row, ledger, target.ledger, prune=prune)

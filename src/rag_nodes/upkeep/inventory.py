@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.ledger import DepositRow
 from rag_nodes.ledger.versions import source_hash_of
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
-from rag_nodes.pipeline.record import is_current, stored_row
 from rag_nodes.store import described
 from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
 
@@ -70,10 +69,12 @@ class Inventory:
         """
         name = held.info.name
         known = self.ledger.deposits(name) if self.ledger else {}
-        if held.info.trouble:
+        if held.info.trouble or (
+            self.ledger and self.ledger.is_current(name, self.store.marks(name), held.info.points)
+        ):
             return known
-        if self.ledger and is_current(self.ledger, self.store, name, held.info.points):
-            return known
+        from rag_nodes.pipeline.record import stored_row  # it loads LlamaIndex
+
         found = self.store.each_document(name)
         there = {one: stored_row(name, one, nodes) for one, nodes in found}
         for one, row in known.items():
