@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
@@ -77,7 +78,7 @@ def import_collections(
         )
     for name in source.names:
         try:
-            points, left_out = _imported(name, source, engine, progress or _silent)
+            points, left_out = _imported(name, source, engine, progress or (lambda _: None))
         except StoreFullError:
             raise
         except RagNodesError as error:
@@ -97,15 +98,11 @@ def _imported(
     total = source.count(name)
 
     def pages() -> Iterator[list[Point]]:
-        page: list[Point] = []
-        for done, point in enumerate(source.points(name), start=1):
-            page.append(_point(point, layout))
-            if len(page) >= _PAGE or done == total:
-                yield page
-                page = []
-                report(CopyStep("copy", name, done, total))
-        if page:
+        points, done = (_point(one, layout) for one in source.points(name)), 0
+        while page := list(islice(points, _PAGE)):
             yield page
+            done += len(page)
+            report(CopyStep("copy", name, done, total))
 
     with engine.step(name):
         _make_room(name, engine)
@@ -150,7 +147,3 @@ def _point(stored: Any, layout: Layout) -> Point:
         (list(sparse.indices), list(sparse.values)) if sparse else ([], []),
         named,
     )
-
-
-def _silent(_step: CopyStep) -> None:
-    """Nobody asked."""

@@ -57,20 +57,18 @@ def open_store(
         from rag_nodes.store.server import open_server
 
         address = ServerAddress.of(place, api_key, options)
-        return QdrantStore(open_server(place, api_key, options), address, _on_a_server)
+        return QdrantStore(open_server(place, api_key, options), address, _vector_store)
     _require_edge()
     from rag_nodes.store.edge import open_edge
 
-    return QdrantStore(open_edge(place), vector_stores=_in_process)
+    return QdrantStore(open_edge(place), vector_stores=_vector_store)
 
 
-def _in_process(store: Store, engine: Engine, collection: str) -> BasePydanticVectorStore:
-    from rag_nodes.store.edge.vector_store import in_process
+def _vector_store(store: Store, engine: Engine, collection: str) -> BasePydanticVectorStore:
+    if store.address is None:
+        from rag_nodes.store.edge import EdgeVectorStore
 
-    return in_process(store, engine, collection)
-
-
-def _on_a_server(store: Store, engine: Engine, collection: str) -> BasePydanticVectorStore:
+        return EdgeVectorStore(collection=collection, store=store)
     from rag_nodes.store.vector_store import HybridVectorStore
 
     return HybridVectorStore(store, engine, collection)

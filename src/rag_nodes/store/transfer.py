@@ -103,7 +103,7 @@ def copy_collection(
     """
     started = time.perf_counter()
     meant = source.aliases().get(collection, collection)
-    run = _Copy(meant, source, target, progress or _silent)
+    run = _Copy(meant, source, target, progress or (lambda _: None))
     run.send()
     return run.verified(started, prune=prune)
 
@@ -280,7 +280,3 @@ def _is_near(one: Any, other: Any) -> bool:
     if one is None or other is None or len(one) != len(other):
         return one is other
     return bool(np.allclose(one, other, rtol=0, atol=ROUNDING))
-
-
-def _silent(_step: CopyStep) -> None:
-    """Nobody asked."""

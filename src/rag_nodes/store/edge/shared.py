@@ -79,8 +79,19 @@ class MemoryCollections:
 
     def create(self, name: str, layout: Layout, fill: None = None) -> None:  # noqa: ARG002
         """Make a collection; fine if it is there."""
-        if name not in self._known:
-            self._known[name] = joined(name, layout)
+        if name in self._known:
+            return
+        shared = _shards.get(_key(layout))
+        if shared is None or shared.process != os.getpid():
+            shared = _shards[_key(layout)] = _Shared(layout)
+        shared.collections += 1
+        self._known[name] = Collection(
+            shared.shard,
+            shared.layout,
+            f":memory:: collection {name!r}",
+            shared.folder,
+            ShardShare(f"{next(_numbers)}", secrets.randbits(128)),
+        )
 
     def opened(self, name: str) -> Collection:
         """A collection, which is always open."""
@@ -93,9 +104,18 @@ class MemoryCollections:
         """Nothing: it goes when all do."""
 
     def drop(self, name: str, _: Collection | None = None) -> None:
-        """Remove a collection."""
-        left(self._known.pop(name))
+        """Remove a collection, and the shard with the last one in it."""
+        collection = self._known.pop(name)
         self._marks.pop(name, None)
+        for key, shared in list(_shards.items()):
+            if shared.shard is not collection.shard:
+                continue
+            shared.collections -= 1
+            if shared.collections:
+                collection.clear()
+            else:
+                del _shards[key]
+                shared.close()
 
     def marks(self, name: str) -> dict[str, str]:
         """The marks of a collection."""
@@ -111,40 +131,8 @@ class MemoryCollections:
 
     def close(self) -> None:
         """Remove all collections."""
-        for collection in self._known.values():
-            left(collection)
-        self._known.clear()
-
-
-def joined(name: str, layout: Layout) -> Collection:
-    """A new, empty collection for embeddings of some lengths."""
-    with lock:
-        shared = _shards.get(_key(layout))
-        if shared is None or shared.process != os.getpid():
-            shared = _shards[_key(layout)] = _Shared(layout)
-        shared.collections += 1
-        return Collection(
-            shared.shard,
-            shared.layout,
-            f":memory:: collection {name!r}",
-            shared.folder,
-            ShardShare(f"{next(_numbers)}", secrets.randbits(128)),
-        )
-
-
-def left(collection: Collection) -> None:
-    """Give the place of a collection back."""
-    with lock:
-        found = [one for one in _shards.items() if one[1].shard is collection.shard]
-        if not found:
-            return
-        [(key, shared)] = found
-        shared.collections -= 1
-        if shared.collections:
-            collection.clear()
-        else:
-            del _shards[key]
-            shared.close()
+        for name in self.names:
+            self.drop(name)
 
 
 def _key(layout: Layout) -> Hashable:

@@ -15,7 +15,6 @@ from rag_nodes.store.vector_store import CollectionVectorStore
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rag_nodes.store.engine import Engine
     from rag_nodes.store.protocol import Store
 
 
@@ -57,7 +56,10 @@ class EdgeVectorStore(CollectionVectorStore):
         *,
         store: Store | None = None,
     ) -> None:
-        opened = store or QdrantStore(open_edge(str(location)), vector_stores=in_process)
+        opened = store or QdrantStore(
+            open_edge(str(location)),
+            vector_stores=lambda own, _, name: type(self)(collection=name, store=own),
+        )
         if not isinstance(opened, QdrantStore) or not isinstance(opened.engine, Edge):
             raise ConfigurationError(
                 f"{opened.location}: this vector store reads stores in a folder or in memory; one "
@@ -90,8 +92,3 @@ class EdgeVectorStore(CollectionVectorStore):
         """Give the folder back, unless the store is another's."""
         if self._owned:
             self._store.close()
-
-
-def in_process(store: Store, _: Engine, collection: str) -> EdgeVectorStore:
-    """A collection of a store in a folder or in memory."""
-    return EdgeVectorStore(collection=collection, store=store)
