@@ -291,9 +291,10 @@ def test_several_processes_write_into_one_journal_and_no_line_is_lost(
         own.add(SummaryKey("writer-2", str(number)), "2" * 30_000)
     for one in there:
         one.result()
-    for writer in range(3):
-        texts = [own.get(SummaryKey(f"writer-{writer}", str(number))) for number in range(100)]
-        assert texts == [f"{writer}" * 30_000] * 100
+    for journal in (own, SummaryJournal(path)):
+        for writer in range(3):
+            keys = [SummaryKey(f"writer-{writer}", str(number)) for number in range(100)]
+            assert [journal.get(key) for key in keys] == [f"{writer}" * 30_000] * 100
     assert own.reused == 0
 
 
