@@ -32,10 +32,8 @@ from scaling import FILE, write_files
 from rag_nodes.executors.ray_session import ray_session
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
-from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline import ProcessEngine, RayEngine, ingest
 from rag_nodes.store import open_store
-from rag_nodes.workers import ProcessEngine
-from rag_nodes.workers.on_ray import RayEngine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -57,9 +57,8 @@ _REPEATS = 5
 def ours(corpus: Path, store: Path, workers: int) -> int:
     """What `rag-nodes ingest --workers` does; gives the number of chunks."""
     from rag_nodes.parsers import get_parser
-    from rag_nodes.pipeline import ingest
+    from rag_nodes.pipeline import ProcessEngine, ingest
     from rag_nodes.store import open_store
-    from rag_nodes.workers import ProcessEngine
 
     parser = get_parser("token-overlap", chunk_size=SIZE, chunk_overlap=OVERLAP)
     engine = ProcessEngine(workers) if workers > 1 else None

@@ -72,7 +72,7 @@ SLOW = (
     "text/test_encodings.py",
     "text/test_tokenizers.py",
     "workspace/test_loading.py",
-    "workers/test_on_ray.py",
+    "engines/test_on_ray.py",
 )
 """What `make quick` leaves out, and nothing else does: paths from this folder."""
 

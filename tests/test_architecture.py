@@ -31,7 +31,7 @@ def test_what_make_quick_leaves_out_is_there(path: str) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "rooms"),
-    [("qdrant_edge", {"store/edge"}), ("ray", {"executors", "workers/on_ray"})],
+    [("qdrant_edge", {"store/edge"}), ("ray", {"executors"})],
 )
 def test_an_engine_that_may_change_is_imported_where_it_is_known(
     engine: str, rooms: set[str]

@@ -10,9 +10,7 @@ import pytest
 
 from rag_nodes.cli.engines import engine_of
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.workers import AutoEngine, ProcessEngine
-from rag_nodes.workers.on_ray import RayEngine
-from rag_nodes.workers.on_ray.transport import RayShape
+from rag_nodes.pipeline import AutoEngine, ProcessEngine, RayEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,9 +40,9 @@ def test_a_number_of_workers_means_processes_of_this_machine() -> None:
 
 
 def test_ray_is_used_where_it_is_named_with_the_address_that_is_given() -> None:
-    engine = engine_of("5", "ray", "10.0.0.5:6379", 2, 0.5)
+    engine = engine_of("5", "ray", "10.0.0.5:6379", 0.5)
     assert isinstance(engine, RayEngine)
-    assert (engine.shape, engine.address) == (RayShape(5, 2, 0.5), "10.0.0.5:6379")
+    assert (engine.workers, engine.address, engine.num_gpus) == (5, "10.0.0.5:6379", 0.5)
 
 
 @pytest.mark.parametrize("engine", [None, "processes"])
@@ -53,14 +51,9 @@ def test_an_address_of_ray_for_something_else_is_refused(engine: None) -> None:
         engine_of("2", engine, "10.0.0.5:6379")
 
 
-@pytest.mark.parametrize(
-    ("option", "given"), [("--embedders", (None, 2, 0.0)), ("--num-gpus", (None, 0, 0.5))]
-)
-def test_what_only_ray_knows_is_refused_for_something_else(
-    option: str, given: tuple[None, int, float]
-) -> None:
-    with pytest.raises(ConfigurationError, match=f"{option} is for --engine ray"):
-        engine_of("2", "processes", *given)
+def test_what_only_ray_knows_is_refused_for_something_else() -> None:
+    with pytest.raises(ConfigurationError, match="--num-gpus is for --engine ray"):
+        engine_of("2", "processes", None, 0.5)
 
 
 def test_an_engine_without_workers_or_with_less_than_no_card_is_refused() -> None:
@@ -68,8 +61,6 @@ def test_an_engine_without_workers_or_with_less_than_no_card_is_refused() -> Non
         RayEngine(0)
     with pytest.raises(ConfigurationError, match="num_gpus"):
         RayEngine(1, num_gpus=-0.5)
-    with pytest.raises(ConfigurationError, match="embedders"):
-        RayEngine(1, embedders=-1)
 
 
 def test_a_cluster_that_is_not_there_is_one_sentence_and_writes_nothing(

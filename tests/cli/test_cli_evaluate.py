@@ -10,7 +10,7 @@ import pytest
 from tests.evaluation.judging.scripted import good, kind_of
 
 from rag_nodes.executors import Pool
-from rag_nodes.workers import engines
+from rag_nodes.pipeline import engines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import COMPARED, ForeignNodeParser, get_parser
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.pipeline.arrivals import FIRST
+from rag_nodes.pipeline.ingesting import FIRST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

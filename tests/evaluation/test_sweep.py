@@ -34,10 +34,9 @@ from rag_nodes.models import Models
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.models.rebuilding import written_down
 from rag_nodes.parsers import SemanticNodeParser, get_parser
-from rag_nodes.pipeline import ingest_documents
+from rag_nodes.pipeline import AutoEngine, engines, ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.store import open_store
-from rag_nodes.workers import AutoEngine, engines
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from rag_nodes.errors import CredentialsError, ModelRequestError, StoreFullError
 from rag_nodes.ledger import DepositRow, Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.pipeline.record import LONGEST
+from rag_nodes.pipeline.collections import LONGEST
 from rag_nodes.upkeep import Inventory, ListedDocument, Trouble, cleared, examined
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def test_an_ingest_that_is_killed_while_it_mends_leaves_the_reason(
 def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
     corpus: FolderIngests, embedding: CountingEmbedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rag_nodes.pipeline.delivery.BATCH", 5)
+    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 5)
     corpus.parsers["other"] = get_parser("fixed", chunk_size=5000, chunk_overlap=0)
     corpus.ingest()
     for number in range(40):
@@ -300,7 +300,7 @@ def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
     with corpus.ledger as ledger:
         assert len(ledger.files("default")) == 3 + len(corpus.opened), "what was not opened is due"
     embedding.fail(lambda _: None)
-    monkeypatch.setattr("rag_nodes.pipeline.delivery.BATCH", 200)
+    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 32)
     assert states(corpus.ingest()) == ["unchanged"] * 3 + ["read"] * 40
 
 

@@ -13,6 +13,7 @@ from rag_nodes.errors import (
 )
 from rag_nodes.parsers import FixedSizeNodeParser, get_parser
 from rag_nodes.pipeline import Progress, ingest, ingest_documents
+from rag_nodes.pipeline.driver import MOST_FILES
 from rag_nodes.store import QdrantStore, Store, open_store
 
 if TYPE_CHECKING:
@@ -142,24 +143,21 @@ def test_small_documents_share_a_batch(store: Store, models: Models, embedding: 
     assert [len(texts) for texts in requests] == [30]
 
 
-def test_documents_are_taken_one_at_a_time(store: Store, models: Models) -> None:
-    taken: list[int] = []
-    parsed: list[int] = []
+def test_documents_are_taken_a_few_at_a_time(store: Store, models: Models) -> None:
+    stored = []
 
     def documents() -> Any:
-        for n in range(4):
-            assert len(parsed) == n, "the one before is cut before the next one is read"
-            taken.append(n)
+        for n in range(100):
+            assert n - len(stored) <= MOST_FILES, "no more than those of a unit are held"
             yield Document(text=f"Document number {n}.", id_=f"d{n}")
 
     def progress(step: Progress) -> None:
-        if step.stage == "parse":
-            parsed.append(step.done)
+        if step.stage == "store":
+            stored[:] = range(step.done)
 
-    ingest_documents(
-        documents(), {"fixed": get_parser("fixed")}, store, models=models, progress=progress
-    )
-    assert taken == [0, 1, 2, 3]
+    parsers = {"fixed": get_parser("fixed")}
+    ingest_documents(documents(), parsers, store, models=models, progress=progress)
+    assert len(stored) == 100
 
 
 def test_documents_without_metadata_are_recognised_by_their_text(

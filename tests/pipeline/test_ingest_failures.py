@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +16,7 @@ from rag_nodes.errors import (
     ModelRequestError,
 )
 from rag_nodes.parsers import FixedSizeNodeParser, get_parser
-from rag_nodes.pipeline import delivery as delivery_module
-from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline import driver, ingest
 from rag_nodes.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def test_a_run_that_broke_in_the_middle_completes_when_run_again(
     store: Store,
     models: Models,
     embedding: Any,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(delivery_module, "BATCH", 2)
+    embedding.embed_batch_size = 1
+    models = replace(models, offline=False)
     batches = Counter[str]()
 
     def break_down(texts: list[str]) -> None:
@@ -65,40 +65,47 @@ import os, sys
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import delivery, ingest
+from rag_nodes.pipeline import driver, ingest
 from rag_nodes.store import open_store
 
-delivery.BATCH = 3
+driver.MOST_FILES = 1
 embedding = get_embedding("lexical")
 models = Models(embedding, None, "lexical", "extractive", True)
 limit = int(sys.argv[3])
 
 def progress(step):
     if limit and step.stage == "store" and step.done >= limit:
+        os.write(1, str(step.done).encode())
         os._exit(9)
 
 with open_store(sys.argv[1]) as store:
     parsers = {"fixed": get_parser("fixed", chunk_size=40, chunk_overlap=0)}
-    [outcome] = ingest([sys.argv[2]], parsers, store, models=models, progress=progress).columns
+    [outcome] = ingest(sys.argv[2:3], parsers, store, models=models, progress=progress).columns
     print(outcome.chunks, outcome.written, store.count(outcome.collection))
 """
 
 
 def test_a_killed_process_loses_nothing_it_had_stored(manual: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in ("first.md", "second.md"):
+        (folder / name).write_text(manual.read_text(encoding="utf-8"), encoding="utf-8")
+
     def run(limit: int) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", KILLED, str(tmp_path / "store"), str(manual), str(limit)],
+            [sys.executable, "-c", KILLED, str(tmp_path / "store"), str(folder), str(limit)],
             capture_output=True,
             text=True,
             check=False,
         )
 
-    assert run(3).returncode == 9
+    killed = run(3)
+    assert killed.returncode == 9
     resumed = run(0)
     assert resumed.returncode == 0, resumed.stderr
     chunks, written, stored = map(int, resumed.stdout.split())
     assert stored == chunks
-    assert written == chunks - 3
+    assert written == chunks - int(killed.stdout) > 0
 
 
 def test_one_bad_file_never_stops_the_rest(
@@ -149,7 +156,7 @@ def test_a_hopeless_failure_is_not_repeated_for_every_document(
     embedding: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(delivery_module, "BATCH", 1)
+    monkeypatch.setattr(driver, "MOST_FILES", 1)
     attempts = []
 
     def refuse(texts: list[str]) -> None:

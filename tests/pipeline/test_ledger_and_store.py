@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.models import Models
 
-STEPS = ("unsettle", "add", "delete", "settle", "record")
+STEPS = ("intend", "put", "delete", "settle", "record")
 """What an ingest does to store and ledger, of which any may be the last."""
 
 
@@ -137,7 +137,7 @@ def test_a_collection_that_somebody_dropped_is_made_again(corpus: FolderIngests)
 @contextmanager
 def killed(step: str, nth: int, *, after: bool) -> Iterator[None]:
     """Has an ingest end at the n-th call of something, before or after it was done."""
-    owner = QdrantStore if step in {"add", "delete"} else Ledger
+    owner = QdrantStore if step in {"put", "delete"} else Ledger
     real, calls = getattr(owner, step), [0]
 
     def call(self: Any, *arguments: Any) -> Any:
@@ -166,7 +166,8 @@ def test_an_ingest_that_was_killed_anywhere_is_completed_by_the_next(
     nth: int,
     after: bool,
 ) -> None:
-    monkeypatch.setattr("rag_nodes.pipeline.delivery.BATCH", 4)
+    monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 1)
+    monkeypatch.setattr("rag_nodes.pipeline.driver.CHECKPOINT", 1)
     corpus.ingest()
     for number in range(3):
         corpus.write(f"{number}.md", f"# Coffee {number}\n\nNumber {number} is black.\n" * 9)

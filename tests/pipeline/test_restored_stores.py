@@ -143,13 +143,13 @@ def test_a_copy_made_while_an_ingest_wrote_is_not_taken_for_what_it_left(
 ) -> None:
     [collection] = [column.collection for column in corpus.ingest().columns]
     before, meanwhile = corpus.store.marks(collection), []
-    add = QdrantStore.add
+    put = QdrantStore.put
 
     def noted(store: QdrantStore, *arguments: Any) -> None:
         meanwhile.append(store.marks(collection))
-        add(store, *arguments)
+        put(store, *arguments)
 
-    monkeypatch.setattr(QdrantStore, "add", noted)
+    monkeypatch.setattr(QdrantStore, "put", noted)
     change(corpus, "black")
     corpus.ingest()
 

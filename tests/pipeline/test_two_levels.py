@@ -11,13 +11,11 @@ from llama_index.core.schema import BaseNode, NodeRelationship
 
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.parent_child import parents_first
-from rag_nodes.pipeline import delivery as delivery_module
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.pipeline.deposit import is_kept
+from rag_nodes.pipeline.column import is_kept
 from rag_nodes.store.catalogue import StoredNode
 
 if TYPE_CHECKING:
-    import pytest
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
     from rag_nodes.models import Models
@@ -100,17 +98,6 @@ def test_a_changed_document_leaves_no_parent_of_its_former_version(
     run(store, models, document(colour="blue"))
     former = [node.node_id for level in levels(document(colour="red")) for node in level]
     assert store.fetch(column.collection, former) == {}
-
-
-def test_batches_of_any_size_have_a_vector_to_begin_with(
-    store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for batch in (2, 3):
-        monkeypatch.setattr(delivery_module, "BATCH", batch)
-        wanted = document(9)
-        wanted.id_ = f"manual {batch}"
-        [column] = run(store, models, wanted).columns
-        assert column.error is None
 
 
 def test_a_server_is_sent_as_many_texts_as_it_takes_at_once(

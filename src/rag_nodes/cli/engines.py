@@ -9,8 +9,7 @@ import typer
 from rag_nodes.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from rag_nodes.workers import AutoEngine, ProcessEngine
-    from rag_nodes.workers.on_ray import RayEngine
+    from rag_nodes.pipeline import AutoEngine, ProcessEngine, RayEngine
 
 _WORKERS = "Workers"
 
@@ -40,8 +39,8 @@ EngineName = Annotated[
     Literal["processes", "ray"] | None,
     typer.Option(
         "--engine",
-        help="What the workers are: processes of this machine (the default), or actors of Ray, "
-        "which pay on several machines with a server as store.",
+        help="What the workers are: processes of this machine (the default), or tasks of Ray, "
+        "which pay on several machines.",
         rich_help_panel=_WORKERS,
         show_default=False,
     ),
@@ -55,22 +54,12 @@ RayAddress = Annotated[
         show_default=False,
     ),
 ]
-Embedders = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        help="With --engine ray: so many processes hold the embedding model and embed for all "
-        "workers, instead of each for itself; for large models that run on these machines.",
-        rich_help_panel=_WORKERS,
-        show_default=False,
-    ),
-]
 NumGpus = Annotated[
     float,
     typer.Option(
         "--num-gpus",
         metavar="SHARE",
-        help="With --engine ray: graphics cards of each process that embeds, such as 1 or 0.25.",
+        help="With --engine ray: graphics cards of each worker, such as 1 or 0.25.",
         rich_help_panel=_WORKERS,
         show_default=False,
     ),
@@ -81,7 +70,6 @@ def engine_of(
     workers: str,
     engine: Literal["processes", "ray"] | None,
     address: str | None = None,
-    embedders: int = 0,
     num_gpus: float = 0.0,
 ) -> AutoEngine | ProcessEngine | RayEngine | None:
     """What the options ask for; None for this process alone.
@@ -91,16 +79,16 @@ def engine_of(
     """
     count = _count(workers)
     if engine == "ray":
-        from rag_nodes.workers.on_ray import RayEngine
+        from rag_nodes.pipeline import RayEngine
 
-        return RayEngine(count, address=address, embedders=embedders, num_gpus=num_gpus)
-    given = {"--ray-address": address, "--embedders": embedders, "--num-gpus": num_gpus}
+        return RayEngine(count, address=address, num_gpus=num_gpus)
+    given = {"--ray-address": address, "--num-gpus": num_gpus}
     for option, value in given.items():
         if value not in (None, 0):
             raise ConfigurationError(f"{option} is for --engine ray; name that, or leave it out")
     if engine is None and count == 1:
         return None
-    from rag_nodes.workers import AutoEngine, ProcessEngine
+    from rag_nodes.pipeline import AutoEngine, ProcessEngine
 
     return AutoEngine() if engine is None and count is None else ProcessEngine(count)
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline import IngestReport, Progress
-    from rag_nodes.pipeline.arrivals import Parsers
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.ingesting import IngestEngine
+    from rag_nodes.pipeline.engines import IngestEngine
+    from rag_nodes.pipeline.ingesting import Parsers
     from rag_nodes.query import QueryOptions
     from rag_nodes.readers import FileShard, Limits
     from rag_nodes.store import Store

@@ -14,8 +14,8 @@ from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.sweep import kept_in, swept_by, written_in
 from rag_nodes.models import settled
+from rag_nodes.pipeline import AutoEngine
 from rag_nodes.store import open_store
-from rag_nodes.workers import AutoEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,7 +71,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         parse: cuts a document in this process, such as by one that can be ended; None to have the
             parser do it.
         judge: whether answers from what the columns read are good; None to ask no LLM.
-        engine: measures rows in other processes, such as `rag_nodes.workers.ProcessEngine`; None
+        engine: measures rows in other processes, such as `rag_nodes.pipeline.ProcessEngine`; None
             for this one alone. The report is the same. What other processes cannot make, such as
             a splitter that is an object, is measured in this one.
 

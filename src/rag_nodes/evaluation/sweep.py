@@ -24,9 +24,9 @@ from rag_nodes.evaluation.sizes import Matched, resized
 from rag_nodes.evaluation.units import Refused, SizeFound, SweepRecipe, SweepUnit, measure
 from rag_nodes.executors import Executor, LostUnit
 from rag_nodes.parsers import as_parser
+from rag_nodes.pipeline.shelf import Shelf
+from rag_nodes.pipeline.written_models import ModelRecipe, names_of
 from rag_nodes.transforms import WRITTEN_FILE, SummaryJournal, written_for
-from rag_nodes.workers.shelf import Shelf
-from rag_nodes.workers.written_models import ModelRecipe, names_of
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 
 class SweepEngine(Protocol):
-    """What runs workers, such as `rag_nodes.workers.ProcessEngine`."""
+    """What runs workers, such as `rag_nodes.pipeline.ProcessEngine`."""
 
     @property
     def workers(self) -> int:

@@ -18,10 +18,10 @@ from rag_nodes.evaluation.examining import Examined, Examiner, examined
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.race import Lead, Race
 from rag_nodes.evaluation.sizes import matched
+from rag_nodes.pipeline.shelf import made_parser
+from rag_nodes.pipeline.written_models import ModelRecipe, models_of
 from rag_nodes.store import open_store
 from rag_nodes.transforms import SummaryJournal
-from rag_nodes.workers.shelf import made_parser
-from rag_nodes.workers.written_models import ModelRecipe, models_of
 
 
 class SweepUnit(NamedTuple):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import EngineError
 from rag_nodes.executors.loop import Death, Dispatcher
 from rag_nodes.executors.runner import UnitOutcome, UnitRunner
+from rag_nodes.processes.serving import ends_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,18 +93,21 @@ class _Process:
 
     def __init__(self, pickled: bytes) -> None:
         self.pipe, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=serve, args=(theirs,), daemon=True)
+        watched, self._held = _SPAWN.Pipe(duplex=False)
+        self._process = _SPAWN.Process(target=serve, args=(theirs, watched), daemon=True)
         try:
             with _quietly():
                 self._process.start()
         except OSError as error:
             self.pipe.close()
+            self._held.close()
             raise EngineError(
                 f"a worker could not be started ({error}); look at free memory and at how many "
                 "processes may run, or ask for fewer workers"
             ) from error
         finally:
             theirs.close()
+            watched.close()
         self.give(pickled)
 
     def give(self, data: bytes) -> None:
@@ -127,6 +131,7 @@ class _Process:
         self._process.kill()
         self._process.join()
         self.pipe.close()
+        self._held.close()
 
     def _ending(self) -> str:
         self._process.join(_PATIENCE)
@@ -136,17 +141,26 @@ class _Process:
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
-def serve(pipe: Connection) -> None:
-    """What a process runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started it
+def serve(pipe: Connection, watched: Connection) -> None:
+    """What a process runs.
+
+    Args:
+        pipe: brings the recipe, then units, and takes what comes of them.
+        watched: nothing ever comes of it; it closes when whoever started this process is gone.
+    """
+    if hasattr(os, "setsid"):
+        os.setsid()  # Ctrl-C is for who started it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)
     inbox: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(pipe, inbox), daemon=True).start()
-    job = UnitRunner(inbox.get())
-    while True:
-        unit = inbox.get()
-        pipe.send_bytes(_BEGUN)
-        pipe.send_bytes(job.do(unit))
+    # The kernel ends it even where a library does not give the interpreter's lock back.
+    with ends_with_parent(watched):
+        job = UnitRunner(inbox.get())
+        while True:
+            unit = inbox.get()
+            pipe.send_bytes(_BEGUN)
+            pipe.send_bytes(job.do(unit))
 
 
 def _read(pipe: Connection, inbox: SimpleQueue[bytes]) -> None:

@@ -24,9 +24,11 @@ from rag_nodes.pipeline.report import (
 
 if TYPE_CHECKING:
     from rag_nodes.pipeline.build import build_pipeline
+    from rag_nodes.pipeline.engines import AutoEngine, ProcessEngine, RayEngine
     from rag_nodes.pipeline.ingesting import ingest, ingest_documents
 
 __all__ = [
+    "AutoEngine",
     "ColumnStatus",
     "FileColumn",
     "FileOutcome",
@@ -34,7 +36,9 @@ __all__ = [
     "FormerCollection",
     "IngestReport",
     "ParserOutcome",
+    "ProcessEngine",
     "Progress",
+    "RayEngine",
     "Stage",
     "WriterOutcome",
     "build_pipeline",
@@ -46,6 +50,9 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
     __getattr__ = imported_when_asked(
         __name__,
         {
+            "AutoEngine": "engines",
+            "ProcessEngine": "engines",
+            "RayEngine": "engines",
             "build_pipeline": "build",
             "ingest": "ingesting",
             "ingest_documents": "ingesting",

@@ -1,7 +1,7 @@
 """A dry run: an ingest as it would be, without a request to a model and without a stored chunk.
 
-It is the same run, with a store that keeps nothing and an embedding that asks nobody; so what is
-due is what would be due, and texts are counted where they would have been sent.
+It is the same run, whose driver stores nothing, with an embedding that asks nobody; so what is due
+is what would be due, and texts are counted where they would have been sent.
 """
 
 from __future__ import annotations
@@ -18,18 +18,15 @@ from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.embedders import cutting_with
-from rag_nodes.store import Store
 from rag_nodes.transforms import ChunkWriter, FurtherVectors
-from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
+    from llama_index.core.schema import BaseNode, Document, TransformComponent
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.store import Catalogue, CollectionInfo, Hit, Query, StoredNode
 
 
 @contextmanager
@@ -112,78 +109,3 @@ class _StandIn(BaseEmbedding):
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_query_embedding(query)
-
-
-class UnchangedStore(Store):
-    """A store as it is, in which nothing is written.
-
-    Args:
-        store: what is read; it stays the caller's.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    @property
-    def location(self) -> str:
-        """As the store's."""
-        return self._store.location
-
-    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
-        """Nothing."""
-
-    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
-        """Nothing."""
-
-    def drop(self, collection: str) -> None:
-        """Nothing."""
-
-    def collections(self) -> list[CollectionInfo]:
-        """As the store's."""
-        return self._store.collections()
-
-    def count(self, collection: str) -> int:
-        """As the store's."""
-        return self._store.count(collection)
-
-    def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
-        """As the store's."""
-        return self._store.stored(collection, document_id)
-
-    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
-        """As the store's."""
-        return self._store.fetch(collection, node_ids)
-
-    def find(self, collection: str, query: Query) -> list[Hit]:
-        """As the store's."""
-        return self._store.find(collection, query)
-
-    def catalogue(self, collection: str) -> Catalogue:
-        """As the store's."""
-        return self._store.catalogue(collection)
-
-    def vectors(
-        self, collection: str, node_ids: Sequence[str], using: str = USUAL
-    ) -> dict[str, tuple[str, list[float]]]:
-        """As the store's."""
-        return self._store.vectors(collection, node_ids, using)
-
-    def vector_names(self, collection: str) -> tuple[str, ...]:
-        """As the store's."""
-        return self._store.vector_names(collection)
-
-    def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
-        """As the store's."""
-        return self._store.documents(collection)
-
-    def each_document(self, collection: str) -> Iterator[tuple[str, dict[str, StoredNode]]]:
-        """As the store's."""
-        return self._store.each_document(collection)
-
-    def marks(self, collection: str) -> dict[str, str]:
-        """As the store's."""
-        return self._store.marks(collection)
-
-    def close(self) -> None:
-        """Nothing: the store stays the caller's."""
-        return

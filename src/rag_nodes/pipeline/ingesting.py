@@ -1,8 +1,8 @@
-"""`ingest`: read files one by one and hand each to every parser; nothing but a report comes back.
+"""`ingest`: files to chunks in a store, by every parser; nothing but a report comes back.
 
-Documents are streamed, so memory holds a few documents and a few batches of chunks per parser
-however large the corpus is. What is stored already is neither cut nor embedded again, which also
-makes a killed run complete itself when it is run again.
+Files go through in units of a few, so that memory holds some units however large the corpus is.
+What is stored already is neither cut nor embedded again, which also makes a killed run complete
+itself when it is run again.
 """
 
 from __future__ import annotations
@@ -11,51 +11,45 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
+
+from llama_index.core.schema import Document
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
+from rag_nodes.metadata import PAGE_STARTS
 from rag_nodes.models import settled
 from rag_nodes.parsers import as_parser
-from rag_nodes.pipeline.ahead import ahead
-from rag_nodes.pipeline.arrivals import Parsers, arrivals_of, characters_of, given, parsers_for
-from rag_nodes.pipeline.books import Books, LedgerBooks, reading_key
-from rag_nodes.pipeline.dry_run import UnchangedStore, rehearsed
+from rag_nodes.pipeline.dry_run import rehearsed
 from rag_nodes.pipeline.further import further_steps, journal_beside
-from rag_nodes.pipeline.identity import identities_of
 from rag_nodes.pipeline.listing import FileListing
 from rag_nodes.pipeline.moved import moved_files
 from rag_nodes.pipeline.pruning import check_folders, gone_documents, pruned
-from rag_nodes.pipeline.rows import FileRows
 from rag_nodes.pipeline.run import IngestRun, collections_of
-from rag_nodes.readers import Limits
+from rag_nodes.pipeline.units import DueFile
+from rag_nodes.readers import Limits, read_listed
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
-    from llama_index.core.schema import Document, TransformComponent
+    from llama_index.core.schema import TransformComponent
 
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import Parse
+    from rag_nodes.pipeline.engines import IngestEngine
     from rag_nodes.pipeline.report import IngestReport, Progress
-    from rag_nodes.readers import FileShard
+    from rag_nodes.readers import FileShard, ListedFile
     from rag_nodes.store import Store
-
 
 logger = logging.getLogger(__name__)
 
-
-class IngestEngine(Protocol):
-    """Whatever does an ingest in another way, with the same result."""
-
-    def ingest(
-        self, paths: Iterable[str | Path], parsers: Parsers, store: Store, **options: Any
-    ) -> IngestReport:
-        """As the function of this name, with its options but `engine`."""
-        ...
+FIRST = 300_000
+"""Characters of the first documents, which parsers that are made for the documents get to see."""
+Parsers = Mapping[str, object] | Callable[[Sequence[Document]], Mapping[str, object]]
+"""Parsers by name, or what makes them for the first documents that arrive."""
 
 
 def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
@@ -113,7 +107,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             no more. What was ingested from elsewhere stays.
         dry_run: do nothing but count what would be done, and price it: no model is asked, nothing
             is stored, no ledger is written, and transformations are left out.
-        engine: does it with several processes, such as `rag_nodes.workers.ProcessEngine`, which
+        engine: does it with several processes, such as `rag_nodes.pipeline.ProcessEngine`, which
             give the same; None for this one, which a dry run is always done by.
         most_rows: from which on documents that ended well have no row in the report, only those of
             which something is to be said: a row takes about a kilobyte of memory. None for a row
@@ -133,34 +127,46 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             document where there were some: nothing is done.
         LedgerError: the ledger cannot be opened or written.
     """
-    chosen = settled(models, embed_model)
-    options: dict[str, Any] = {
-        "corpus": corpus,
-        "limits": limits or Limits(),
-        "progress": progress,
-        "prices": prices,
-        "ttl": ttl,
-        "shard": shard,
-        "most_rows": most_rows,
-    }
+    chosen, bounds = settled(models, embed_model), limits or Limits()
     wanted = [Path(path) for path in paths]
-    run = engine.ingest if engine and not dry_run else partial(ingest_here, dry_run=dry_run)
+    files = FileListing(wanted, shard)
     with ExitStack() as stack:
         opened = stack.enter_context(opened_ledger(ledger, store, dry_run=dry_run))
         if dry_run:
-            chosen, store = stack.enter_context(rehearsed(chosen)), UnchangedStore(store)
+            chosen = stack.enter_context(rehearsed(chosen))
         if prune:
             _check_prunable(wanted, store, opened, corpus)
+        made = parsers_for(parsers, _read(files, bounds))
         further = further_steps(
             transformations,
-            _collections(parsers, corpus, chosen),
+            _collections(parsers, made, corpus, chosen),
             store,
             chosen,
             _journal(store, ledger),
             dry_run=dry_run,
         )
-        options["transformations"], kept = stack.enter_context(further)
-        report = run(wanted, parsers, store, models=chosen, ledger=opened, **options)
+        steps, kept = stack.enter_context(further)
+        run = IngestRun(
+            made,
+            store,
+            chosen,
+            steps,
+            opened,
+            corpus=corpus,
+            limits=bounds,
+            dry_run=dry_run,
+            shard=shard,
+        )
+        by = None if dry_run or engine is None else engine.ingesting(run, files)
+        report = run.report(
+            run.due(files),
+            progress=progress,
+            prices=prices,
+            ttl=ttl,
+            total=files.documents() if progress else None,
+            most_rows=most_rows,
+            engine=by,
+        )
         report = replace(report, kept_vectors=kept)
         for one in report.untold:
             logger.warning("%s, so every ingest makes it anew", one)
@@ -170,71 +176,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         if not prune:
             return replace(report, gone=gone_documents(opened, corpus, wanted))
         return replace(report, pruned=pruned(store, opened, corpus, wanted))
-
-
-def ingest_here(  # noqa: PLR0913 - those of `ingest`, all needed
-    paths: Sequence[Path],
-    parsers: Parsers,
-    store: Store,
-    *,
-    models: Models,
-    transformations: Sequence[TransformComponent],
-    corpus: str,
-    limits: Limits,
-    progress: Callable[[Progress], None] | None,
-    prices: Prices,
-    ledger: Ledger | None,
-    ttl: float,
-    shard: FileShard | None,
-    dry_run: bool,
-    most_rows: int | None,
-    files: FileListing | None = None,
-) -> IngestReport:
-    """Ingest files in this process; they may be listed already."""
-    files = files or FileListing(paths, shard)
-    total = files.documents() if progress else None
-    identities = identities_of(transformations)
-    books = books_of(ledger, corpus, limits, identities, ttl=ttl, shard=shard)
-
-    def run_of(made: Mapping[str, object]) -> IngestRun:
-        return IngestRun(
-            made,
-            store,
-            models,
-            transformations=transformations,
-            corpus=corpus,
-            progress=progress,
-            prices=prices,
-            books=books,
-            dry_run=dry_run,
-            identities=identities,
-        )
-
-    # Before the first file is looked at, as the books say for which parsers it is due.
-    run = None if callable(parsers) else run_of(parsers)
-    due = arrivals_of(files, limits, books, is_over=lambda: run is not None and run.is_over)
-    with ahead(due, characters_of) as coming:
-        made, arrivals = parsers_for(parsers, coming)
-        run = run or run_of(made)
-        return run.take(arrivals, total, rows=FileRows(most_rows))
-
-
-def books_of(
-    ledger: Ledger | None,
-    corpus: str,
-    limits: Limits,
-    identities: Sequence[str],
-    *,
-    ttl: float,
-    shard: FileShard | None,
-) -> Books:
-    """The books of an ingest of files; for arguments see `ingest` and `reading_key`."""
-    if ledger is None:
-        return Books()
-    key = reading_key(limits, identities)
-    return LedgerBooks(
-        ledger, corpus, key, ttl=ttl, most=limits.file_bytes, shared=shard is not None
-    )
 
 
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
@@ -275,23 +216,62 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         CancelledError: `parse` was cancelled.
     """
     chosen = settled(models, embed_model)
-    made, arrivals = parsers_for(parsers, map(given, documents))
+    given = iter(documents)
+    seen: list[Document] = []
+    if callable(parsers):
+        seen = list(_beginnings(given))
+    made = parsers_for(parsers, iter(seen))
     further = further_steps(
-        transformations, _collections(made, corpus, chosen), store, chosen, _journal(store, ledger)
+        transformations,
+        _collections(parsers, made, corpus, chosen),
+        store,
+        chosen,
+        _journal(store, ledger),
     )
     with opened_ledger(ledger, store) as opened, further as (steps, kept):
         run = IngestRun(
-            made,
-            store,
-            chosen,
-            transformations=steps,
-            corpus=corpus,
-            progress=progress,
-            parse=parse,
-            prices=prices,
-            books=LedgerBooks(opened, corpus) if opened else None,
+            made, store, chosen, steps, opened, corpus=corpus, limits=Limits(), parse=parse
         )
-        return replace(run.take(arrivals), kept_vectors=kept)
+        items = (
+            DueFile(position, document=document)
+            for position, document in enumerate(chain(seen, given))
+        )
+        report = run.report(items, progress=progress, prices=prices)
+        return replace(report, kept_vectors=kept)
+
+
+def _beginnings(documents: Iterator[Document]) -> Iterator[Document]:
+    """The first documents, as many as have `FIRST` characters together."""
+    characters = 0
+    for one in documents:
+        yield one
+        characters += len(one.text)
+        if characters >= FIRST:
+            return
+
+
+def _read(files: Iterable[ListedFile], limits: Limits) -> Iterator[Document]:
+    """The documents of files, as far as they can be read."""
+    for file in files:
+        yield from (one.document for one in read_listed(file, limits=limits) if one.document)
+
+
+def parsers_for(parsers: Parsers, documents: Iterator[Document]) -> Mapping[str, object]:
+    """The parsers, for which the first documents may be looked at."""
+    if not callable(parsers):
+        return parsers
+    return parsers([_beginning(one) for one in _beginnings(documents) if one.text.strip()])
+
+
+def _beginning(document: Document) -> Document:
+    """As much of a document as is looked at."""
+    if len(document.text) <= FIRST:
+        return document
+    starts = document.metadata.get(PAGE_STARTS)
+    known = {PAGE_STARTS: [one for one in starts if one < FIRST]} if starts else {}
+    return type(document)(
+        text=document.text[:FIRST], id_=document.id_, metadata={**document.metadata, **known}
+    )
 
 
 @contextmanager
@@ -316,12 +296,14 @@ def _ledger_to_open(
     return Ledger.scratch(path) if path else nullcontext()
 
 
-def _collections(parsers: Parsers, corpus: str, models: Models) -> list[str]:
+def _collections(
+    parsers: Parsers, made: Mapping[str, object], corpus: str, models: Models
+) -> list[str]:
     """What an ingest writes; nothing where its parsers are made of the documents."""
     if callable(parsers):
         return []
-    made = {name: as_parser(parser) for name, parser in parsers.items()}
-    return list(collections_of(made, corpus, models).values())
+    own = {name: as_parser(parser) for name, parser in made.items()}
+    return list(collections_of(own, corpus, models).values())
 
 
 def _journal(store: Store, ledger: Ledger | str | Path | None) -> Path | None:

@@ -174,7 +174,7 @@ class _Examined:
             yield from self._failed(self._ledger)
 
     def _row(self, document: str, nodes: Mapping[str, StoredNode]) -> DepositRow:
-        from rag_nodes.pipeline.record import stored_row  # it loads LlamaIndex
+        from rag_nodes.pipeline.collections import stored_row  # it loads LlamaIndex
 
         return stored_row(self._name, document, nodes)
 

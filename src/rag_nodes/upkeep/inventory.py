@@ -73,7 +73,7 @@ class Inventory:
             self.ledger and self.ledger.is_current(name, self.store.marks(name), held.info.points)
         ):
             return known
-        from rag_nodes.pipeline.record import stored_row  # it loads LlamaIndex
+        from rag_nodes.pipeline.collections import stored_row  # it loads LlamaIndex
 
         found = self.store.each_document(name)
         there = {one: stored_row(name, one, nodes) for one, nodes in found}

@@ -9,7 +9,6 @@ import typer
 from rag_nodes import remedies
 from rag_nodes.cli.choices import Changes, FurtherVectorNames, IngestedParsers, SwitchedAlias
 from rag_nodes.cli.engines import (
-    Embedders,
     EngineName,
     NumGpus,
     RayAddress,
@@ -89,7 +88,6 @@ def ingest(  # noqa: PLR0913 - the options of the command
     workers: Workers = "auto",
     engine: EngineName = None,
     ray_address: RayAddress = None,
-    embedders: Embedders = 0,
     num_gpus: NumGpus = 0.0,
 ) -> None:
     """Read documents, cut them, and store the chunks.
@@ -110,7 +108,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
         from rag_nodes.transforms import FurtherVectors
 
         workspace = cli.workspace(settings)
-        chosen = engine_of(workers, engine, ray_address, embedders, num_gpus)
+        chosen = engine_of(workers, engine, ray_address, num_gpus)
         models = workspace.models(answers=bool(_WRITTEN & {*(vector or ())}), check=not dry_run)
         parsers = selection.build(models)
         names = [one for one in vector or () if one != _NONE]

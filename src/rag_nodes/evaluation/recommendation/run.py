@@ -32,8 +32,8 @@ from rag_nodes.evaluation.sweep import kept_in, swept_by, written_in
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import SWEPT
+from rag_nodes.pipeline import AutoEngine
 from rag_nodes.store import open_store
-from rag_nodes.workers import AutoEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

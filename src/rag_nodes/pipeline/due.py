@@ -1,0 +1,247 @@
+"""Which files an ingest has to open: those that are not stored as they are, by every parser."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.errors import LedgerError, StoreError
+from rag_nodes.ledger import FileRow
+from rag_nodes.ledger.versions import version_of
+from rag_nodes.models.rebuilding import without_keys
+from rag_nodes.pipeline.collections import LONGEST
+from rag_nodes.pipeline.units import DueFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rag_nodes.ledger import DepositRow, DocumentRow, FileState, KnownFile, Ledger
+    from rag_nodes.pipeline.collections import IngestCollection
+    from rag_nodes.pipeline.units import Unread
+    from rag_nodes.readers import Limits, ListedFile
+
+_BLOCK = 500
+"""Files that are looked up at once."""
+_UNSETTLED_NS = 2 * 10**9
+"""Nanoseconds for which a file that was changed may change again within one tick of its clock."""
+_PIECE = 1 << 20
+"""Bytes of a file that are hashed at once."""
+
+
+class LeftDocument(NamedTuple):
+    """A document of a file that is not opened, as nothing of it changed.
+
+    Attributes:
+        position: of the file in the listing.
+        path: of the file as found.
+        row: the document.
+        deposits: what is stored of it, by each parser in order.
+    """
+
+    position: int
+    path: str
+    row: DocumentRow
+    deposits: tuple[DepositRow, ...]
+
+
+class DueFiles:
+    """Looks up in a ledger which files are due.
+
+    Args:
+        ledger: of the store; None where none is kept, so that every file is due.
+        collections: that the files go to.
+        corpus: name of the document set.
+        reading: changes with whatever decides what becomes of the bytes of a file, see
+            `reading_key`.
+        most: bytes up to which a file is read at all.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger | None,
+        collections: Sequence[IngestCollection],
+        corpus: str,
+        reading: str,
+        most: int,
+    ) -> None:
+        self._ledger, self._collections = ledger, collections
+        self._corpus, self._reading, self._most = corpus, reading, most
+
+    def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile | LeftDocument]:
+        """What is to be done about files, in their order.
+
+        A file of known size and time is not opened; one of which only the time changed is hashed.
+        """
+        listing = enumerate(files)
+        while block := list(islice(listing, _BLOCK)):
+            if self._ledger is None:
+                yield from (DueFile(position, file) for position, file in block)
+                continue
+            places = [one.place for _, one in block if is_text(one)]
+            known = self._ledger.known(self._corpus, places)
+            stored = self._stored(known.values())
+            touched: list[FileRow] = []
+            for position, file in block:
+                yield from self._seen(position, file, known.get(file.place), stored, touched)
+            if touched:
+                self._ledger.refresh(touched)
+
+    def changed(self, files: Iterable[ListedFile]) -> Iterator[ListedFile]:
+        """Those whose size or time is not as it was."""
+        listing = iter(files)
+        while block := list(islice(listing, _BLOCK)):
+            places = [file.place for file in block if is_text(file)]
+            known = self._ledger.known(self._corpus, places) if self._ledger else {}
+            facts = {place: (one.file.size, one.file.mtime_ns) for place, one in known.items()}
+            yield from (one for one in block if facts.get(one.place) != (one.size, one.mtime_ns))
+
+    def _stored(self, files: Iterable[KnownFile]) -> list[dict[str, DepositRow]]:
+        """What each collection is known to hold whole of the documents of files."""
+        ids = [one.id for known in files for one in known.documents]
+        found = []
+        for one in self._collections:
+            try:
+                found.append(one.whole(ids))
+            except LedgerError:
+                raise
+            except StoreError:
+                found.append({})  # whoever writes to it will say so
+        return found
+
+    def _seen(
+        self,
+        position: int,
+        file: ListedFile,
+        known: KnownFile | None,
+        stored: Sequence[dict[str, DepositRow]],
+        touched: list[FileRow],
+    ) -> Iterator[DueFile | LeftDocument]:
+        if file.size is None or not is_text(file):
+            yield DueFile(position, file)
+            return
+        is_same_size = known is not None and known.file.size == file.size
+        left = list(self._left(position, file, known, stored)) if known and is_same_size else []
+        if known and left and file.mtime_ns == known.file.mtime_ns:
+            yield from left
+            return
+        row = self._row(file)
+        if known and left and row.content_hash == known.file.content_hash:
+            touched.append(known.file._replace(mtime_ns=row.mtime_ns))
+            yield from left
+            return
+        twins = () if known or not row.content_hash else self._twins(row.content_hash)
+        yield DueFile(position, file, row=row, twins=twins)
+
+    def _twins(self, content_hash: str) -> tuple[str, ...]:
+        return tuple(self._ledger.twins(self._corpus, content_hash)) if self._ledger else ()
+
+    def _left(
+        self,
+        position: int,
+        listed: ListedFile,
+        known: KnownFile,
+        stored: Sequence[dict[str, DepositRow]],
+    ) -> Iterator[LeftDocument]:
+        """The documents of a file whose bytes are the same; none where it is due all the same."""
+        file, documents = known.file, [one for one in known.documents if one.source_hash]
+        was_read = file.state in {"read", "partial"} and file.reading == self._reading
+        if not was_read or len(documents) != file.documents or self._ledger is None:
+            return
+        now = self._ledger.clock()
+        left = []
+        for one in documents:
+            pairs = zip(self._collections, stored, strict=True)
+            rows = [(collection.code, deposits.get(one.id)) for collection, deposits in pairs]
+            whole = tuple(row for code, row in rows if row and self._is_of(one, row, code))
+            if len(whole) < len(rows) or (one.expires_at is not None and one.expires_at <= now):
+                return
+            left.append(LeftDocument(position, str(listed.path), one, whole))
+        yield from left
+
+    def _is_of(self, document: DocumentRow, stored: DepositRow, code: str) -> bool:
+        """Whether what is stored is as a file has the document, be it another that was read later.
+
+        It has to be made by the same code.
+
+        Two crawls with versions of one page would else be stored in turn by every ingest.
+        """
+        if stored.source_hash == version_of(document.source_hash, code):
+            return True
+        if self._ledger is None:
+            return False
+        others = self._ledger.holders(self._corpus, [document.id])
+        same = [o.path for o in others if version_of(o.source_hash, code) == stored.source_hash]
+        return any(
+            _is_as_known(one.file) for one in self._ledger.known(self._corpus, same).values()
+        )
+
+    def _row(self, file: ListedFile) -> FileRow:
+        settled = time.time_ns() - file.mtime_ns > _UNSETTLED_NS
+        size = file.size or 0
+        return FileRow(
+            self._corpus,
+            file.place,
+            size,
+            file.mtime_ns if settled else 0,
+            _content_hash(file) if size <= self._most else "",
+            self._reading,
+            "read",
+            0,
+        )
+
+
+def reading_key(limits: Limits, identities: Sequence[str]) -> str:
+    """Changes with whatever decides what becomes of the bytes of a file, parsers apart.
+
+    Args:
+        limits: what a file may cost; whether it gives way to others decides nothing.
+        identities: of this version and the user's transformations, see `identities_of`.
+    """
+    bounds = {name: value for name, value in asdict(limits).items() if name != "share"}
+    facts = [bounds, *identities]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def concluded(file: FileRow, documents: Sequence[DocumentRow], unread: Sequence[Unread]) -> FileRow:
+    """A file as it is written down once all of it was read."""
+    if unread:
+        said = without_keys("; ".join(one.reason for one in unread), {}, most=LONGEST)
+        is_empty = not documents and all(one.is_empty for one in unread)
+        state: FileState = "empty" if is_empty else "failed"
+        return file._replace(state=state, documents=len(documents), error=said or state)
+    is_partial = any(one.warnings for one in documents)
+    return file._replace(state="partial" if is_partial else "read", documents=len(documents))
+
+
+def is_text(file: ListedFile) -> bool:
+    """Whether its name can be written down; some systems have names of any bytes."""
+    try:
+        file.place.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_as_known(file: FileRow) -> bool:
+    """Whether a file is there, of known size and time."""
+    try:
+        found = os.stat(file.path)  # noqa: PTH116 - as where files are listed
+    except OSError:
+        return False
+    return (found.st_size, found.st_mtime_ns) == (file.size, file.mtime_ns)
+
+
+def _content_hash(file: ListedFile) -> str:
+    """The hash of a file's bytes; "" where it cannot be read, which its reader will explain."""
+    digest = hashlib.sha256()
+    with suppress(OSError), file.path.open("rb") as opened:
+        while piece := opened.read(_PIECE):
+            digest.update(piece)
+        return digest.hexdigest()
+    return ""

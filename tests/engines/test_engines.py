@@ -1,0 +1,254 @@
+"""Ingests by real processes: the same as by one, whatever becomes of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hostile_models import impatient, ingest_many
+from hostile_parsers import PoisonedNodeParser, wait_for, wait_until_gone
+from own_models import LettersEmbedding
+from stored_points import points_of, without_seconds
+
+from rag_nodes import ingest
+from rag_nodes.errors import ConfigurationError, EngineError
+from rag_nodes.executors import Pool
+from rag_nodes.ledger import Ledger
+from rag_nodes.models import Models
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import AutoEngine, ProcessEngine, Progress, engines
+from rag_nodes.pipeline.engines import usable_cores
+from rag_nodes.store import open_store
+
+if TYPE_CHECKING:
+    from openai_server import OpenAIServer
+
+    from rag_nodes.parsers import SpanNodeParser
+
+_spec = importlib.util.spec_from_file_location(
+    "qdrant_server", Path(__file__).parents[1] / "store" / "qdrant_server.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+_server = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_server)
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "corpus"
+
+
+def written(folder: Path, texts: dict[str, str]) -> list[Path]:
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]
+
+
+def plain(count: int) -> dict[str, str]:
+    return {
+        f"{number:02}.md": f"# Part {number}\n\nIt is made of steel." for number in range(count)
+    }
+
+
+def ledger_of(store: Path) -> dict[str, Any]:
+    """What a ledger says of the files and what is stored of them, but for when.
+
+    Nor the time of a file, which is kept once the file is old enough: the later run sees it older.
+    """
+    with Ledger(store / "ledger.sqlite") as ledger:
+        collections = [one.row.name for one in ledger.collections()]
+        deposits = [ledger.deposits(name) for name in collections]
+        return {
+            "files": {
+                path: row._replace(mtime_ns=0, failed_at=bool(row.failed_at))
+                for path, row in ledger.files("default").items()
+            },
+            "documents": ledger.documents("default"),
+            "collections": collections,
+            "stored": [
+                one._replace(stored_at=bool(one.stored_at), failed_at=bool(one.failed_at))
+                for known in deposits
+                for one in known.values()
+            ],
+        }
+
+
+def test_two_processes_give_what_one_gives_point_for_point(
+    parsers: dict[str, SpanNodeParser], models: Models, tmp_path: Path
+) -> None:
+    bad = written(tmp_path / "bad", {"blank.md": " ", "torn.pdf": "%PDF-1.7 torn"})
+    paths = [EXAMPLES, *bad, tmp_path / "missing.md"]
+    steps: list[Progress] = []
+    with open_store(tmp_path / "alone") as alone, open_store(tmp_path / "store") as store:
+        expected = ingest(paths, parsers, alone, models=models)
+        report = ingest(
+            paths, parsers, store, models=models, engine=ProcessEngine(2), progress=steps.append
+        )
+        assert without_seconds(report) == without_seconds(expected)
+        assert len(report.failed) == 3
+        for column in expected.columns:
+            assert points_of(store, column.collection) == points_of(alone, column.collection)
+        assert ledger_of(tmp_path / "store") == ledger_of(tmp_path / "alone")
+        again = ingest(paths, parsers, store, models=models, engine=ProcessEngine(1))
+        assert [column.written for column in again.columns] == [0, 0, 0]
+        known = ingest(paths, parsers, alone, models=models)
+        assert without_seconds(again) == without_seconds(known)
+        assert ledger_of(tmp_path / "store") == ledger_of(tmp_path / "alone")
+    assert max(one.done for one in steps if one.stage == "read") == len(report.files)
+
+
+def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
+    models: Models,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("POISON_API_KEY", "no-such-key-here")
+    long = " ".join(f"Part {number} of it is made of steel." for number in range(600))
+    texts = {**plain(8), "00.md": long, "03.md": "poison", "05.md": "kill", "06.md": "warn"}
+    paths = written(tmp_path / "files", texts)
+    note = tmp_path / "note"
+    parsers = {"x": PoisonedNodeParser(note=str(note), chunk_size=16, chunk_overlap=0)}
+    with open_store() as store, open_store() as alone:
+        report = ingest(paths, parsers, store, models=models, engine=ProcessEngine(2))
+        (failed,) = report.failed
+        assert failed.path.endswith("03.md")
+        assert "the worker died twice reading it (SIGKILL)" in str(failed.error)
+        said = [one.getMessage() for one in caplog.records if one.name == "py.warnings"]
+        assert ["UserWarning: a broken font, by ****" in one for one in said] == [True]
+        assert wait_for(note)
+        good = [path for path in paths if path.name != "03.md"]
+        with pytest.warns(UserWarning, match="a broken font"):
+            expected = ingest(good, parsers, alone, models=models)
+        assert expected.columns[0].chunks > 300  # of which 200 were written by a worker that died
+        assert without_seconds(report)["columns"] == without_seconds(expected)["columns"]
+        assert [one.columns for one in report.files if not one.error] == [
+            one.columns for one in expected.files
+        ]
+
+
+DRIVER = """
+import sys
+from hostile_models import impatient, ingest_many
+from hostile_parsers import PoisonedNodeParser
+from rag_nodes import ingest, open_store
+from rag_nodes.pipeline import ProcessEngine
+
+note, folder, store = sys.argv[1:]
+with open_store(store) as opened:
+    ingest([folder], {"x": PoisonedNodeParser(note=note)}, opened, engine=ProcessEngine(2))
+"""
+
+
+def test_workers_end_with_their_driver_and_the_next_run_completes_it(
+    models: Models, tmp_path: Path
+) -> None:
+    note, folder = tmp_path / "note", tmp_path / "files"
+    written(folder, {**plain(6), "99.md": "hang"})
+    arguments = [str(note), str(folder), str(tmp_path / "store")]
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, *arguments],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    worker = wait_for(note)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.wait()
+    wait_until_gone(worker)
+    parsers = {"x": PoisonedNodeParser(note=str(note))}
+    with open_store(tmp_path / "store") as store, open_store() as alone:
+        ingest([folder], parsers, store, models=models)
+        expected = ingest([folder], parsers, alone, models=models)
+        collection = expected.columns[0].collection
+        assert points_of(store, collection) == points_of(alone, collection)
+
+
+def test_workers_and_a_server_give_what_one_process_gives(models: Models, tmp_path: Path) -> None:
+    paths = written(tmp_path / "files", plain(6))
+    parsers = {"x": get_parser("heading"), "y": get_parser("parent-child")}
+    ledger = tmp_path / "ledger.sqlite"
+    with open_store() as alone:
+        expected = ingest(paths, parsers, alone, models=models)
+    with _server.serve() as double, open_store(double.url) as store:
+        engine = ProcessEngine(2)
+        report = ingest(paths, parsers, store, models=models, engine=engine, ledger=ledger)
+        assert without_seconds(report) == without_seconds(expected)
+        for column in expected.columns:
+            assert store.count(column.collection) == column.chunks
+        again = ingest(paths, parsers, store, models=models, ledger=ledger)
+        assert {file.status for file in again.files} == {"unchanged"}
+
+
+def test_processes_keep_the_limits_of_an_account_together(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    report = ingest_many(tmp_path, impatient(openai_server, 4), ProcessEngine(2))
+    assert "to be asked again" in str(report.columns[0].error)
+    assert len(openai_server.asked("embeddings")) == 4
+
+
+def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_starts(
+    models: Models,
+) -> None:
+    with open_store() as store, pytest.raises(ConfigurationError, match="import path"):
+        ingest([EXAMPLES], {"x": str.splitlines}, store, models=models, engine=ProcessEngine(1))
+
+
+def test_cores_are_those_that_may_be_used() -> None:
+    assert 1 <= usable_cores() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_an_engine_has_a_worker(workers: int) -> None:
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        ProcessEngine(workers)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many workers would have been started, each time; none is."""
+    asked: list[int] = []
+
+    def nobody(workers: int) -> Pool:
+        asked.append(workers)
+        raise EngineError(f"{workers} workers")
+
+    monkeypatch.setattr(engines, "Pool", nobody)
+    monkeypatch.setattr(engines, "usable_cores", lambda: 2)
+    monkeypatch.setattr(engines, "LARGE", 200)
+    return asked
+
+
+def test_much_that_is_due_goes_to_several_processes_and_little_does_not(
+    made: list[int], models: Models, tmp_path: Path
+) -> None:
+    few, many = written(tmp_path / "few", plain(2)), written(tmp_path / "many", plain(20))
+    parsers = {"x": get_parser("heading")}
+    with open_store(tmp_path / "store") as store:
+        ingest(few, parsers, store, models=models, engine=AutoEngine())
+        assert made == []
+        with pytest.raises(EngineError, match="2 workers"):
+            ingest(many, parsers, store, models=models, engine=AutoEngine())
+        for path in many:
+            os.utime(path, (1, 1))
+        ingest(many, parsers, store, models=models)
+        ingest(many, parsers, store, models=models, engine=AutoEngine())  # nothing is due
+        assert len(made) == 1
+        another = {"x": get_parser("heading"), "y": get_parser("fixed")}
+        with pytest.raises(EngineError, match="2 workers"):
+            ingest(many, another, store, models=models, engine=AutoEngine())
+
+
+def test_what_another_process_could_not_make_stays_in_this_one(
+    made: list[int], models: Models, tmp_path: Path
+) -> None:
+    paths = written(tmp_path / "many", plain(20))
+    with open_store() as store:
+        ingest(paths, {"x": str.splitlines}, store, models=models, engine=AutoEngine())
+        server = Models.of(embed_model=LettersEmbedding())
+        ingest(paths, {"x": get_parser("fixed")}, store, models=server, engine=AutoEngine())
+    assert made == []

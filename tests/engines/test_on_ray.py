@@ -1,0 +1,271 @@
+"""Ray itself, as rarely as possible: one for most, and one that a command starts and ends."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
+
+import executor_units
+import pytest
+import ray_data_child
+from hostile_models import impatient, ingest_many
+from ray_places import KEY, SPLITTER, Place, is_of_ray, made_place, wait_for_all
+from stored_points import points_of, without_seconds
+from tests.evaluation.labelled import corpus
+
+from rag_nodes import ingest
+from rag_nodes.evaluation import EvaluationPlan, evaluate
+from rag_nodes.executors import LostUnit
+from rag_nodes.executors.ray import Ray
+from rag_nodes.executors.ray_session import _TOKEN, ray_session
+from rag_nodes.models import Models
+from rag_nodes.models.openai import OpenAIServerLLM
+from rag_nodes.parsers import (
+    ForeignNodeParser,
+    get_parser,
+)
+from rag_nodes.pipeline import RayEngine
+from rag_nodes.store import open_store
+from rag_nodes.transforms import FurtherVectors
+
+if TYPE_CHECKING:
+    from openai_server import OpenAIServer
+
+    from rag_nodes.pipeline import IngestReport
+
+LLM_KEY = "canary-" + "3" * 30
+STARTING = 300_000
+"""Milliseconds in which Ray must have started and a worker have opened the last file."""
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _TOKEN}
+"""What a driver has to know that joins a Ray which listens on the loopback only."""
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with made_place() as place:
+        yield place
+
+
+class Running(NamedTuple):
+    """Ray, started here, and where its processes are at home."""
+
+    place: Place
+    ray: Any
+
+    @property
+    def said(self) -> str:
+        return str(self.place.folder / "said")
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    """Ray with two graphics cards, as far as it knows."""
+    with made_place() as place, ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in filter(is_of_ray, list(os.environ)):
+                patch.delenv(name)
+            for name, value in place.environment.items():
+                patch.setenv(name, value)
+            patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 8, "GPU": 2}))
+            patch.setattr(tempfile, "tempdir", str(place.folder / "t"))
+            ray = stack.enter_context(ray_session(7))
+        yield Running(place, ray)
+        processes = place.processes()
+        assert len(processes) > 3
+        stack.close()
+        place.check_that_nothing_is_left_of(processes)
+
+
+def start_and_wait_for_the_gate(
+    place: Place, command: list[str], environment: dict[str, str]
+) -> subprocess.Popen[str]:
+    """A run of which one worker stands still in a file, and has done others."""
+    (place.docs / "zz.md").write_text("# Zz\n\nWAIT HERE", "utf-8")
+    gate = Path(environment["HOSTILE"]) / "gate"
+    os.mkfifo(gate)
+    run = subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    arrived, ended = os.open(gate, os.O_RDONLY | os.O_NONBLOCK), os.pidfd_open(run.pid)
+    poll = select.poll()
+    poll.register(arrived, select.POLLIN)
+    poll.register(ended, select.POLLIN)
+    if arrived not in dict(poll.poll(STARTING)):
+        run.kill()
+        raise AssertionError(run.communicate()[1])
+    os.close(arrived)
+    os.close(ended)
+    return run
+
+
+def check_that_all_is_as_alone(
+    report: IngestReport, store: Any, expected: IngestReport, alone: Any
+) -> None:
+    assert without_seconds(report) == without_seconds(expected)
+    for column in expected.columns:
+        assert points_of(store, column.collection) == points_of(alone, column.collection)
+
+
+def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_the_file_that_ends_its_workers(
+    running: Running,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("HOSTILE", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    models = Models.of(embed_model="lexical")
+    parsers = {"heading": get_parser("heading"), "hostile": ForeignNodeParser(path=SPLITTER)}
+    docs = shutil.copytree(running.place.docs, tmp_path / "docs")
+    with open_store() as alone, open_store() as store:
+        expected = ingest([docs], parsers, alone, models=models)
+        poison = docs / "zz poison.md"
+        poison.write_text("# Poison\n\nKILL ME", "utf-8")
+        Path(running.said, "no start").touch()
+        caplog.clear()
+        report = ingest([docs], parsers, store, models=models, engine=RayEngine(2))
+        *rows, bad = report.files
+        assert (bad.status, bad.path) == ("failed", str(poison))
+        assert "the worker died twice" in str(bad.error)
+        assert len(running.place.said("died")) >= 2
+        logged = [one.getMessage() for one in caplog.records]
+        assert {one for one in logged if one.startswith("cut")} == {"cut with ****"}
+        check_that_all_is_as_alone(replace(report, files=tuple(rows)), store, expected, alone)
+
+
+@pytest.mark.usefixtures("running")
+def test_workers_on_ray_keep_the_limits_of_an_account_together(
+    tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    limited = impatient(openai_server, requests_per_minute=4)
+    report = ingest_many(tmp_path, limited, RayEngine(2))
+    assert "to be asked again" in str(report.columns[0].error)
+    assert len(openai_server.asked("embeddings")) == 4
+
+
+def test_what_llms_write_is_kept_beside_the_driver_and_paid_once_and_no_key_is_written_down(
+    running: Running, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.answer = lambda prompt: f"It is about {crc32(prompt.encode()):x}."
+    llm = OpenAIServerLLM(model="tea-1", api_base=openai_server.base, api_key=LLM_KEY)
+    models = Models.of(embed_model="lexical", llm=llm)
+    parsers = {"heading": get_parser("heading", min_chunk_size=0)}
+    options: dict[str, Any] = {"models": models, "transformations": [FurtherVectors("summary")]}
+    docs, journal = tmp_path / "docs", tmp_path / "store" / "written.jsonl"
+    docs.mkdir()
+    for number in range(6):
+        text = f"# Part {number}\n\nSteel.\n\n## Care of {number}\n\nOil."
+        (docs / f"{number}.md").write_text(text, "utf-8")
+    with open_store(tmp_path / "store") as store, open_store(tmp_path / "alone") as alone:
+        engine = RayEngine(2)
+        report = ingest([docs], parsers, store, **options, engine=engine)
+        asked = [str(body["messages"]) for body in openai_server.asked("chat/completions")]
+        assert len(asked) == len(set(asked)) == report.writers[0].requests == 12
+        expected = ingest([docs], parsers, alone, **options)
+        check_that_all_is_as_alone(report, store, expected, alone)
+    assert len(journal.read_text("utf-8").splitlines()) == 12
+    written = [one for one in (running.place.folder / "t").rglob("*") if one.is_file()]
+    assert len(written) > 20
+    assert [one for one in written if LLM_KEY.encode() in one.read_bytes()] == []
+
+
+@pytest.mark.usefixtures("running")
+def test_rows_of_an_evaluation_on_ray_are_those_of_one_process() -> None:
+    dataset, plan = corpus(1), EvaluationPlan(budgets=(30,), sizes=(), target=30, draws=50)
+    columns = {"heading": get_parser("heading"), "fixed": get_parser("fixed")}
+    found = evaluate(dataset, columns, plan=plan, engine=RayEngine(2))
+    assert found.to_json() == evaluate(dataset, columns, plan=plan).to_json()
+
+
+@pytest.mark.usefixtures("running")
+def test_a_unit_that_kills_its_process_of_ray_is_lost_and_no_other() -> None:
+    with closing(Ray(2)) as executor:
+        found = dict(executor.run(executor_units.killed_by, 3, range(8)))
+        assert isinstance(found.pop(3), LostUnit)
+        assert found == {n: n for n in range(8) if n != 3}
+        with pytest.raises(ValueError, match="boom"):
+            list(executor.run(executor_units.raising, ValueError, range(6)))
+
+
+def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers(
+    running: Running, tmp_path: Path
+) -> None:
+    # In a process of its own: threads of Ray Data go on until theirs ends.
+    address = running.ray.get_runtime_context().gcs_address
+    environment = {**running.place.environment, **LOOPBACK}
+    script, found = Path(ray_data_child.__file__), tmp_path / "found.json"
+    subprocess.run([sys.executable, script, address, found], env=environment, check=True)
+    expected = {node.id_: node.to_dict() for node in ray_data_child.PARSER(ray_data_child.PAGES)}
+    assert len(expected) > len(ray_data_child.PAGES)
+    assert json.loads(found.read_text("utf-8")) == json.loads(json.dumps(expected))
+
+
+def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_with(
+    running: Running, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = running.ray.get_runtime_context().gcs_address
+    run = start_and_wait_for_the_gate(
+        place,
+        place.command("--ray-address", address),
+        {**place.environment, **LOOPBACK, "HOSTILE": running.said},
+    )
+    workers = {n: name for n, name in running.place.processes().items() if name.startswith("ray::")}
+    assert workers
+    run.kill()
+    run.communicate()
+    wait_for_all(workers)
+    (place.docs / "zz.md").write_text("# Zz\n\nGo on", "utf-8")
+    monkeypatch.setenv("HOSTILE", str(place.folder / "said"))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    models = Models.of(embed_model="lexical")
+    parsers = {"heading": get_parser("heading"), "hostile": ForeignNodeParser(path=SPLITTER)}
+    with open_store(place.folder / "store") as store, open_store() as alone:
+        expected = ingest([place.docs], parsers, alone, models=models)
+        ingest([place.docs], parsers, store, models=models)
+        for column in expected.columns:
+            assert points_of(store, column.collection) == points_of(alone, column.collection)
+
+
+def test_ctrl_c_ends_a_ray_of_our_own_which_nobody_heard_of_and_which_wrote_nothing_down(
+    place: Place,
+) -> None:
+    # A cluster that nobody named to the command is none of its business.
+    elsewhere = {**place.environment, "RAY_ADDRESS": "127.0.0.1:1"}
+    run = start_and_wait_for_the_gate(place, place.command("--json"), elsewhere)
+    started = place.processes()
+    assert len(started) > 5
+    os.kill(run.pid, signal.SIGINT)
+    output, errors = run.communicate()
+    assert run.returncode == 130
+    assert "again" in " ".join(errors.splitlines()[-2:])  # broken into two where it is long
+    assert "Traceback" not in errors
+
+    # Workers know the key and the home folder, and nobody else gets to know the key.
+    digest = hashlib.sha256(KEY.encode()).hexdigest()
+    assert set(place.said("saw")) == {f"{digest} {place.folder}/home"}
+    assert max(files for event, files in place.trapped() if event == "searched") > 20
+    assert [what for event, what in place.trapped() if event == "found"] == []
+    assert KEY not in f"{output}{errors}"
+
+    # Nobody is asked or told anything but this machine.
+    contacts = {str(host) for event, host in place.trapped() if event.startswith("socket.")}
+    assert {one for one in contacts if not one.startswith("/")} == {"127.0.0.1"}
+    place.check_that_nothing_is_left_of(started)

@@ -1,0 +1,153 @@
+"""What LLMs write about chunks, by several processes: as by one, and never paid for twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import pytest
+from hostile_parsers import PoisonedNodeParser
+from openai_server import OpenAIServer
+from stored_points import points_of, without_seconds
+
+from rag_nodes import ingest
+from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import Models
+from rag_nodes.models.openai import OpenAIServerLLM
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import AutoEngine, ProcessEngine, driver
+from rag_nodes.store import QdrantStore, open_store
+from rag_nodes.transforms import ChunkContext, FurtherVectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+KEY = "canary-0123456789"
+PRICES = {"tea-1": (1.0, 2.0)}
+VECTORS = FurtherVectors("summary", "context")
+
+
+def says(prompt: str) -> str:
+    """Another thing about everything."""
+    return f"It is about {crc32(prompt.encode()):x}."
+
+
+@pytest.fixture
+def server(openai_server: OpenAIServer, no_configuration: Path) -> OpenAIServer:
+    del no_configuration
+    openai_server.answer = says
+    return openai_server
+
+
+@pytest.fixture
+def paid(server: OpenAIServer) -> Models:
+    llm = OpenAIServerLLM(model="tea-1", api_base=server.base, api_key=KEY, retry_seconds=0)
+    return Models.of(embed_model="lexical", llm=llm)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[QdrantStore]:
+    with open_store(tmp_path / "store") as store:
+        yield store
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[QdrantStore]:
+    with open_store(tmp_path / "alone") as store:
+        yield store
+
+
+def written(folder: Path, texts: dict[str, str]) -> Path:
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def manuals(count: int, **more: str) -> dict[str, str]:
+    text = "# Part {0}\n\nIt is made of steel.\n\n## Care of {0}\n\nOil it."
+    return {f"{number:02}.md": text.format(number) for number in range(count)} | {
+        f"{name.strip('_')}.md": text for name, text in more.items()
+    }
+
+
+def prompts(server: OpenAIServer) -> list[str]:
+    return [body["messages"][0]["content"] for body in server.asked("chat/completions")]
+
+
+def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_price(
+    server: OpenAIServer,
+    paid: Models,
+    store: QdrantStore,
+    alone: QdrantStore,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(driver, "MOST_FILES", 3)
+    folder = written(tmp_path / "files", manuals(6, _05_="# Kill\n\nkill"))
+    parsers = {"x": PoisonedNodeParser(note=str(tmp_path / "note"), chunk_size=60, chunk_overlap=0)}
+    options: dict[str, Any] = {"models": paid, "transformations": [VECTORS], "prices": PRICES}
+    engine = ProcessEngine(2)
+    report = ingest([folder], parsers, store, **options, engine=engine)
+    assert (tmp_path / "note").exists()
+    asked = prompts(server)
+    assert len(asked) == len(set(asked)), "what a worker paid for that died is not asked again"
+    assert [one.step for one in report.writers] == ["SectionSummary", "ChunkContext"]
+    server.requests.clear()
+    priced = ingest([folder], parsers, alone, **options, engine=engine, dry_run=True)
+    assert prompts(server) == []
+    expected = ingest([folder], parsers, alone, **options)
+    assert sorted(prompts(server)) == sorted(asked)
+    assert [one.requests for one in priced.writers] == [one.requests for one in expected.writers]
+    same = {"writers": ()}  # a worker that dies does not say what it has asked for
+    assert {**without_seconds(report), **same} == {**without_seconds(expected), **same}
+    collection = expected.columns[0].collection
+    assert points_of(store, collection) == points_of(alone, collection)
+
+    # The key went to the server and nowhere else.
+    kept = [one.read_bytes() for one in (tmp_path / "store").rglob("*") if one.is_file()]
+    assert any(one.name == "written.jsonl" for one in (tmp_path / "store").iterdir())
+    assert not any(KEY.encode() in one for one in kept)
+    assert KEY not in f"{caplog.text}{report}"
+
+
+def test_a_request_that_fails_leaves_its_chunk_as_it_would_in_one_process(
+    server: OpenAIServer, paid: Models, alone: QdrantStore, tmp_path: Path
+) -> None:
+    folder = written(tmp_path / "files", manuals(5))
+    parsers = {"x": get_parser("heading", min_chunk_size=0)}
+    server.answer = lambda prompt: "" if "Care of 3" in prompt else says(prompt)
+    steps = [ChunkContext(paid.llm, embed=False), FurtherVectors("context")]
+    expected = ingest([folder], parsers, alone, models=paid, transformations=steps)
+    with open_store(tmp_path / "store") as store:
+        options: dict[str, Any] = {"models": paid, "transformations": steps}
+        report = ingest([folder], parsers, store, **options, engine=ProcessEngine(2))
+        found, known = (points_of(s, expected.columns[0].collection) for s in (store, alone))
+    assert found == known
+    assert sum("an empty answer" in str(payload) for payload, *_ in known.values()) == 2
+    assert without_seconds(report)["writers"] == without_seconds(expected)["writers"]
+    assert [one.requests for one in expected.writers] == [8]
+
+
+def test_an_llm_that_no_other_process_can_make_is_refused_and_auto_does_without(
+    server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OfThisFunction(OpenAIServerLLM):
+        """Nobody can import it."""
+
+    folder = written(tmp_path / "files", manuals(2))
+    models = Models.of(
+        embed_model="lexical", llm=OfThisFunction(model="tea-1", api_base=server.base)
+    )
+    parsers = {"x": get_parser("fixed")}
+    options: dict[str, Any] = {"models": models, "transformations": [FurtherVectors("context")]}
+    monkeypatch.setattr("rag_nodes.pipeline.engines.LARGE", 1)
+    monkeypatch.setattr("rag_nodes.pipeline.engines.usable_cores", lambda: 2)
+    with open_store(tmp_path / "store") as store:
+        with pytest.raises(ConfigurationError, match="no class of a module"):
+            ingest([folder], parsers, store, **options, engine=ProcessEngine(2))
+        report = ingest([folder], parsers, store, **options, engine=AutoEngine())
+    assert [one.requests for one in report.writers] == [2]
