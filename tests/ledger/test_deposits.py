@@ -154,7 +154,7 @@ def test_a_document_has_failed_since_it_did_so_first_until_it_is_stored(
         row = ledger.deposits("one")["a"]
         assert (row.error, row.failed_at) == (why, 100.0)
 
-    ledger.confirm([stored])
+    ledger.adopt("one", [(stored, [])])
     row = ledger.deposits("one")["a"]
     assert (row.chunks, row.error, row.stored_at) == (3, "never", 200.0)
 
@@ -178,20 +178,6 @@ def test_what_is_stored_as_a_file_of_the_same_corpus_has_it_is_no_failure(ledger
     failures = {one.document_id for one in ledger.failures("one")}
 
     assert failures == {"former", "elsewhere", "unread"}
-
-
-@pytest.mark.parametrize("ids", [None, ["a", "b"]])
-def test_a_collection_that_holds_nothing_keeps_why_documents_failed(
-    ledger: Ledger, ids: list[str] | None
-) -> None:
-    ledger.settle(DepositRow("one", one, "h", chunks=1, stored_at=1.0) for one in "ab")
-    ledger.fail("one", {"b": "no"})
-
-    ledger.empty("one", ids)
-
-    [left] = ledger.deposits("one").values()
-    assert (left.document_id, left.is_empty, left.error) == ("b", True, "no")
-    assert left.stored_at == 100.0
 
 
 def test_a_transaction_that_fails_leaves_nothing(ledger: Ledger) -> None:

@@ -66,7 +66,7 @@ _INTEND = f"{_NEW} source_hash = '', stored_at = NULL, ids = excluded.ids"
 _FAIL = f"{_NEW} error = excluded.error, failed_at = coalesce(failed_at, excluded.failed_at)"
 _EMPTY = """
 UPDATE deposits SET source_hash = '', chunks = 0, parents = 0, tokens = 0, largest = 0,
-    unplaced = 0, stored_at = ?, ids = x'' WHERE
+    unplaced = 0, stored_at = ?, ids = x'' WHERE collection = ?
 """
 _NAME = "INSERT OR REPLACE INTO names VALUES (?, ?)"
 _MARK = "INSERT OR REPLACE INTO marks SELECT ?, writer, ? FROM about"
@@ -284,7 +284,9 @@ class Ledger(LedgerFiles):
         # A store may take longer to tell than others wait for this file.
         rows = [(row._replace(stored_at=now), *packed_ids(of)) for row, of in stored]
         with self._writing() as connection:
-            self.empty(collection)
+            forget = "DELETE FROM deposits WHERE collection = ? AND error IS NULL"
+            connection.execute(forget, (collection,))
+            connection.execute(_EMPTY, (now, collection))
             for row, packed, names in rows:
                 connection.execute(_CONFIRM, (*row, packed))
                 connection.executemany(_NAME, names)
@@ -293,15 +295,6 @@ class Ledger(LedgerFiles):
         """Say that the store is about to be changed for these documents."""
         rows = [(collection, one, None, None, None, b"") for one in document_ids]
         self._write(_UNSETTLE, rows)
-
-    def confirm(self, deposits: Iterable[DepositRow]) -> None:
-        """Write down what the store says it holds; why documents failed stays known."""
-        now = self.clock()
-        self._write(_CONFIRM, [(*row._replace(stored_at=now), None) for row in deposits])
-
-    def replace(self, collection: str, deposits: Iterable[DepositRow]) -> None:
-        """Write down what the store says a collection holds; it holds nothing else."""
-        self.adopt(collection, ((row, ()) for row in deposits))
 
     def fail(
         self, collection: str, errors: Mapping[str, str], *, is_complete: bool = False
@@ -318,24 +311,6 @@ class Ledger(LedgerFiles):
         stored_at = now if is_complete else None
         rows = [(collection, one, said, stored_at, now, b"") for one, said in errors.items()]
         self._write(_FAIL, rows)
-
-    def empty(self, collection: str, document_ids: Iterable[str] | None = None) -> None:
-        """Write down that a collection holds nothing of documents; why they failed stays known.
-
-        Args:
-            collection: its name.
-            document_ids: of which; None for all.
-        """
-        where = "collection = ?"
-        rows: list[tuple[str, ...]] = [(collection,)]
-        if document_ids is not None:
-            where = f"{where} AND document_id = ?"
-            rows = [(collection, one) for one in document_ids]
-        now = self.clock()
-        with self._writing() as connection:
-            delete = f"DELETE FROM deposits WHERE {where} AND error IS NULL"  # noqa: S608
-            connection.executemany(delete, rows)
-            connection.executemany(f"{_EMPTY} {where}", [(now, *row) for row in rows])
 
     def forget_deposits(self, collection: str, document_ids: Iterable[str]) -> None:
         """Delete the rows of documents of which a collection holds nothing any more."""
