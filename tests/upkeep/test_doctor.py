@@ -164,6 +164,17 @@ def test_another_version_of_as_many_chunks_is_something_else_too(
     assert ledger.deposits(FIXED)["a.md"].source_hash == row.source_hash
 
 
+def test_points_that_a_ledger_does_not_list_are_found_and_listed(
+    examine: Callable[..., list[Trouble]], ledger: Ledger
+) -> None:
+    ids = ledger.former(FIXED, ["a.md"])["a.md"]
+    ledger.settle([ledger.deposits(FIXED)["a.md"]], {"a.md": ids[1:]})
+    unlike = only(examine(repair=True))
+    assert (unlike.kind, unlike.where, unlike.mended) == ("ledger", FIXED, True)
+    assert "something else of 1 document: a.md" in unlike.what
+    assert {*ledger.former(FIXED, ["a.md"])["a.md"]} == {*ids}
+
+
 def test_rows_of_a_collection_that_is_gone_are_forgotten(
     examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
 ) -> None:

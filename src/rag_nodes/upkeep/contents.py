@@ -163,6 +163,7 @@ class _Examined:
     def __init__(self, store: QdrantStore, ledger: Ledger | None, name: str) -> None:
         self._store, self._ledger, self._name = store, ledger, name
         self._there: dict[str, DepositRow] = {}
+        self._unlisted: set[str] = set()
 
     def findings(self) -> Iterator[Trouble]:
         """All about it; what the ledger says is looked at when the documents are mended."""
@@ -199,6 +200,10 @@ class _Examined:
                 nodes = self._store.stored(self._name, document)  # it may have been mended
             if nodes:
                 self._there[document] = self._row(document, nodes)
+            if self._ledger:
+                listed = self._ledger.former(self._name, [document]).get(document, ())
+                if not nodes.keys() <= {*listed}:  # an ingest would leave the others behind
+                    self._unlisted.add(document)
         if foreign:
             what = f"{_documents(foreign)} that no ingest wrote: {_some(foreign)}"
             remedy = "nothing has to be done where you wrote them yourself"
@@ -251,7 +256,8 @@ class _Examined:
         different = [
             one
             for one in {**self._there, **known}
-            if _held(known.get(one)) != _held(self._there.get(one))
+            if one in self._unlisted
+            or _held(known.get(one)) != _held(self._there.get(one))
             or (one in known and known[one].stored_at is None)
         ]
         if different:
