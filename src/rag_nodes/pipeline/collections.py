@@ -18,7 +18,7 @@ from rag_nodes.models.rebuilding import without_keys
 from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rag_nodes.ledger import CollectionRow, Ledger
     from rag_nodes.pipeline.deposit import Deposit
@@ -189,22 +189,23 @@ class IngestCollection:
         if self._is_shared:
             return self._reconciled_part(count)
         if not count or not _covers(self._ledger, self.store, self.name, count):
-            pairs = list(self.store.each_document(self.name))
-            self._ledger.adopt(
-                self.name, ((stored_row(self.name, *pair), tuple(pair[1])) for pair in pairs)
-            )
-            self._measure(node for _, nodes in pairs for node in nodes.items())
+            self._ledger.adopt(self.name, self._stored_rows())
             known, _ = self._ledger.totals(self.name)
             self._is_listed = known >= count
             if count:
                 self._mark()
         return self._is_listed
 
-    def _measure(self, nodes: Iterable[tuple[str, StoredNode]]) -> None:
-        """Find out the length of the vectors by one of them."""
-        first = next((one for one, node in nodes if not node.is_parent), None)
-        found = self.store.vectors(self.name, [first]) if first else {}
-        for _, vector in found.values():
+    def _stored_rows(self) -> Iterator[tuple[DepositRow, tuple[str, ...]]]:
+        """What is stored of each document, and its ids."""
+        for document_id, nodes in self.store.each_document(self.name):
+            if self._row.dimension is None:
+                self._measure(nodes)
+            yield stored_row(self.name, document_id, nodes), tuple(nodes)
+
+    def _measure(self, nodes: Mapping[str, StoredNode]) -> None:
+        first = [one for one, node in nodes.items() if not node.is_parent][:1]
+        for _, vector in self.store.vectors(self.name, first).values():
             self._row = self._row._replace(dimension=len(vector))
             self._ledger.use(self._row)
 
