@@ -38,7 +38,7 @@ class Place(NamedTuple):
             "HOME": f"{here}/home",
             "TMPDIR": f"{here}/t",
             "OPENAI_API_KEY": KEY,
-            "PYTHONPATH": os.pathsep.join([str(HERE / "workers" / "ray_trap"), str(HERE)]),
+            "PYTHONPATH": os.pathsep.join([str(HERE / "engines" / "ray_trap"), str(HERE)]),
         }
 
     def command(self, *options: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.pipeline import delivery
+from rag_nodes.pipeline import driver
 from rag_nodes.store.edge import shards
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(
     [before] = ingest("--json").json["columns"]
     write(docs, "latter")
     with monkeypatch.context() as full:
-        full.setattr(delivery, "BATCH", 10)
+        full.setattr(driver, "MOST_FILES", 1)
         full.setattr(shards.shutil, "disk_usage", _FillingUp(5))
         ended = ingest("--json")
     assert ended.code in (1, 3)
@@ -80,14 +80,14 @@ def test_of_very_many_files_that_have_no_room_a_few_are_told_of_and_json_has_all
 ) -> None:
     for n in range(40):
         (docs / f"more {n:02}.md").write_text(f"# More\n\nOf it there are {n}.")
-    (docs / "zzz.pdf").write_bytes(b"no pdf")
+    (docs / "000.pdf").write_bytes(b"no pdf")
     with monkeypatch.context() as full:
         full.setattr(shards.shutil, "disk_usage", _FillingUp(0))
         ended = ingest()
         assert len(ingest("--json").json["files"]) == 47
     lines = ended.stdout.splitlines()
     assert sum("nothing stored" in line for line in lines) == 29
-    assert any(line.split()[:2] == ["zzz.pdf", "failed"] for line in lines)
+    assert any(line.split()[:2] == ["000.pdf", "failed"] for line in lines)
     assert "and 17 more to be told of (17 incomplete): --json has all" in lines
 
 

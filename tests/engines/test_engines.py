@@ -194,8 +194,9 @@ def test_processes_keep_the_limits_of_an_account_together(
 def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_starts(
     models: Models,
 ) -> None:
+    parsers = {"x": lambda text: text.splitlines()}
     with open_store() as store, pytest.raises(ConfigurationError, match="import path"):
-        ingest([EXAMPLES], {"x": str.splitlines}, store, models=models, engine=ProcessEngine(1))
+        ingest([EXAMPLES], parsers, store, models=models, engine=ProcessEngine(1))
 
 
 def test_cores_are_those_that_may_be_used() -> None:
@@ -248,7 +249,8 @@ def test_what_another_process_could_not_make_stays_in_this_one(
 ) -> None:
     paths = written(tmp_path / "many", plain(20))
     with open_store() as store:
-        ingest(paths, {"x": str.splitlines}, store, models=models, engine=AutoEngine())
+        parsers = {"x": lambda text: text.splitlines()}
+        ingest(paths, parsers, store, models=models, engine=AutoEngine())
         server = Models.of(embed_model=LettersEmbedding())
         ingest(paths, {"x": get_parser("fixed")}, store, models=server, engine=AutoEngine())
     assert made == []

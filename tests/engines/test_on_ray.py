@@ -227,7 +227,8 @@ def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_w
         place.command("--ray-address", address),
         {**place.environment, **LOOPBACK, "HOSTILE": running.said},
     )
-    workers = {n: name for n, name in running.place.processes().items() if name.startswith("ray::")}
+    processes = running.place.processes().items()
+    workers = {number: name for number, name in processes if name.startswith("ray::do")}
     assert workers
     run.kill()
     run.communicate()

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from rag_nodes.evaluation.units import SweepRecipe, SweepUnit
+    from rag_nodes.evaluation.units import SweepUnit
+    from rag_nodes.executors import PickledRecipe
 
-    Behaviour = Callable[[Callable[..., Any], SweepRecipe, SweepUnit], Any]
+    Behaviour = Callable[[Callable[..., Any], PickledRecipe, SweepUnit], Any]
 
 
-def honest(work: Callable[..., Any], recipe: SweepRecipe, unit: SweepUnit) -> Any:
+def honest(work: Callable[..., Any], recipe: PickledRecipe, unit: SweepUnit) -> Any:
     """What comes of a unit that nothing happens to."""
     return work(recipe, unit)
 
@@ -46,7 +47,7 @@ class InProcess:
     def close(self) -> None:
         self.closed = True
         if self._made is not None:
-            self._made.opened.close()
+            self._made.made.opened.close()
 
 
 class InProcessEngine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,7 @@ def test_a_recommendation_pays_once_for_candidates_that_are_cut_alike(models: Mo
 def test_rows_for_which_an_llm_writes_that_workers_cannot_make_are_measured_here(
     models: Models,
 ) -> None:
-    models = replace(models, llm=PaidLLM(secret=object()))
+    models = replace(models, llm=PaidLLM(secret=threading.Lock()))
     engine = InProcessEngine(2)
     found = evaluate(corpus(1), columns(), plan=BARE, models=models, engine=engine)
     assert {*engine.rows} == {"plain"}

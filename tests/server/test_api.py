@@ -18,7 +18,7 @@ from openai_server import Fault
 from pydantic import SecretStr
 
 from rag_nodes.errors import StoreLockedError
-from rag_nodes.pipeline import delivery
+from rag_nodes.pipeline import driver
 from rag_nodes.server.failures import public, without_paths
 from rag_nodes.server.gate import Access, ServerLimits, Workers
 from rag_nodes.server.rest.events import MEDIA_TYPE
@@ -423,9 +423,9 @@ def test_an_answer_of_a_part_of_the_documents_says_why(
 ) -> None:
     session = _uploaded(client)
     free = shutil.disk_usage("/")
-    left = iter([free] * 3)
+    left = iter([free] * 2)
     full = free._replace(free=1 << 20)
-    monkeypatch.setattr(delivery, "BATCH", 2)
+    monkeypatch.setattr(driver, "MOST_FILES", 1)
     monkeypatch.setattr(shards.shutil, "disk_usage", lambda _: next(left, full))
     answer = client.post("/ask", json=QUESTION, headers=session).json()
     assert answer["chunks"]

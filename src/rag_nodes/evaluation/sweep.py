@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import logging
-import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-
-from llama_index.core.schema import Document
 
 from rag_nodes.errors import CancelledError, ConfigurationError, EngineError, RagNodesError
 from rag_nodes.evaluation.columns import Searched, Sized, StoredCollection, Variant
@@ -22,13 +19,14 @@ from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.race import Lead
 from rag_nodes.evaluation.sizes import Matched, resized
 from rag_nodes.evaluation.units import Refused, SizeFound, SweepRecipe, SweepUnit, measure
-from rag_nodes.executors import Executor, LostUnit
+from rag_nodes.executors import Executor, LostUnit, PickledRecipe
+from rag_nodes.models.rebuilding import pickled
 from rag_nodes.parsers import as_parser
-from rag_nodes.pipeline.shelf import Shelf
-from rag_nodes.pipeline.written_models import ModelRecipe, names_of
 from rag_nodes.transforms import WRITTEN_FILE, SummaryJournal, written_for
 
 if TYPE_CHECKING:
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.transforms import WrittenTexts
@@ -57,7 +55,7 @@ class Sweep:
     Args:
         executor: measures them.
         recipe: what they share.
-        shelf: with all embedding models of the recipe.
+        embedding: the embedding model of the recipe.
         lead: says who leads when a unit is sent; None where every question is asked.
         stays: whether a variant is measured in this process in any case.
     """
@@ -65,14 +63,14 @@ class Sweep:
     def __init__(
         self,
         executor: Executor,
-        recipe: SweepRecipe,
-        shelf: Shelf,
+        recipe: PickledRecipe,
+        embedding: BaseEmbedding,
         lead: Callable[[], Lead | None],
         stays: Callable[[Variant], bool],
     ) -> None:
         self.workers = executor.workers
-        self._executor, self._recipe, self._shelf = executor, recipe, shelf
-        self._lead, self._stays, self._models = lead, stays, len(shelf)
+        self._executor, self._recipe, self._embedding = executor, recipe, embedding
+        self._lead, self._stays = lead, stays
         self._numbers = count()
         self._given: dict[int, Variant] = {}
         self._found: dict[tuple[str, int], Examined | Exception] = {}
@@ -164,20 +162,18 @@ class Sweep:
         except Exception as error:
             raise EngineError(f"the workers cannot measure: {error}") from error
 
-    def _sendable(self, variant: Variant) -> dict[str, Any] | None:
-        """The parser of a variant as plain data; None where it is measured in this process."""
+    def _sendable(self, variant: Variant) -> bytes | None:
+        """A pickle of the parser of a variant; None where it is measured in this process."""
         options = variant.options
         if isinstance(variant.parser, StoredCollection) or self._stays(variant):
             return None
         return None if options and options.rerank else self._written(variant.parser)
 
-    def _written(self, parser: SpanNodeParser) -> dict[str, Any] | None:
+    def _written(self, parser: SpanNodeParser) -> bytes | None:
         try:
-            written = self._shelf.parser(parser)
+            return pickled(parser, workers=self.workers, known=[self._embedding])
         except ConfigurationError:
             return None
-        known = all(number < self._models for number in written["models"].values())
-        return written if known else None
 
 
 _END = object()
@@ -260,12 +256,10 @@ def swept_by(
     if engine is None:
         yield None
         return
+    _tell_which_stay(columns)
     try:
-        shelf = Shelf(models.embedding)
-        _put(shelf, columns)
-        recipe = _recipe(engine, dataset, plan, models, shelf, kept)
-        pickle.dumps(recipe)
-    except Exception as error:  # noqa: BLE001 -- objects of others may raise anything in a pickle
+        recipe, writes = _recipe(engine, dataset, plan, models, kept)
+    except ConfigurationError as error:
         logger.warning("all rows are measured in this process: %s", error)
         yield None
         return
@@ -273,19 +267,19 @@ def swept_by(
 
     def stays(variant: Variant) -> bool:
         vector = (variant.options or plan.options).vector
-        return bool(journal and not recipe.models.llms and written_for(vector))
+        return bool(journal and not writes and written_for(vector))
 
     with closing(engine.executor()) as executor:
-        yield Sweep(executor, recipe, shelf, lead, stays)
+        yield Sweep(executor, recipe, models.embedding, lead, stays)
 
 
-def _put(shelf: Shelf, columns: Iterable[object]) -> None:
-    """Put the models of all columns there, and say of which column another process makes none."""
+def _tell_which_stay(columns: Iterable[object]) -> None:
+    """Say of which column another process makes none."""
     for column in columns:
         given = column.parser if isinstance(column, Searched) else column
         if not isinstance(given, StoredCollection):
             try:
-                shelf.parser(as_parser(given))
+                pickled(as_parser(given))
             except ConfigurationError as error:
                 logger.warning("a column is measured in this process: %s", error)
 
@@ -295,45 +289,24 @@ def _recipe(
     dataset: Dataset,
     plan: EvaluationPlan,
     models: Models,
-    shelf: Shelf,
     kept: tuple[Path | None, Path | None],
-) -> SweepRecipe:
-    """What all rows share.
+) -> tuple[PickledRecipe, bool]:
+    """What all rows share, and whether it writes about chunks.
 
     Raises:
-        ConfigurationError: a document or the plan cannot be made in another process.
+        ConfigurationError: a model, a document or the plan cannot be made in another process.
     """
     folder, journal = kept
-    if plan.options.rerank:
-        raise ConfigurationError("the reranker is an object, which other processes cannot make")
-    if models.llm and journal and not engine.address:
-        with suppress(ConfigurationError):  # what it writes about is measured in this process
-            shelf.llm(models.llm)
-    made = ModelRecipe(
-        models=shelf.plain(),
-        names=names_of(models),
-        llms=shelf.plain_llms(),
-        folder="" if engine.address else str(Path.cwd()),
-        keys=shelf.keys(),
-    )
     shared = None if engine.address or models.embeds_offline else folder
-    return SweepRecipe(
-        models=made.shared_by(engine.workers),
-        name=dataset.name,
-        questions=dataset.questions,
-        documents=[_written_document(one) for one in dataset.documents],
+    without = SweepRecipe(
+        models=replace(models, llm=None),
+        data=dataset,
         plan=plan,
         cache=shared.absolute() if shared else None,
         journal=journal.absolute() if journal else None,
     )
-
-
-def _written_document(document: Document) -> dict[str, Any]:
-    """A document as plain data.
-
-    Raises:
-        ConfigurationError: it is of another class, which may hold more.
-    """
-    if type(document) is not Document:
-        raise ConfigurationError(f"the document {document.id_!r} is of a class of its own")
-    return document.to_dict()
+    place: dict[str, Any] = {"is_elsewhere": engine.address is not None}
+    if models.llm and journal and not engine.address:
+        with suppress(ConfigurationError):  # what it writes about is measured in this process
+            return PickledRecipe.of(replace(without, models=models), engine.workers, **place), True
+    return PickledRecipe.of(without, engine.workers, **place), False

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from llama_index.core.schema import Document
-
 from rag_nodes.evaluation.cache import EvaluationCache
 from rag_nodes.evaluation.columns import Variant
-from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.examining import Examined, Examiner, examined
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.race import Lead, Race
 from rag_nodes.evaluation.sizes import matched
-from rag_nodes.pipeline.shelf import made_parser
-from rag_nodes.pipeline.written_models import ModelRecipe, models_of
+from rag_nodes.executors import PickledRecipe
+from rag_nodes.models import Models
+from rag_nodes.models.rebuilding import unpickled
 from rag_nodes.store import open_store
 from rag_nodes.transforms import SummaryJournal
 
@@ -29,7 +26,7 @@ class SweepUnit(NamedTuple):
 
     Attributes:
         number: no two of a run have the same.
-        parser: how is cut, as `Shelf.parser` writes it.
+        parser: how is cut, pickled beside the embedding model of the recipe.
         variant: the fields of the `Variant` but its parser; None to find a size.
         target: tokens of a chunk on average, to find the size for.
         drawn: ids of the questions of which is kept what was read.
@@ -37,7 +34,7 @@ class SweepUnit(NamedTuple):
     """
 
     number: int
-    parser: dict[str, Any]
+    parser: bytes
     variant: dict[str, Any] | None = None
     target: int = 0
     drawn: frozenset[str] = frozenset()
@@ -62,60 +59,37 @@ class SweepRecipe:
     """What all units share.
 
     Attributes:
-        models: embedding models and LLMs, their keys apart.
-        name: of the dataset.
-        questions: in the order they are asked.
-        documents: as LlamaIndex writes them; a pickle of one may lack what cannot be pickled.
+        models: embed and write about the chunks.
+        data: documents and questions, in the order they are asked.
         plan: what is measured.
         cache: folder with vectors that were paid for; None where there is none.
         journal: file in which is kept what an LLM writes; None where there is none.
     """
 
-    models: ModelRecipe
-    name: str
-    questions: tuple[Question, ...]
-    documents: list[dict[str, Any]]
+    models: Models
+    data: Dataset
     plan: EvaluationPlan
     cache: Path | None
     journal: Path | None
 
-    @property
-    def keys(self) -> Mapping[str, Any]:
-        """What nobody is to see."""
-        return self.models.keys
-
-    def successor(self) -> SweepRecipe:
-        """The recipe of a process in the place of one that died."""
-        return replace(self, models=self.models.successor())
-
     def prepare(self) -> None:
-        """Make models, data and a store in memory, once in a process.
+        """Open cache, journal and a store in memory, once in a process.
 
         Raises:
-            ConfigurationError: they cannot be made here.
-            MissingPackageError: a package is missing here.
+            ConfigurationError: the journal cannot be written.
         """
-        if self.models.folder:
-            os.chdir(self.models.folder)
-        self.embeddings = self.models.make_models()
-        llms = self.models.make_llms()
-        models = replace(
-            models_of(self.embeddings, self.models.names), llm=llms[0] if llms else None
-        )
-        documents = tuple(Document.from_dict(one) for one in self.documents)
-        self.data = Dataset(self.name, documents, self.questions)
         self.opened = opened = ExitStack()  # as long as this process
         kept = opened.enter_context(EvaluationCache(self.cache))
-        journal = SummaryJournal(self.journal) if self.journal and llms else None
-        written = opened.enter_context(journal) if journal else None
+        written = SummaryJournal(self.journal) if self.journal and self.models.llm else None
         self.store = opened.enter_context(open_store())
-        self.examiner = Examiner(self.data, self.plan, kept.embedding(models), written=written)
+        self.examiner = Examiner(self.data, self.plan, kept.embedding(self.models), written=written)
 
 
-def measure(recipe: SweepRecipe, unit: SweepUnit) -> Examined | SizeFound | Refused:
+def measure(given: PickledRecipe, unit: SweepUnit) -> Examined | SizeFound | Refused:
     """Examine a variant, or find the size of a parser; `Refused` where it cannot be done."""
+    recipe: SweepRecipe = given.made
     try:
-        parser = made_parser(unit.parser, recipe.embeddings)
+        parser = unpickled(unit.parser, known=[recipe.models.embedding])
         if unit.variant is None:
             found = matched(parser, recipe.data.documents, unit.target)
             return SizeFound(found.size, found.mean)

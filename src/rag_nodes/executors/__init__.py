@@ -7,5 +7,6 @@ again and who is blamed where a process dies. Nothing here knows what is done.
 from rag_nodes.executors.inline import Inline
 from rag_nodes.executors.pool import Pool
 from rag_nodes.executors.protocol import Executor, LostUnit
+from rag_nodes.executors.recipe import PickledRecipe
 
-__all__ = ["Executor", "Inline", "LostUnit", "Pool"]
+__all__ = ["Executor", "Inline", "LostUnit", "PickledRecipe", "Pool"]

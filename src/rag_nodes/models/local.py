@@ -56,11 +56,6 @@ class LocalEmbedding(FastEmbedEmbedding):
 
         self._given = {"model_name": model_name, **values}
 
-    @property
-    def given_options(self) -> dict[str, Any]:
-        """What it was made with."""
-        return self._given
-
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._given), ()
 

@@ -47,16 +47,13 @@ def embedding_name(model: BaseEmbedding) -> str:
     Ours are called as they are, with a hash of what else the server is asked for, such as a number
     of dimensions; behind another server with its address: there the same name may be another
     model. Any other model is named with its class, and with a hash of the options that differ from
-    the defaults of the class, but for those of speed and access. A key is never part of it. What
-    stands in for a model that is in another process has its name, `stands_for`.
+    the defaults of the class, but for those of speed and access. A key is never part of it.
 
     Example:
         >>> from llama_index.core import MockEmbedding
         >>> embedding_name(MockEmbedding(embed_dim=8, model_name="tiny"))
         'tiny@MockEmbedding-ccd01969'
     """
-    if name := getattr(model, "stands_for", None):
-        return str(name)
     place = getattr(model, "place", None)
     if place is None:
         return _named_by_class(model)

@@ -1,6 +1,6 @@
-"""Models, parsers and transformations for another process: a pickle, or plain data.
+"""Models, parsers and transformations for another process: a pickle that holds all, keys included.
 
-Both hold all options and the keys, which nobody else is to see.
+Nobody but that process is to see it.
 """
 
 from __future__ import annotations
@@ -10,32 +10,30 @@ import json
 import os
 import pickle
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks import CallbackManager
+from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseComponent
 from pydantic import BaseModel, SecretStr
 from tiktoken import Encoding
 
 from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.import_paths import load
 from rag_nodes.models.faults import LONGEST_DETAIL, safe_line
-from rag_nodes.models.names import embedding_name, written_as
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.settings import is_secret, without_secrets
 from rag_nodes.text.tokens.encodings import load_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-    from llama_index.core.llms import LLM
-
-ModelT = TypeVar("ModelT")
 _TOKENS = "tokens_per_minute"
 
 
-def pickled(thing: object, *, workers: int = 1, again: bool = False) -> bytes:
+def pickled(
+    thing: object, *, workers: int = 1, again: bool = False, known: Sequence[object] = ()
+) -> bytes:
     """A pickle of models, parsers and transformations, or of what holds them, for a worker.
 
     Nothing is lost on the way, keys included, so it may go through the pipe of a worker and
@@ -49,14 +47,39 @@ def pickled(thing: object, *, workers: int = 1, again: bool = False) -> bytes:
         thing: whatever can be pickled otherwise.
         workers: how many get it: what an account may ask in a minute is divided among them.
         again: it is for the successor of one that died, which may have asked all of its minute.
+        known: objects that are there already, and given to `unpickled`.
 
     Raises:
         ConfigurationError: something in it cannot be pickled, or is of the user's script, which
             another process does not import; says what.
     """
+    return _dumped(thing, workers, again, known)[0]
+
+
+def keys_in(thing: object) -> dict[str, SecretStr]:
+    """The keys of all models in what can be pickled: what `without_keys` is to leave out.
+
+    Raises:
+        ConfigurationError: as `pickled`.
+    """
+    models = _dumped(thing, 1, False, ())[1]  # noqa: FBT003 -- our own
+    found = [keys_of(one) for one in models]
+    return {
+        f"{number} {name}": key for number, one in enumerate(found) for name, key in one.items()
+    }
+
+
+def _dumped(
+    thing: object,
+    workers: int,
+    again: bool,  # noqa: FBT001 -- our own
+    known: Sequence[object],
+) -> tuple[bytes, list[Any]]:
+    """A pickle, and the models in it."""
     written = io.BytesIO()
+    pickler = _Pickler(written, workers, again=again, known=known)
     try:
-        _Pickler(written, workers, again=again).dump(thing)
+        pickler.dump(thing)
     except ConfigurationError:
         raise
     except Exception as error:
@@ -65,17 +88,21 @@ def pickled(thing: object, *, workers: int = 1, again: bool = False) -> bytes:
         raise ConfigurationError(
             f"{type(thing).__name__} cannot be pickled ({why}), {_REMEDY}"
         ) from error
-    return written.getvalue()
+    return written.getvalue(), pickler.models
 
 
-def unpickled(data: bytes) -> Any:
+def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
     """What `pickled` was given, in a process that was started by the one that wrote it.
+
+    Args:
+        data: the pickle.
+        known: what stands for the objects that `pickled` was told of, in their order.
 
     Raises:
         ConfigurationError: a class of it cannot be imported here, or refuses its options.
     """
     try:
-        return pickle.loads(data)  # noqa: S301 -- by who started us
+        return _Unpickler(io.BytesIO(data), known).load()
     except RagNodesError:
         raise
     except Exception as error:
@@ -89,9 +116,16 @@ def unpickled(data: bytes) -> Any:
 class _Pickler(pickle.Pickler):
     """Leaves nothing out of LlamaIndex's components, and divides what may be asked in a minute."""
 
-    def __init__(self, file: io.BytesIO, workers: int, *, again: bool) -> None:
+    def __init__(
+        self, file: io.BytesIO, workers: int, *, again: bool, known: Sequence[object]
+    ) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._workers, self._again = workers, again
+        self._known = {id(one): number for number, one in enumerate(known)}
+        self.models: list[Any] = []
+
+    def persistent_id(self, thing: object) -> int | None:
+        return self._known.get(id(thing))
 
     def reducer_override(self, thing: Any) -> Any:
         if isinstance(thing, type | FunctionType):
@@ -103,6 +137,8 @@ class _Pickler(pickle.Pickler):
         return self._component(thing) if isinstance(thing, BaseComponent) else NotImplemented
 
     def _component(self, given: BaseComponent) -> Any:
+        if isinstance(given, BaseEmbedding | LLM):
+            self.models.append(given)
         thing = _with_share(given, self._workers)
         kind = type(thing)
         if _pickles_itself(kind):
@@ -119,6 +155,15 @@ class _Pickler(pickle.Pickler):
         own = state["__pydantic_private__"] or {}
         state["__pydantic_private__"] = {k: v for k, v in own.items() if _is_picklable(v)}
         return _remade, (kind, state)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, known: Sequence[object]) -> None:
+        super().__init__(file)
+        self._known = known
+
+    def persistent_load(self, number: Any) -> object:
+        return self._known[number]
 
 
 def _with_share(thing: BaseComponent, workers: int) -> BaseComponent:
@@ -171,65 +216,11 @@ def _is_picklable(value: object) -> bool:
 
 
 def keys_of(model: BaseEmbedding | LLM) -> dict[str, SecretStr]:
-    """The keys that a model holds, by option, as JSON: what `without_keys` is to leave out.
-
-    Raises:
-        ConfigurationError: one is an object, such as a function that gives tokens.
-    """
+    """The keys that a model holds, by option; of what is no plain data, nothing is known."""
     fields = {name: getattr(model, name) for name in type(model).model_fields}
     secrets = {name: value for name, value in fields.items() if is_secret(name)}
     held = {**secrets, **getattr(model, "given_keys", {})}
-    return {name: _as_key(model, name, value) for name, value in held.items() if value}
-
-
-class WrittenModel(NamedTuple):
-    """An embedding model or LLM, written down.
-
-    Attributes:
-        path: `module:Class`.
-        options: what the class is given; plain data without a key.
-        keys: options that nobody is to see, each as JSON.
-    """
-
-    path: str
-    options: dict[str, Any]
-    keys: dict[str, SecretStr]
-
-
-def written_down(model: BaseEmbedding | LLM) -> WrittenModel:
-    """The model as plain data.
-
-    Raises:
-        ConfigurationError: another process could not make it of that: its class cannot be
-            imported, or it holds what is no plain data.
-    """
-    path, options = written_as(model)
-    options = {**options, **getattr(model, "given_options", {})}
-    written = WrittenModel(path, options, keys_of(model))
-    _check_importable(type(model))
-    if getattr(model, "place", None) is None:  # ours are, and may take long to make
-        _check_equal(model, written)
-    return written
-
-
-def read_back(written: WrittenModel, kind: type[ModelT]) -> ModelT:
-    """The model that `written_down` wrote.
-
-    Args:
-        written: class, options and keys.
-        kind: what it has to be, `BaseEmbedding` or `LLM`.
-
-    Raises:
-        ConfigurationError: it cannot be made here.
-        MissingPackageError: a package for it is not installed.
-    """
-    keys = {name: json.loads(key.get_secret_value()) for name, key in written.keys.items()}
-    try:
-        made: ModelT = load(written.path, kind, **written.options, **keys)
-    except ConfigurationError as error:
-        # The message may quote the options.
-        raise ConfigurationError(without_secrets(str(error), keys)) from None
-    return made
+    return {name: key for name, value in held.items() if value and (key := _as_key(value))}
 
 
 def without_keys(text: str, keys: Mapping[str, SecretStr], *, most: int = LONGEST_DETAIL) -> str:
@@ -237,7 +228,7 @@ def without_keys(text: str, keys: Mapping[str, SecretStr], *, most: int = LONGES
 
     Args:
         text: of a library, a document, or whoever.
-        keys: that the process was given, as in `WrittenModel`; those of the environment are left
+        keys: that the process was given, see `keys_in`; those of the environment are left
             out, too, and whatever looks like a key.
         most: characters that are kept.
     """
@@ -256,19 +247,13 @@ def _words(key: str) -> Iterator[str]:
         yield from str(value).split()
 
 
-def _as_key(model: BaseEmbedding | LLM, name: str, value: Any) -> SecretStr:
-    """An option as a key.
-
-    Raises:
-        ConfigurationError: it is an object, such as a function that gives tokens.
-    """
+def _as_key(value: Any) -> SecretStr | None:
+    """An option as JSON; None for an object, such as a function that gives tokens."""
     plain = value.get_secret_value() if isinstance(value, SecretStr) else value
     try:
         return SecretStr(json.dumps(plain))
     except TypeError:
-        raise ConfigurationError(
-            f"{type(model).__name__} holds what is no plain data as {name}, {_REMEDY}"
-        ) from None
+        return None
 
 
 _REMEDY = (
@@ -283,22 +268,3 @@ def _check_importable(thing: type | FunctionType) -> None:
         raise ConfigurationError(
             f"{thing.__name__} is no {what} of a module that can be imported, {_REMEDY}"
         )
-
-
-def _check_equal(model: BaseEmbedding | LLM, written: WrittenModel) -> None:
-    try:
-        made = read_back(written, type(model))
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{error}, {_REMEDY}") from None
-    if _identity(made) != _identity(model):
-        raise ConfigurationError(f"{type(model).__name__} holds what is no plain data, {_REMEDY}")
-
-
-def _identity(model: BaseEmbedding | LLM) -> object:
-    """What two models have in common that do the same."""
-    from llama_index.core.base.embeddings.base import BaseEmbedding
-
-    if isinstance(model, BaseEmbedding):
-        return embedding_name(model)
-    ignored = {"callback_manager", *filter(is_secret, type(model).model_fields)}
-    return {name: getattr(model, name) for name in type(model).model_fields if name not in ignored}

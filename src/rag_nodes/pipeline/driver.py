@@ -28,10 +28,10 @@ from rag_nodes.vector_names import USUAL
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rag_nodes.executors import Executor
+    from rag_nodes.executors import Executor, PickledRecipe
     from rag_nodes.ledger import FileRow, Ledger
     from rag_nodes.pipeline.collections import IngestCollection
-    from rag_nodes.pipeline.recipe import IngestRecipe, WrittenRecipe
+    from rag_nodes.pipeline.recipe import IngestRecipe
     from rag_nodes.pipeline.totals import Totals
     from rag_nodes.pipeline.units import DueFile, FoundDocument, Result
 
@@ -91,7 +91,7 @@ class Driver:
         self,
         items: Iterable[DueFile | LeftDocument],
         executor: Executor,
-        recipe: IngestRecipe | WrittenRecipe,
+        recipe: IngestRecipe | PickledRecipe,
     ) -> None:
         """Have everything done that is due.
 
@@ -144,7 +144,7 @@ class Driver:
                 again, self._again = self._again, []
                 yield self._unit(again)
             if len(self._recipe.stopped) == len(self._names):  # it would fail as the last did
-                row = unopened_row(one.path, self._recipe.stopped)
+                row = unopened_row(one.path, self._recipe.stopped, self._former_chunks(one))
                 self._totals.row(one.position, row)
                 continue
             files.append(one)
@@ -154,15 +154,25 @@ class Driver:
 
     def _unit(self, files: Sequence[DueFile]) -> FileUnit:
         def documents() -> list[str]:
-            """Those that may be stored, as far as that is known before the files are read."""
-            places = [one.file.place for one in files if one.file and one.row]
-            known = self._ledger.known(self._corpus, places)
-            ids = [row.id for of in known.values() for row in of.documents]
-            ids += [document_id(place) for place in places]
-            return [*dict.fromkeys([*ids, *(twin for one in files for twin in one.twins)])]
+            return [*self._documents(files), *(twin for one in files for twin in one.twins)]
 
         names = [USUAL, *further_names(self._recipe.steps)]
         return FileUnit(tuple(files), Asked(self._collections, documents, names))
+
+    def _documents(self, files: Iterable[DueFile]) -> list[str]:
+        """Those that may be stored of files, as far as that is known before they are read."""
+        places = [one.file.place for one in files if one.file and one.row]
+        known = self._ledger.known(self._corpus, places)
+        ids = [row.id for of in known.values() for row in of.documents]
+        return [*dict.fromkeys([*ids, *map(document_id, places)])]
+
+    def _former_chunks(self, file: DueFile) -> dict[str, int]:
+        """Chunks that are stored of a file that is not opened, by parser."""
+        documents = self._documents([file])
+        return {
+            name: sum(row.chunks for row in writer.whole(documents).values())
+            for name, writer in zip(self._names, self._writers, strict=True)
+        }
 
     def _leave(self, left: LeftDocument) -> None:
         """Count a document that is left as it is stored."""

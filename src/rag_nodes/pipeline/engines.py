@@ -149,7 +149,7 @@ class AutoEngine:
         if not _are_large(run.changed(files)):
             return None
         try:
-            run.recipe.written(1, is_elsewhere=False)
+            run.recipe.for_workers(1, is_elsewhere=False)
         except ConfigurationError:
             return None
         return ProcessEngine()

@@ -68,14 +68,18 @@ def failed_row(path: str, read: DocumentRead) -> FileOutcome:
     )
 
 
-def unopened_row(path: str, stopped: Mapping[str, str]) -> FileOutcome:
+def unopened_row(path: str, stopped: Mapping[str, str], former: Mapping[str, int]) -> FileOutcome:
     """The row of a file that was not opened, as every parser had given up.
 
     Args:
         path: of the file as found.
         stopped: why, by parser.
+        former: chunks that are stored of it, by parser.
     """
-    columns = {name: FileColumn("incomplete", 0, 0, error=why) for name, why in stopped.items()}
+    columns = {
+        name: FileColumn("incomplete", 0, 0, former[name], error=why)
+        for name, why in stopped.items()
+    }
     return FileOutcome(path, "incomplete", None, 0, None, 0.0, columns=columns)
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.executors import PickledRecipe
 from rag_nodes.pipeline.build import column_pipeline
-from rag_nodes.pipeline.shelf import Shelf, made_parser, made_transformation, opened_journals
-from rag_nodes.pipeline.written_models import ModelRecipe, models_of, names_of, shared_by
-from rag_nodes.readers import Limits
 from rag_nodes.text.packing import Packer
-from rag_nodes.transforms import WrittenTexts
+from rag_nodes.transforms import ChunkWriter, SummaryJournal, WrittenTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +19,7 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.pipeline.build import ColumnPipeline, Parse
     from rag_nodes.pipeline.report import Stage
+    from rag_nodes.readers import Limits
     from rag_nodes.transforms.summaries import SummaryKey
 
     Tell = Callable[[Stage, str, int, int], None]
@@ -119,94 +115,37 @@ class IngestRecipe:
         """Itself."""
         return self
 
-    def written(self, workers: int, *, is_elsewhere: bool) -> WrittenRecipe:
-        """The same for other processes: plain data, and the keys of models apart.
+    def for_workers(self, workers: int, *, is_elsewhere: bool) -> PickledRecipe:
+        """The same for other processes.
 
         Args:
             workers: how many there are: what an account may ask in a minute is divided.
-            is_elsewhere: they may be on other machines.
+            is_elsewhere: they may be on other machines, which do not have the journals.
 
         Raises:
-            ConfigurationError: a parser, model or transformation cannot be made of plain data, or
-                not in another process; says what to do instead.
+            ConfigurationError: a parser, model or transformation cannot be made in another
+                process; says which, and what to do instead.
         """
-        shelf = Shelf(self.models.embedding)
-        parsers = {name: shelf.parser(one) for name, one in self.parsers.items()}
-        steps = [shelf.transformation(one) for one in self.steps]
-        models = ModelRecipe(
-            models=shelf.plain(),
-            names=names_of(self.models),
-            llms=shelf.plain_llms(),
-            folder="" if is_elsewhere else str(Path.cwd()),
-            keys=shelf.keys(),
-        )
-        return WrittenRecipe(
-            models=models.shared_by(workers),
-            parsers=parsers,
-            steps=shared_by(steps, workers),
-            limits=asdict(self.limits),
+        returned: dict[str, ReturnedTexts] = {}
+        steps = [_returning(one, returned) for one in self.steps] if is_elsewhere else self.steps
+        theirs = IngestRecipe(
+            parsers=dict(self.parsers),
+            models=replace(self.models, llm=None),
+            steps=list(steps),
+            limits=self.limits,
             identities=list(self.identities),
             codes=dict(self.codes),
-            is_elsewhere=is_elsewhere,
-        )
-
-
-@dataclass(eq=False)
-class WrittenRecipe:
-    """An `IngestRecipe` of which every process makes its own.
-
-    Attributes:
-        models: embedding models and LLMs, their keys apart.
-        parsers: by name: class, options, and which of them are models.
-        steps: class and options of each transformation, its LLMs by number, and its journal.
-        limits: what one file may cost.
-        identities: as of an `IngestRecipe`.
-        codes: as of an `IngestRecipe`.
-        is_elsewhere: processes may be on other machines, which do not have the journals.
-    """
-
-    models: ModelRecipe
-    parsers: Mapping[str, Mapping[str, Any]]
-    steps: Sequence[Mapping[str, Any]]
-    limits: Mapping[str, Any]
-    identities: Sequence[str]
-    codes: Mapping[str, str]
-    is_elsewhere: bool
-
-    @property
-    def keys(self) -> Mapping[str, Any]:
-        """What nobody is to see."""
-        return self.models.keys
-
-    def successor(self) -> WrittenRecipe:
-        """The recipe of a process in the place of one that died."""
-        return replace(self, models=self.models.successor())
-
-    def prepare(self) -> None:
-        """Make parsers, models and transformations, once in a process.
-
-        Raises:
-            ConfigurationError: they cannot be made here.
-            MissingPackageError: a package is missing here.
-        """
-        if self.models.folder:
-            os.chdir(self.models.folder)
-        embeddings, llms = self.models.make_models(), self.models.make_llms()
-        paths = [path for one in self.steps if (path := one["journal"])]
-        returned = {path: ReturnedTexts() for path in paths} if self.is_elsewhere else {}
-        self.opened = ExitStack()  # as long as this process
-        journals = opened_journals(paths, returned, self.opened)
-        again = self.models.is_successor
-        self.made = IngestRecipe(
-            parsers={name: made_parser(one, embeddings) for name, one in self.parsers.items()},
-            models=models_of(embeddings, self.models.names),
-            steps=[made_transformation(s, llms, journals, is_successor=again) for s in self.steps],
-            limits=Limits(**self.limits),
-            identities=self.identities,
-            codes=self.codes,
             returned=returned,
         )
-        self.made.prepare()
+        return PickledRecipe.of(theirs, workers, is_elsewhere=is_elsewhere)
+
+
+def _returning(step: TransformComponent, returned: dict[str, ReturnedTexts]) -> TransformComponent:
+    """A step whose texts are brought to its journal, as that is on another machine."""
+    if not (isinstance(step, ChunkWriter) and isinstance(step.journal, SummaryJournal)):
+        return step
+    path = str(step.journal.path.absolute())
+    return step.model_copy(update={"journal": returned.setdefault(path, ReturnedTexts())})
 
 
 def _warm_up(parsers: Iterable[SpanNodeParser]) -> None:

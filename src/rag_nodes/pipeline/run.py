@@ -142,7 +142,9 @@ class IngestRun:
             dry_run=self._dry_run,
         )
         if engine:
-            recipe = self.recipe.written(engine.workers, is_elsewhere=engine.address is not None)
+            recipe = self.recipe.for_workers(
+                engine.workers, is_elsewhere=engine.address is not None
+            )
             with closing(engine.executor()) as executor:
                 driver.run(items, executor, recipe)
         else:

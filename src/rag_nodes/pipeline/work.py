@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.executors import PickledRecipe
     from rag_nodes.pipeline.embedding import Embedded, Waiting
-    from rag_nodes.pipeline.recipe import IngestRecipe, WrittenRecipe
+    from rag_nodes.pipeline.recipe import IngestRecipe
     from rag_nodes.pipeline.units import DueFile, FileUnit
     from rag_nodes.readers import ReadResult
 
@@ -35,7 +36,7 @@ GRACE = 5.0
 """Seconds for which a unit that is given up waits for what it has asked for."""
 
 
-def work(recipe: IngestRecipe | WrittenRecipe, unit: FileUnit) -> Result:
+def work(recipe: IngestRecipe | PickledRecipe, unit: FileUnit) -> Result:
     """Read the files of a unit, cut them by every column, and embed the chunks.
 
     Errors of files, parsers and models are in the result, and what broke it off in this process.

@@ -9,8 +9,9 @@ from rag_nodes.errors import CancelledError, LedgerError
 from rag_nodes.pipeline.failures import HOPELESS, noted, said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from rag_nodes.ledger import DepositRow
     from rag_nodes.pipeline.collections import IngestCollection
     from rag_nodes.pipeline.deposit import Deposit
     from rag_nodes.pipeline.totals import Totals
@@ -47,6 +48,12 @@ class ColumnWriter:
         self._unwritable: str | None = None
         self._pending: list[Deposit] = []
         self._has_written = False
+
+    def whole(self, document_ids: Sequence[str]) -> Mapping[str, DepositRow]:
+        """What is stored whole of documents."""
+        with self.failing((), "looking up what is stored"):
+            return self.collection.whole(document_ids)
+        return {}
 
     def listed(self, deposits: Iterable[Deposit]) -> dict[str, set[str]]:
         """Ids that are stored of documents, by document."""

@@ -104,12 +104,6 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
         return "rag_nodes_openai_llm"
 
     @property
-    def given_options(self) -> dict[str, Any]:
-        """Options whose defaults here are others than those of LlamaIndex's class."""
-        names = ("model", "temperature", "max_tokens", "context_window")
-        return {name: getattr(self, name) for name in names}
-
-    @property
     def _asked_for(self) -> str:
         return self.model
 

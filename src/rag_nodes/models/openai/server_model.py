@@ -110,7 +110,7 @@ class ServerModel(BaseModel):
 
     @property
     def given_keys(self) -> dict[str, Any]:
-        """Key and headers it was made with, for a process that is to make an equal one."""
+        """Key and headers it was made with."""
         return {"api_key": self._credentials.key, "default_headers": self._credentials.headers}
 
     def begin_spent(self) -> None:
