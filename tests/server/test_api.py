@@ -422,6 +422,8 @@ def test_an_answer_of_a_part_of_the_documents_says_why(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = _uploaded(client)
+    more = [("files", ("note.md", b"# Note\n\nThe pump has a filter."))]
+    assert client.post("/upload", files=more, headers=session).status_code == 200
     free = shutil.disk_usage("/")
     left = iter([free] * 2)
     full = free._replace(free=1 << 20)
