@@ -109,7 +109,7 @@ def measure(count: int) -> Measured:
             ingest([docs], parsers, store, embed_model="lexical")
             second = time.process_time()
             (column,) = report.columns
-            sample = store.catalogue(column.collection)(str(report.files[0].document_id))
+            sample = store.stored(column.collection, str(report.files[0].document_id))
             nodes = store.fetch(column.collection, list(sample)).values()
             payload = sum(len(json.dumps(payload_of(node))) for node in nodes) / len(nodes)
     return Measured(

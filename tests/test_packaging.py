@@ -57,7 +57,7 @@ def test_the_front_page_begins_with_the_commands_of_a_fresh_machine_and_a_cited_
 
 
 STOCK = "llama-index-vector-stores-qdrant"
-"""LlamaIndex's own vector store, which takes our nodes and reads our collections with no code of ours:
+"""LlamaIndex's own vector store, which takes our nodes and reads our collections without our code:
 see `tests/llamaindex` and `tests/query/test_stock_collections.py`."""
 
 

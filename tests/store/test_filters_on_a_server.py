@@ -95,7 +95,7 @@ def test_a_collection_without_any_index_gets_them_whichever_way_it_is_used_first
         fill(store, collection, make_node)
     with open_store(server_url) as store:
         if way == "catalogue":
-            assert len(store.catalogue(collection)("manual")) == 3
+            assert len(store.stored(collection, "manual")) == 3
         else:
             store.vector_store(collection).delete("manual")
             assert store.count(collection) == 1

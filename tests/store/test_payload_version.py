@@ -42,7 +42,7 @@ def test_what_is_stored_says_its_version(make_node: Callable[..., TextNode]) -> 
     assert payload_of(make_node("zebra", X))[VERSION] == PAYLOAD_VERSION
 
 
-@pytest.mark.parametrize("way", ["search", "fetch", "vectors", "stored", "catalogue", "stock"])
+@pytest.mark.parametrize("way", ["search", "fetch", "vectors", "stored", "stock"])
 def test_a_store_that_a_newer_release_wrote_is_refused_whichever_way_it_is_read(
     store: QdrantStore, collection: str, by_a_newer_release: str, way: str
 ) -> None:
@@ -51,7 +51,6 @@ def test_a_store_that_a_newer_release_wrote_is_refused_whichever_way_it_is_read(
         "fetch": lambda: store.fetch(collection, [by_a_newer_release]),
         "vectors": lambda: store.vectors(collection, [by_a_newer_release]),
         "stored": lambda: store.stored(collection, "doc-1"),
-        "catalogue": lambda: store.catalogue(collection)("doc-1"),
         "stock": lambda: store.vector_store(collection).get_nodes([by_a_newer_release]),
     }
     with pytest.raises(

@@ -6,7 +6,6 @@ store is opened, not before.
 """
 
 from rag_nodes.store.catalogue import (
-    Catalogue,
     CollectionInfo,
     StoredNode,
     collection_name,
@@ -28,7 +27,6 @@ from rag_nodes.store.queries import Fusion, Query, SearchMode
 from rag_nodes.store.transfer import CopyReport, CopyStep, copy_collection
 
 __all__ = [
-    "Catalogue",
     "CollectionInfo",
     "CopyReport",
     "CopyStep",

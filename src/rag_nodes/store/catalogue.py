@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
@@ -148,10 +147,6 @@ class StoredNode(NamedTuple):
             parent=str(payload.get(PARENT) or ""),
             is_placed=payload.get(START_CHAR) is not None,
         )
-
-
-Catalogue = Callable[[str], dict[str, StoredNode]]
-"""Gives the stored nodes of a document, named by its id; empty when there are none."""
 
 
 def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode, TextNode
 
-    from rag_nodes.store.catalogue import Catalogue, CollectionInfo, StoredNode
+    from rag_nodes.store.catalogue import CollectionInfo, StoredNode
     from rag_nodes.store.hits import Hit
     from rag_nodes.store.options import ServerAddress
     from rag_nodes.store.points import Point
@@ -154,14 +154,6 @@ class Store(Protocol):
         """
         scope = (filter or Filter()).within(document_ids)
         return self.find(collection, Query(vector, text, limit, mode, scope, fusion, using))
-
-    def catalogue(self, collection: str) -> Catalogue:
-        """What the collection holds of each document, asked many times by one ingest.
-
-        A store for which one look at everything is cheaper than many small ones takes it here; what
-        is written later need not be in it.
-        """
-        return lambda document_id: self.stored(collection, document_id)
 
     def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:  # noqa: ARG002
         """All stored nodes of a collection, by document and by id.

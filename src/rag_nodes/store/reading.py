@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode, TextNode
 
-    from rag_nodes.store.catalogue import Catalogue
     from rag_nodes.store.engine import Engine
     from rag_nodes.store.queries import Query
 
@@ -85,15 +84,6 @@ class ReadableStore(Store):
         """The stored nodes of a document by id."""
         scope = Filter(document_ids=[document_id])
         return {node_id: node for _, node_id, node in self._scan(collection, scope)}
-
-    def catalogue(self, collection: str) -> Catalogue:
-        """What the collection holds of each document."""
-        with self.engine.step(collection):
-            scans = self.engine.scans(collection)
-        if not scans:
-            return super().catalogue(collection)
-        known = self.documents(collection)
-        return lambda document_id: known.get(document_id, {})
 
     def documents(self, collection: str) -> dict[str, dict[str, StoredNode]]:
         """All stored nodes of a collection, by document and by id."""

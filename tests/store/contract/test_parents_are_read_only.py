@@ -41,7 +41,7 @@ def test_a_document_is_complete_only_with_all_of_both_levels(
 ) -> None:
     parent, *children = family(make_node, embedding=None)
     store.add(collection, [parent, *children])
-    stored = store.catalogue(collection)("doc-1")
+    stored = store.stored(collection, "doc-1")
     assert is_complete(stored, "hash-1")
     assert [one.is_parent for one in stored.values()].count(True) == 1
     for lost in (parent, children[0]):

@@ -127,14 +127,13 @@ def test_the_store_knows_what_it_holds_of_each_document(
     store: Store, collection: str, make_node: Callable[..., TextNode]
 ) -> None:
     assert store.stored(collection, "one") == {}
-    assert store.catalogue(collection)("one") == {}
     first = make_node("a b c", X, document="one", source_hash="h1", total_chunks=2)
     second = make_node("d", X, document="one", source_hash="h1", total_chunks=2)
     fill(store, collection, first, make_node("b", X, document="two"))
     assert list(store.stored(collection, "one")) == [first.node_id]
-    assert not is_complete(store.catalogue(collection)("one"), "h1")
+    assert not is_complete(store.stored(collection, "one"), "h1")
     fill(store, collection, second)
-    known = store.catalogue(collection)("one")
+    known = store.stored(collection, "one")
     assert {node.tokens for node in known.values()} == {3, 1}
     assert is_complete(known, "h1")
     assert not is_complete(known, "another hash")
@@ -148,11 +147,10 @@ def test_what_others_write_about_chunks_breaks_no_other_document(
     theirs = make_node("d", X, document="two", source_hash="h1")
     theirs.metadata |= {"total_chunks": foreign, "token_count": foreign}
     fill(store, collection, ours, theirs)
-    catalogue = store.catalogue(collection)
-    assert is_complete(catalogue("one"), "h1")
-    [odd] = catalogue("two").values()
+    assert is_complete(store.stored(collection, "one"), "h1")
+    [odd] = store.stored(collection, "two").values()
     assert (odd.total_chunks, odd.tokens) == (0, 0)
-    assert not is_complete(catalogue("two"), "h1")
+    assert not is_complete(store.stored(collection, "two"), "h1")
 
 
 def test_deleting_removes_exactly_the_given_chunks(

@@ -22,7 +22,6 @@ from rag_nodes.store import Filter, fusion, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards, shared
 from rag_nodes.store.points import Point
-from rag_nodes.store.queries import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -327,30 +326,6 @@ def test_filters_find_the_same_before_and_after_there_are_indexes(
     monkeypatch.setattr(collections_, "INDEXED", 1)
     assert found("with") == without
     assert [len(one) for one in without] == [10, 6, 20, 0, 20, 26]
-
-
-def test_only_a_small_collection_is_read_whole_to_know_what_it_holds_of_documents(
-    tmp_path: Path, make_node: Callable[..., TextNode], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    nodes = [make_node(f"node {n}", X, document=f"d{n % 3}") for n in range(40)]
-    with open_store(tmp_path) as store:
-        store.add("c", nodes)
-        small = store.catalogue("c")
-    monkeypatch.setattr(collections_, "INDEXED", 1)
-    with open_store(tmp_path) as store:
-        large = store.catalogue("c")
-        asked: list[Scope] = []
-        select = collections_.Collection.select
-
-        def noted(self: Any, scope: Scope, *keys: Any, **options: Any) -> Any:
-            asked.append(scope)
-            return select(self, scope, *keys, **options)
-
-        monkeypatch.setattr(collections_.Collection, "select", noted)
-        for document in ("d0", "d1", "d2", "unknown"):
-            assert large(document) == small(document)
-            assert asked.pop() == Scope((Filter(document_ids=[document]),))
-            assert not asked
 
 
 def test_numbers_of_any_kind_are_a_vector(
