@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from llama_index.core import Document
 from llama_index.core.schema import BaseNode, NodeRelationship
 
+from rag_nodes.errors import ModelRequestError
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.parent_child import parents_first
 from rag_nodes.pipeline import ingest_documents
@@ -130,3 +131,20 @@ def test_a_chunk_that_became_a_parent_is_stored_anew() -> None:
             known = {node.node_id: StoredNode("hash", 1, 9, is_parent=stored_as_parent)}
             kept = is_kept(node, known, "hash")
             assert kept == (stored_as_parent == is_parent)
+
+
+def test_a_request_that_is_refused_costs_no_parent_of_another_document(
+    store: Store, models: Models, embedding: BaseEmbedding
+) -> None:
+    def refuse(texts: list[str]) -> None:
+        if any("secret" in text for text in texts):
+            raise ModelRequestError("too secret")
+
+    embedding.embed_batch_size = 1
+    embedding.fail(refuse)  # type: ignore[attr-defined]
+    documents = [Document(text="A secret.", id_="first"), document()]
+    served = replace(models, offline=False)
+    [column] = ingest_documents(documents, {"two": PARSER}, store, models=served).columns
+    parents, children = levels(document())
+    wanted = {node.node_id for node in (*parents, *children)}
+    assert wanted == set(store.stored(column.collection, document().id_))

@@ -9,6 +9,7 @@ import pytest
 from folder_ingests import FolderIngests, states
 from llama_index.core.schema import Document
 
+from rag_nodes.errors import ModelRequestError
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.store import open_store
 
@@ -111,3 +112,41 @@ def test_of_documents_with_the_same_id_the_last_one_is_stored(
             report = ingest_documents(documents, parsers, store, models=models)
             assert not any(column.error for column in report.columns)
             assert texts(store) == texts(alone)
+
+
+def test_versions_that_begin_alike_share_no_chunk_of_the_other(
+    models: Models, parsers: dict[str, SpanNodeParser]
+) -> None:
+    alike = "The pump is made of steel, and it is heavy. " * 20
+    versions = [Document(text=alike + end, id_="x") for end in (RED, BLUE)]
+    with open_store(":memory:") as store, open_store(":memory:") as alone:
+        ingest_documents(versions, parsers, store, models=models)
+        ingest_documents(versions[1:], parsers, alone, models=models)
+        for one in alone.collections():
+            assert store.documents(one.name) == alone.documents(one.name)
+        again = ingest_documents(versions[1:], parsers, store, models=models)
+        assert [file.status for file in again.files] == ["unchanged"]
+
+
+def test_versions_of_which_neither_is_stored_whole_end_the_run_all_the_same(
+    models: Models, parsers: dict[str, SpanNodeParser], embedding: CountingEmbedding
+) -> None:
+    def refuse(texts: list[str]) -> None:
+        if any("secret" in text for text in texts):
+            raise ModelRequestError("too secret")
+
+    embedding.fail(refuse)
+    versions = [Document(text=f"{one}This is secret. {one}", id_="x") for one in (RED, BLUE)]
+    with open_store(":memory:") as store:
+        for _ in range(2):
+            report = ingest_documents(versions, parsers, store, models=models)
+            assert [file.status for file in report.files] == ["incomplete", "incomplete"]
+
+
+def test_a_dry_run_of_two_versions_ends(corpus: FolderIngests) -> None:
+    both = crawl(corpus, "a.json", RED), crawl(corpus, "b.json", BLUE)
+    ingested(corpus, *both)
+    for path in both:
+        path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    report = ingested(corpus, *both, dry_run=True)
+    assert len(report.files) == 2

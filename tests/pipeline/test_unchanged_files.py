@@ -47,7 +47,7 @@ def test_the_second_look_takes_no_query_of_the_store_per_file(
     def refuse(*_: object) -> None:
         pytest.fail("the ledger knows it")
 
-    for name in ("stored", "catalogue", "documents", "fetch", "vectors"):
+    for name in ("stored", "documents", "fetch", "vectors"):
         monkeypatch.setattr(corpus.store, name, refuse)
 
     assert states(corpus.ingest()) == ["unchanged"] * 3

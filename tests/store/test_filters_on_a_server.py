@@ -86,7 +86,7 @@ def test_a_collection_of_an_earlier_release_gets_the_indexes_it_lacks_once(
     assert made == [key for key in INDEXES if key != "doc_id"]
 
 
-@pytest.mark.parametrize("way", ["catalogue", "vector store"])
+@pytest.mark.parametrize("way", ["stored", "vector store"])
 def test_a_collection_without_any_index_gets_them_whichever_way_it_is_used_first(
     server_url: str, collection: str, make_node: MakeNode, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,7 +94,7 @@ def test_a_collection_without_any_index_gets_them_whichever_way_it_is_used_first
         patch.setattr("rag_nodes.store.server.engine.INDEXES", {})
         fill(store, collection, make_node)
     with open_store(server_url) as store:
-        if way == "catalogue":
+        if way == "stored":
             assert len(store.stored(collection, "manual")) == 3
         else:
             store.vector_store(collection).delete("manual")

@@ -72,7 +72,8 @@ class UnitRunner:
                     pickle.dumps(value)
             except Exception as raised:  # noqa: BLE001 -- it is raised where the unit was given
                 value, error = None, raised
-        return pickle.dumps(UnitOutcome(value, _portable(error), self._words.taken()))
+        portable = _portable(error, self._words.keys)
+        return pickle.dumps(UnitOutcome(value, portable, self._words.taken()))
 
 
 class _Words(logging.Handler):
@@ -113,10 +114,13 @@ class _Words(logging.Handler):
         return taken
 
 
-def _portable(error: Exception | None) -> Exception | None:
+def _portable(error: Exception | None, keys: dict[str, Any]) -> Exception | None:
     """The error, or what it says where it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 -- what was just made
     except Exception:  # noqa: BLE001 -- errors of others may need anything
-        return EngineError(f"a worker failed with an unexpected {type(error).__name__}: {error}")
+        from rag_nodes.models.rebuilding import without_keys
+
+        said = without_keys(str(error), keys)
+        return EngineError(f"a worker failed with an unexpected {type(error).__name__}: {said}")
     return error

@@ -190,20 +190,24 @@ class ColumnWork:
                 deposit.fail(reason)
 
     def finish(self) -> None:
-        """Make points of what has vectors now."""
+        """Make points of what has vectors now, and of parents that belong to it."""
         self.result.stopped = self._made.stopped.get(self.column.name)
         self.result.embedded = self.embedded.tokens
-        accepted: dict[int, list[BaseNode]] = {}
-        deposits = {id(deposit): deposit for _, deposit in self._accepted}
-        for node, deposit in self._accepted:
-            accepted.setdefault(id(deposit), []).append(node)
-        for key, nodes in accepted.items():
-            deposit = deposits[key]
-            with self.failures_noted(deposit, lost=sum(map(is_leaf, nodes))):
-                self.result.points += points_of(nodes)
-        made = {point.node_id for point in self.result.points}
+        having = {id(node) for node, _ in self._accepted}
+        begun = {id(deposit) for node, deposit in self._accepted if is_leaf(node)}
+        due: dict[int, list[BaseNode]] = {}
+        for node, deposit in self.waiting:
+            # A parent needs no vector: the request that it was in may have failed by others.
+            is_read = not is_leaf(node) and (id(deposit) in begun or not deposit.missing)
+            if id(node) in having or is_read:
+                due.setdefault(id(deposit), []).append(node)
+        points = self.result.points
         for deposit in self._deposits.values():
-            deposit.put &= made
+            nodes, first = due.get(id(deposit), []), len(points)
+            with self.failures_noted(deposit, lost=sum(map(is_leaf, nodes))):
+                points += points_of(nodes)
+            deposit.at = slice(first, len(points))
+            deposit.put = frozenset(one.node_id for one in points[deposit.at])
 
     def tell(self, stage: str, chunks: int, tokens: int = 0) -> None:
         """Say what was done, where somebody of this process listens."""

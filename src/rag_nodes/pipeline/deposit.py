@@ -56,7 +56,8 @@ class Deposit:
         version: of the document in this column.
         counts: of the nodes it was cut into.
         ids: of these, parents included.
-        put: ids of those of them that are to be stored, with their vectors.
+        put: ids of those of them that are to be stored.
+        at: where their points begin and end among those of the column.
         kept: how many chunks are stored already as they would be now.
         missing: how many chunks are not stored, as they got no vector or the store refused them.
         spared: tokens whose vectors were there already.
@@ -75,6 +76,7 @@ class Deposit:
     counts: Counts = field(default_factory=Counts)
     ids: tuple[str, ...] = ()
     put: frozenset[str] = frozenset()
+    at: slice = field(default_factory=lambda: slice(0, 0))
     kept: int = 0
     missing: int = 0
     spared: int = 0

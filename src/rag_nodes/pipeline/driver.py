@@ -7,6 +7,7 @@ killed is completed by the next one, see `rag_nodes.pipeline.collections`.
 
 from __future__ import annotations
 
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,7 @@ MOST_BYTES = 1_000_000
 MOST_BYTES_PAID = 200_000
 """The same where they go to a server, or to another process: as much is lost where that dies."""
 CHECKPOINT = 2_000
-"""Points, or files, after which the store is flushed and the ledger says what is stored whole."""
+"""Points and documents after which the store is flushed and the ledger settled."""
 
 _FileReads = list[tuple["DueFile", list[DocumentRead]]]
 """Files of a unit, and what became of their documents."""
@@ -82,10 +83,11 @@ class Driver:
             ColumnWriter(number, name, one, totals, partial(self._stop, name), dry_run=dry_run)
             for number, (name, one) in enumerate(zip(self._names, collections, strict=True))
         ]
-        self._again: list[DueFile] = []
+        self._again: deque[DueFile] = deque()
+        self._redone: set[int] = set()
         self._taken, self._touched = HashedKeys(), HashedKeys()
         self._files: list[tuple[FileRow, list[DocumentRow]]] = []
-        self._points = 0
+        self._unsettled = 0
 
     def run(
         self,
@@ -110,10 +112,10 @@ class Driver:
         most = MOST_BYTES_PAID if paid else MOST_BYTES
         self._recipe.prepare()
         try:
-            self._do(executor.run(work, recipe, self._units(items, most)), is_told=is_here)
-            while self._again:
-                again, self._again = self._again, []
-                self._do(executor.run(work, recipe, [self._unit(again)]), is_told=is_here)
+            units = self._units(items, most, in_order=is_here)
+            self._do(executor.run(work, recipe, units), is_told=is_here)
+            for unit in self._outdated():
+                self._do(executor.run(work, recipe, [unit]), is_told=is_here)
         finally:
             self._checkpoint()
         for one in self._writers:
@@ -129,8 +131,16 @@ class Driver:
             if result.broken:
                 raise result.broken
 
-    def _units(self, items: Iterable[DueFile | LeftDocument], most: int) -> Iterator[FileUnit]:
-        """The files that are due, a few at a time; the others are counted."""
+    def _units(
+        self, items: Iterable[DueFile | LeftDocument], most: int, *, in_order: bool
+    ) -> Iterator[FileUnit]:
+        """The files that are due, a few at a time; the others are counted.
+
+        Args:
+            items: all files.
+            most: bytes of a unit.
+            in_order: each unit is stored before the next one is asked for.
+        """
         files: list[DueFile] = []
         size = 0
         for one in items:
@@ -140,11 +150,11 @@ class Driver:
             if files and (len(files) == MOST_FILES or size + one.size > most):
                 yield self._unit(files)
                 files, size = [], 0
-            while self._again:
-                again, self._again = self._again, []
-                yield self._unit(again)
+            if in_order:
+                yield from self._outdated()
             if len(self._recipe.stopped) == len(self._names):  # it would fail as the last did
                 row = unopened_row(one.path, self._recipe.stopped, self._former_chunks(one))
+                self._totals.passed(one.path)
                 self._totals.row(one.position, row)
                 continue
             files.append(one)
@@ -152,12 +162,20 @@ class Driver:
         if files:
             yield self._unit(files)
 
+    def _outdated(self) -> Iterator[FileUnit]:
+        """Each file that has to be done again, alone, so that what is looked up stays true."""
+        while self._again:
+            file = self._again.popleft()
+            self._redone.add(file.position)
+            yield self._unit([file])
+
     def _unit(self, files: Sequence[DueFile]) -> FileUnit:
         def documents() -> list[str]:
             return [*self._documents(files), *(twin for one in files for twin in one.twins)]
 
         names = [USUAL, *further_names(self._recipe.steps)]
-        return FileUnit(tuple(files), Asked(self._collections, documents, names))
+        known = Asked(self._collections, documents, names)
+        return FileUnit(tuple(files), known, dict(self._recipe.stopped))
 
     def _documents(self, files: Iterable[DueFile]) -> list[str]:
         """Those that may be stored of files, as far as that is known before they are read."""
@@ -216,9 +234,9 @@ class Driver:
                 for (one, own, new), there in zip(work, former, strict=True):
                     one.intend(own, there, new)
         for (one, own, new), there in zip(work, former, strict=True):
-            self._points += one.store(own, there, new)
+            self._unsettled += len(own) + one.store(own, there, new)
         self._count(reads, deposits, is_complete=result.broken is None)
-        if self._points >= CHECKPOINT or len(self._files) >= CHECKPOINT:
+        if self._unsettled >= CHECKPOINT:
             self._checkpoint()
 
     def _stop(self, name: str, why: str) -> None:
@@ -247,7 +265,8 @@ class Driver:
             own = [(number, one) for read in of for number, one in enumerate(read.deposits)]
             versions = {(number, one.document_id): one.version for number, one in own}
             is_outdated = any(self._is_outdated(number, one) for number, one in own)
-            if is_outdated or any(seen.get(one, own) != own for one, own in versions.items()):
+            is_outdated |= any(seen.get(key, one) != one for key, one in versions.items())
+            if is_outdated and file.position not in self._redone:
                 self._again.append(file)
                 # After it whatever came later, be it what is stored now.
                 seen.update(dict.fromkeys(versions, ""))
@@ -307,7 +326,7 @@ class Driver:
 
     def _checkpoint(self) -> None:
         """Have the store keep what it was given, then say in the ledger what is stored whole."""
-        files, self._files, self._points = self._files, [], 0
+        files, self._files, self._unsettled = self._files, [], 0
         if self._dry_run:
             return
         for one in self._writers:

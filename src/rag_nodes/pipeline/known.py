@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from rag_nodes.errors import LedgerError, StoreError
 from rag_nodes.ledger.versions import model_of, version_of
 from rag_nodes.vector_names import USUAL
 
@@ -91,9 +92,16 @@ class Asked:
 
     def __reduce__(self) -> tuple[Any, ...]:
         whole, stored, vectors = {}, {}, {}
+        lengths: list[int | None] = [None] * len(self._collections)
         document_ids = self._document_ids()
         for column, collection in enumerate(self._collections):
-            rows, former = collection.whole(document_ids), collection.former(document_ids)
+            try:
+                rows, former = collection.whole(document_ids), collection.former(document_ids)
+            except LedgerError:
+                raise
+            except StoreError:
+                continue  # whoever writes to it will say so
+            lengths[column] = collection.dimension
             whole.update({(column, one): row for one, row in rows.items()})
             for one in former.keys() - rows.keys():
                 stored[column, one] = dict(collection.stored(one))
@@ -101,7 +109,6 @@ class Asked:
                 for name in self._names:
                     found = self.vectors(column, list(former), name)
                     vectors[column, name] = {k: array("f", v) for k, v in found.items()}
-        lengths = [one.dimension for one in self._collections]
         return Told, (whole, stored, vectors, lengths)
 
 

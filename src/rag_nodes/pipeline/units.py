@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -64,10 +65,12 @@ class FileUnit(NamedTuple):
     Attributes:
         files: them.
         known: what is stored of their documents.
+        stopped: why columns have given up, by name, as other units found out.
     """
 
     files: tuple[DueFile, ...]
     known: KnownDocuments
+    stopped: Mapping[str, str] = MappingProxyType({})
 
     def halves(self) -> tuple[FileUnit, ...]:
         """Two units of half the files each; none for a single file."""

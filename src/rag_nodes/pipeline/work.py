@@ -45,6 +45,7 @@ def work(recipe: IngestRecipe | PickledRecipe, unit: FileUnit) -> Result:
         LedgerError: what is known of a document cannot be looked up.
     """
     made = recipe.made
+    made.stopped.update(unit.stopped)
     writers = [one for one in made.steps if isinstance(one, ChunkWriter)]
     before = [one.spent for one in writers]
     columns = [ColumnWork(number, one, made, unit) for number, one in enumerate(made.columns)]

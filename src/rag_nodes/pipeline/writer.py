@@ -84,8 +84,7 @@ class ColumnWriter:
             points: of all of them, and perhaps of others.
         """
         due = [one for one in deposits if one.is_cut]
-        wanted = {node_id for one in due for node_id in one.put}
-        stored = self._put(due, [one for one in points if one.node_id in wanted])
+        stored = self._put(due, points)
         for one in due:
             stale = former.get(one.document_id, set()).difference(one.ids)
             one.touched = bool(one.put or stale or not one.counts.chunks)
@@ -103,7 +102,8 @@ class ColumnWriter:
 
     def later(self, deposits: Iterable[Deposit]) -> None:
         """Write these down with the next checkpoint."""
-        self._pending += deposits
+        if not self._dry_run:
+            self._pending += deposits
 
     def flush(self) -> None:
         """Have the store keep what it was given."""
@@ -125,8 +125,9 @@ class ColumnWriter:
             self.collection.conclude()
 
     def _put(self, deposits: Sequence[Deposit], points: Sequence[Point]) -> int:
-        """Store points; where all are refused, those of each document alone."""
-        if not points:
+        """Store the points of documents; where all are refused, those of each document alone."""
+        own = [point for one in deposits for point in points[one.at]]
+        if not own:
             return 0
         if self._unwritable:
             _refuse(deposits, points, self._unwritable)
@@ -134,7 +135,7 @@ class ColumnWriter:
         try:
             with self._totals.timed(self._number, "store"):
                 if not self._dry_run:
-                    self.collection.put(points)
+                    self.collection.put(own)
         except CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 -- of the store of somebody else
@@ -142,12 +143,10 @@ class ColumnWriter:
                 self._note(deposits[0].label, error)
                 _refuse(deposits, points, said(error))
                 return 0
-            own = {one.node_id: one for one in points}
-            parts = [[own[i] for i in one.ids if i in own and i in one.put] for one in deposits]
-            return sum(self._put([one], part) for one, part in zip(deposits, parts, strict=True))
+            return sum(self._put([one], points) for one in deposits)
         self._has_written = True
-        self._totals.stored(self._number, sum(one.vector is not None for one in points))
-        return len(points)
+        self._totals.stored(self._number, sum(one.vector is not None for one in own))
+        return len(own)
 
     def _former_chunks(self, deposit: Deposit, stale: Iterable[str]) -> int:
         """How many chunks, and no parents, of its former version are stored of a document."""
@@ -182,11 +181,10 @@ class ColumnWriter:
 
 def _refuse(deposits: Sequence[Deposit], points: Sequence[Point], why: str) -> None:
     """Say of documents that points of them are not stored."""
-    lost = {one.node_id for one in points if one.vector is not None}
     for one in deposits:
-        if gone := one.put & lost:
-            one.missing += len(gone)
-            one.put -= gone
+        if lost := points[one.at]:
+            one.missing += sum(point.vector is not None for point in lost)
+            one.put, one.at = frozenset(), slice(0, 0)
             one.fail(why)
 
 
