@@ -8,7 +8,7 @@ from rag_nodes.metadata import BOOKKEEPING, BREADCRUMB, FILE_PATH, NOT_INHERITED
 CONSTANTS = {
     name: value
     for name, value in vars(metadata).items()
-    if name.isupper() and isinstance(value, str) and not name.startswith("_")
+    if name.isupper() and isinstance(value, str) and not name.startswith("_") and name != "USUAL"
 }
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -168,6 +170,12 @@ FILE_PATH = "file_path"
 PAGE_LABEL = "page_label"
 """Of LlamaIndex's readers: the page as printed, read where there are no pages of ours (str)."""
 
+VECTORS = ("heading", "plain", "summary", "context")
+"""What stands in front of a chunk where it is embedded: the headings above it, nothing, or a
+summary or context and then the headings."""
+USUAL = VECTORS[0]
+"""The embedding that every chunk has."""
+
 BOOKKEEPING = tuple(_bookkeeping)
 """Keys hidden from the embedding model and the LLM."""
 NOT_INHERITED = frozenset(_not_inherited)
@@ -175,6 +183,17 @@ NOT_INHERITED = frozenset(_not_inherited)
 
 _LONGEST_TITLE = 100
 """Characters of a title in a name; the address behind it tells pages apart."""
+
+
+def check_vector(name: str) -> None:
+    """Refuse what is no name of an embedding.
+
+    Raises:
+        ConfigurationError: it is none of `VECTORS`.
+    """
+    if name not in VECTORS:
+        known = f"{', '.join(VECTORS[:-1])} or {VECTORS[-1]}"
+        raise ConfigurationError(f"unknown vector {name!r}; choose {known}")
 
 
 def display_name(metadata: Mapping[str, Any]) -> str:

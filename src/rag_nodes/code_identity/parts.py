@@ -18,7 +18,7 @@ from importlib import import_module
 from importlib.util import find_spec, resolve_name
 from typing import Any, NamedTuple
 
-from rag_nodes.distributions import OWN, distribution_of
+from rag_nodes.code_identity.distributions import OWN, distribution_of
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 COMPILED = (

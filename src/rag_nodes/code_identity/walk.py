@@ -15,6 +15,7 @@ import types
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from rag_nodes.code_identity.distributions import distribution_of
 from rag_nodes.code_identity.parts import (
     COLLECTIONS,
     COMPILED,
@@ -41,7 +42,6 @@ from rag_nodes.code_identity.parts import (
     shown,
     wrapped,
 )
-from rag_nodes.distributions import distribution_of
 
 
 class Code(NamedTuple):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.doors import imported_when_asked
 from rag_nodes.evaluation.label_free import duplicates_of, judge, limits_of, total
 from rag_nodes.evaluation.metrics import (
     Passage,
@@ -22,6 +21,7 @@ from rag_nodes.evaluation.metrics import (
 from rag_nodes.evaluation.statistics import ChunkStatistics, chunk_statistics
 from rag_nodes.evaluation.tally import Finding, JudgedChunk, SizeLimits, Tally
 from rag_nodes.evaluation.text_facts import TextFacts, compare_sentences, text_facts
+from rag_nodes.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.columns import Searched, StoredCollection
@@ -68,7 +68,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-    __getattr__ = imported_when_asked(
+    __getattr__ = lazy_getattr(
         __name__,
         {
             "Dataset": "dataset",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.doors import imported_when_asked
+from rag_nodes.lazy_imports import lazy_getattr
 from rag_nodes.pipeline.report import (
     ColumnStatus,
     FileColumn,
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-    __getattr__ = imported_when_asked(
+    __getattr__ = lazy_getattr(
         __name__,
         {
             "AutoEngine": "engines",

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import CancelledError, DimensionError, LedgerError, ModelError
-from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR
+from rag_nodes.metadata import DECISION, FILE_NAME, SOURCE, SOURCE_HASH, START_CHAR, USUAL
 from rag_nodes.models.embedded_tokens import EmbeddedTokens
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.deposit import Counts, Deposit, tokens_of
@@ -19,7 +19,6 @@ from rag_nodes.pipeline.units import ColumnResult
 from rag_nodes.processes import current_interrupt
 from rag_nodes.store.payload import points_of
 from rag_nodes.transforms import further_text
-from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

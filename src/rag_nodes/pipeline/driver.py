@@ -15,6 +15,7 @@ from rag_nodes.errors import ReaderCrashedError
 from rag_nodes.executors import Inline, LostUnit
 from rag_nodes.hashed import HashedKeys
 from rag_nodes.ledger import DocumentRow
+from rag_nodes.metadata import USUAL
 from rag_nodes.pipeline.deposit import Deposit
 from rag_nodes.pipeline.due import LeftDocument, concluded
 from rag_nodes.pipeline.known import Asked
@@ -24,7 +25,6 @@ from rag_nodes.pipeline.work import work
 from rag_nodes.pipeline.writer import ColumnWriter
 from rag_nodes.readers import document_id
 from rag_nodes.transforms import ChunkWriter, SummaryJournal, further_names
-from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -19,11 +19,10 @@ from rag_nodes.errors import (
     RagNodesError,
     UnknownModelError,
 )
-from rag_nodes.metadata import FURTHER_VECTORS
+from rag_nodes.metadata import FURTHER_VECTORS, USUAL
 from rag_nodes.models import failure_of
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.transforms import further_text, identity_of
-from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models

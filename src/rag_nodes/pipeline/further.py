@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.ledger import FILE_NAME
+from rag_nodes.metadata import USUAL
 from rag_nodes.transforms import (
     ChunkWriter,
     FurtherVectors,
@@ -20,7 +21,6 @@ from rag_nodes.transforms import (
     written_for,
 )
 from rag_nodes.transforms.summaries import WRITTEN_FILE
-from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

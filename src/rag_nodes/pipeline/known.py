@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rag_nodes.errors import LedgerError, StoreError
 from rag_nodes.ledger.versions import model_of, version_of
-from rag_nodes.vector_names import USUAL
+from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

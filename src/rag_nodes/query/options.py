@@ -9,11 +9,11 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.query.expansion import EXPANSIONS, Expand
 from rag_nodes.query.steps import STEP_WORDS
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import FUSIONS
-from rag_nodes.vector_names import USUAL, VECTORS
 
 if TYPE_CHECKING:
     from llama_index.core.postprocessor.types import BaseNodePostprocessor

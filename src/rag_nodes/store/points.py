@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.vector_names import USUAL
+from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

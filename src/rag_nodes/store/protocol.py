@@ -10,9 +10,9 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Protocol, Self
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import USUAL
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query
-from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import USUAL, check_vector
 from rag_nodes.store.filters import Filter
-from rag_nodes.vector_names import USUAL, check_vector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

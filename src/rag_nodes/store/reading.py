@@ -13,6 +13,7 @@ from rag_nodes.errors import (
     StoreUnreachableError,
     VectorMissingError,
 )
+from rag_nodes.metadata import USUAL, VECTORS
 from rag_nodes.store.catalogue import BOOKKEEPING, CollectionInfo, StoredNode, described
 from rag_nodes.store.faults import missing
 from rag_nodes.store.filters import DOCUMENT_ID, Filter
@@ -20,7 +21,6 @@ from rag_nodes.store.hits import Hit, best_hits
 from rag_nodes.store.points import DENSE, Layout, Point
 from rag_nodes.store.protocol import Store
 from rag_nodes.store.queries import Scope
-from rag_nodes.vector_names import USUAL, VECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -10,11 +10,10 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import ConfigDict, Field
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY
+from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY, USUAL, check_vector
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.transforms.context import ChunkContext
 from rag_nodes.transforms.summaries import SectionSummary, WrittenTexts
-from rag_nodes.vector_names import USUAL, check_vector
 
 _WRITTEN = {"summary": SUMMARY, "context": CONTEXT}
 """Metadata with what is embedded in front of the usual text."""

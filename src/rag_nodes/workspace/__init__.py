@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.doors import imported_when_asked
+from rag_nodes.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from rag_nodes.workspace.options import Choice
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "Session", "Sessions", "Visitors", "Workspace"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-    __getattr__ = imported_when_asked(
+    __getattr__ = lazy_getattr(
         __name__,
         {
             "Choice": "options",

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.metadata import USUAL
 from rag_nodes.models.names import place_of, written_as
 from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.parsers.preset_files import base_of
 from rag_nodes.parsers.presets import parser_names, preset_named
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
-from rag_nodes.vector_names import USUAL
 from rag_nodes.workspace.options import preset_of
 
 if TYPE_CHECKING:

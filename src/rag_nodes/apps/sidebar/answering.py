@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 from pydantic import SecretStr
 
+from rag_nodes.metadata import USUAL
 from rag_nodes.settings.answers import ANSWER_PRESETS
-from rag_nodes.vector_names import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

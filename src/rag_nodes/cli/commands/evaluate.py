@@ -20,7 +20,7 @@ from rag_nodes.cli.render.text import one_line
 from rag_nodes.cli.selection import query_options, select
 from rag_nodes.cli.typed import numbers, table_of
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.vector_names import USUAL
+from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.gates import GateResult

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes import remedies
 from rag_nodes.cli.render.text import counted, facts, one_line, plain, shortened, table
-from rag_nodes.vector_names import USUAL
+from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.doors import imported_when_asked
+from rag_nodes.lazy_imports import lazy_getattr
 from rag_nodes.store.edge.engine import Edge, open_edge
 
 if TYPE_CHECKING:
@@ -17,4 +17,4 @@ if TYPE_CHECKING:
 __all__ = ["Edge", "EdgeVectorStore", "open_edge"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
-    __getattr__ = imported_when_asked(__name__, {"EdgeVectorStore": "vector_store"})
+    __getattr__ = lazy_getattr(__name__, {"EdgeVectorStore": "vector_store"})

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
-OWN = str(Path(__file__).resolve().parent)
+OWN = str(Path(__file__).resolve().parent.parent)
 """The folder of this package."""
 _INSTALLED = {"site-packages", "dist-packages"}
 """Names of folders that installers write to."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def imported_when_asked(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """The `__getattr__` of a package some of whose modules bring much along.
 
     A name must not be that of a module of the package, which would be found in its place.
