@@ -173,7 +173,7 @@ def test_an_alias_stays_as_it_was_while_something_is_missing(
     words = " ".join(ended.stderr.split())
     assert f"({other}), so the alias handbook means what it meant" in words
     assert "Heading" in alias_of(command, store[1])["handbook"]
-    by_hand = words.partition("rag-nodes store alias ")[2].split()[:4]
+    by_hand = words.partition("rag-nodes store alias ")[2].partition("`")[0].split()
     assert command("store", "alias", *by_hand).code == ExitCode.DONE
     assert "FixedSize" in alias_of(command, store[1])["handbook"]
 

@@ -187,7 +187,7 @@ def test_a_former_collection_goes_by_the_command_that_the_ingest_tells(
     told = command(
         "ingest", manual, "--corpus", "contracts", "-p", "heading:chunk_size=300", *place
     )
-    words = " ".join(told.stdout.split()).partition("rag-nodes clear ")[2].split()[:5]
+    words = " ".join(told.stdout.split()).partition("rag-nodes clear ")[2].partition("`")[0].split()
     would = command("clear", *(word for word in words if word != "--yes"))
     assert would.code == 2
     assert "Would clear corpus 'contracts'" in would.stdout
@@ -272,7 +272,7 @@ def test_on_a_full_disk_remove_changes_nothing_and_names_what_makes_room(
         patch.setattr(shards.shutil, "disk_usage", lambda _: full)
         ended = command("remove", manual, "--store", store)
         assert ended.code == 1
-        room = f"(rag-nodes clear --parser NAME --yes --store {store} opens nothing)"
+        room = f"(`rag-nodes clear --parser NAME --yes --store {store}` opens nothing)"
         assert room in " ".join(ended.stderr.split())
         listed = command("list", "--store", store, "--json").json["documents"]
         assert [one["state"] for one in listed] == ["stored"] * 2

@@ -11,6 +11,7 @@ from rich.console import Console
 from rag_nodes.cli.invocation import Invocation, to_json
 from rag_nodes.cli.render.progress import DOCUMENTS, LineProgress, ingest_words, shown_progress
 from rag_nodes.cli.render.text import clean, ending, one_line, pages, plain, seconds, shortened
+from rag_nodes.errors import command
 from rag_nodes.pipeline import Progress
 
 HOSTILE = [
@@ -154,3 +155,15 @@ def test_quiet_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
         cli.note("done")
     assert progress is None
     assert capsys.readouterr() == ("", "")
+
+
+def test_commands_in_messages_act_on_the_store_that_was_typed_and_tell_no_password() -> None:
+    typed = Invocation(
+        flags={"store": "https://me:secret@server:6333/a", "ledger": "my ledger.sqlite"}
+    )
+    said = f"see {command('list --state failed', 'my docs')}, or write one with `rag-nodes docs`"
+    assert typed.with_store(said) == (
+        "see `rag-nodes list --state failed --corpus 'my docs' --store https://server:6333/a "
+        "--ledger 'my ledger.sqlite'`, or write one with `rag-nodes docs`"
+    )
+    assert Invocation().with_store(said) == said

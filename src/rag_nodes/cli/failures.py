@@ -108,7 +108,8 @@ def report_failure(error: Exception, cli: Invocation) -> ExitCode:
     if cli.verbose:
         trace = "".join(traceback.format_exception(error))
         cli.errors.print(Text(clean(trace), style="dim"), soft_wrap=True)
-    cli.errors.print(Text.assemble(("Error: ", "bold red"), clean(_message(error))), soft_wrap=True)
+    said = clean(cli.with_store(_message(error)))
+    cli.errors.print(Text.assemble(("Error: ", "bold red"), said), soft_wrap=True)
     return exit_code_of(error)
 
 

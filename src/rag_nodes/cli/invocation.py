@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import sys
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
-from rag_nodes import remedies
 from rag_nodes.cli.options import OUTPUT_FLAGS, SEARCH, SETTINGS
 from rag_nodes.cli.render.text import plain
 from rag_nodes.cli.typed import table_of
@@ -36,6 +37,10 @@ PIPED_WIDTH = 110
 _TRAILING_BLANKS = re.compile(" +$", re.MULTILINE)
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """JSON allows these, terminals act on some and UTF-8 refuses others."""
+
+_COMMAND = re.compile(r"`rag-nodes (?:clear|doctor|list|remove|status|store alias)\b[^`]*(?=`)")
+"""A command on a store, as messages name it."""
+_CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
 _MASKED = "****"
 """What a key is shown as; keys are never accepted in the file, so they are comments."""
@@ -105,6 +110,23 @@ class Invocation:
         # Tables are padded to their width, which in a file is noise.
         self.output.file.write(_TRAILING_BLANKS.sub("", captured.get()))
 
+    def tell(self, *parts: RenderableType) -> None:
+        """What was done, for people: as `show`, with commands that act on this store."""
+        self.show(*(self._completed(one) if isinstance(one, Text) else one for one in parts))
+
+    def _completed(self, text: Text) -> Text:
+        return Text(self.with_store(text.plain), style=text.style)
+
+    def with_store(self, message: str) -> str:
+        """The message with the store and the ledger that were typed in the commands it names."""
+        typed = {name: self.flags.get(name) for name in ("store", "ledger")}
+        options = "".join(
+            f" --{name} {shlex.quote(_CREDENTIALS.sub('', str(value)))}"
+            for name, value in typed.items()
+            if value is not None
+        )
+        return _COMMAND.sub(lambda found: found[0] + options, message)
+
     def emit(self, data: dict[str, Any]) -> None:
         """Data for programs: one versioned JSON object on stdout."""
         versioned = {"schema_version": SCHEMA_VERSION, **data}
@@ -113,11 +135,11 @@ class Invocation:
     def note(self, message: str, style: str = "") -> None:
         """A word on stderr; silent under `--quiet`."""
         if not self.quiet:
-            self.errors.print(plain(message, style), soft_wrap=True)
+            self.errors.print(plain(self.with_store(message), style), soft_wrap=True)
 
     def complain(self, message: str) -> None:
         """What went wrong without stopping the work, on stderr, also under `--quiet`."""
-        self.errors.print(plain(message, "yellow"), soft_wrap=True)
+        self.errors.print(plain(self.with_store(message), "yellow"), soft_wrap=True)
 
     @contextmanager
     def activity(self, doing: str) -> Iterator[None]:
@@ -171,8 +193,6 @@ def takes(
         def run(context: typer.Context, **values: Any) -> None:
             cli = context.ensure_object(Invocation)
             cli.flags = {name: values.pop(name) for name in settings}
-            remedies.typed(cli.flags.get("store"), cli.flags.get("ledger"))
-            cli.cleanup.callback(remedies.typed, None, None)
             cli.search = {name: values.pop(name) for name in searching}
             cli.defaults = defaults or {}
             for flag in OUTPUT_FLAGS:

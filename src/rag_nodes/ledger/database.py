@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
-from rag_nodes import remedies
 from rag_nodes.errors import LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
@@ -304,10 +303,9 @@ def _unusable(path: Path, reason: str) -> LedgerError:
 
 
 def _damaged(path: Path, reason: object) -> LedgerDamagedError:
-    doctor = remedies.command("doctor --repair")
     return LedgerDamagedError(
         f"{path}: the ledger is damaged ({reason}); move it away, with {path.name}-wal beside it, "
-        f"as `{doctor}` does: the next ingest makes it anew from the store"
+        "as `rag-nodes doctor --repair` does: the next ingest makes it anew from the store"
     )
 
 

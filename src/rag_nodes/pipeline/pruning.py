@@ -7,7 +7,6 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes import remedies
 from rag_nodes.errors import FileMissingError
 from rag_nodes.pipeline.report import Pruned
 from rag_nodes.readers import listed
@@ -20,11 +19,10 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
 
 
-def _remedy() -> str:
-    return (
-        "nothing was removed, since a disk that is not there looks the same; check the path, or "
-        f"take documents out with `{remedies.command('remove FILE')}`"
-    )
+_REMEDY = (
+    "nothing was removed, since a disk that is not there looks the same; check the path, or take "
+    "documents out with `rag-nodes remove FILE`"
+)
 
 
 class Removed(NamedTuple):
@@ -60,11 +58,11 @@ def check_folders(paths: Iterable[str | Path], ledger: Ledger, corpus: str) -> N
             else:
                 path.stat()
         except OSError as error:
-            raise FileMissingError(path, error.strerror or str(error), _remedy()) from error
+            raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
         here = is_below_any([path])
         if path.is_dir() and _is_bare(path) and any(map(here, ledger.paths(corpus))):
             reason = "there is no document in this folder, and there were some"
-            raise FileMissingError(path, reason, _remedy())
+            raise FileMissingError(path, reason, _REMEDY)
 
 
 def pruned(store: Store, ledger: Ledger, corpus: str, paths: Iterable[str | Path]) -> Pruned:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from rag_nodes import remedies
 from rag_nodes.errors import (
     CollectionMissingError,
     RagNodesError,
@@ -76,18 +75,17 @@ def translated_in_process(location: str, collection: str) -> Iterator[None]:
         raise
     except BaseException as error:
         where = f"{location}: collection {collection!r}"
-        doctor = remedies.command("doctor")
         # What it gives up on is no `Exception`.
         if type(error).__name__ == "PanicException":
             raise StoreDamagedError(
-                f"{where} is damaged ({error}); `{doctor}` says what can be done"
+                f"{where} is damaged ({error}); `rag-nodes doctor` says what can be done"
             ) from error
         if not isinstance(error, Exception):
             raise
         # The engine raises bare exceptions, of which only the text tells anything.
         raise StoreError(
-            f"{where}: {error}; check free disk space and permissions, and ask `{doctor}` whether "
-            "the collection is damaged"
+            f"{where}: {error}; check free disk space and permissions, and ask `rag-nodes doctor` "
+            "whether the collection is damaged"
         ) from error
 
 

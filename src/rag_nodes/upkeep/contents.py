@@ -9,13 +9,13 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
-from rag_nodes import remedies
 from rag_nodes.errors import (
     RagNodesError,
     StoreDamagedError,
     StoreFullError,
     StoreLockedError,
     StoreUnreachableError,
+    command,
 )
 from rag_nodes.ledger import utc_time
 from rag_nodes.store import described, is_complete
@@ -152,8 +152,8 @@ def _unread(ledger: Ledger) -> Iterator[Trouble]:
     """Files that could not be read."""
     for corpus, files in groupby(ledger.unread(), attrgetter("corpus")):
         what = f"files that could not be read: {_some([_failure(one.path, one) for one in files])}"
-        listing = remedies.command("list --state failed", corpus=corpus)
-        remedy = f"mend or delete them; `{listing}` shows them"
+        listing = command("list --state failed", corpus)
+        remedy = f"mend or delete them; {listing} shows them"
         yield Trouble("failed", f"corpus {corpus}", what, remedy, is_wrong=False)
 
 
@@ -284,8 +284,8 @@ class _Examined:
             names = {one.id: one.name for one in ledger.holders(corpus, ids)}
             said = [_failure(names.get(o.document_id, o.document_id), o) for o in failed]
             what = f"documents that could not be stored as they are now: {_some(said)}"
-            listing = remedies.command("list --state incomplete", corpus=corpus)
-            remedy = f"see to that, and ingest again; `{listing}` shows them"
+            listing = command("list --state incomplete", corpus)
+            remedy = f"see to that, and ingest again; {listing} shows them"
             yield Trouble("failed", self._name, what, remedy, is_wrong=False)
 
 
@@ -337,5 +337,5 @@ def _failure(name: str, row: DepositRow | FileRow) -> str:
 
 
 def _anew(collection: str) -> str:
-    clearing = remedies.command(f"clear --parser {collection} --yes")
-    return f"`{clearing}` deletes it; then ingest again, or restore a copy"
+    clear = f"`rag-nodes clear --parser {collection} --yes`"
+    return f"{clear} deletes it; then ingest again, or restore a copy"

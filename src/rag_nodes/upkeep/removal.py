@@ -8,8 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes import remedies
-from rag_nodes.errors import AmbiguousDocumentError, CollectionMissingError, DocumentMissingError
+from rag_nodes.errors import (
+    AmbiguousDocumentError,
+    CollectionMissingError,
+    DocumentMissingError,
+    command,
+)
 from rag_nodes.pipeline.pruning import Removed, taken_out
 
 if TYPE_CHECKING:
@@ -128,10 +132,10 @@ def _candidates(named: Sequence[ListedDocument]) -> str:
 
 def _near(corpus: str, word: str, listed: Sequence[ListedDocument]) -> str:
     if not listed:
-        return f"nothing is stored there; see `{remedies.command('status')}`"
+        return "nothing is stored there; see `rag-nodes status`"
     known = {name for one in listed for name in _names(one)}
     last = word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     near = difflib.get_close_matches(last, known, n=_NEAR)
     if near:
         return f"near it: {', '.join(near)}"
-    return f"see `{remedies.command('list', corpus=corpus)}` for those there are"
+    return f"see {command('list', corpus)} for those there are"

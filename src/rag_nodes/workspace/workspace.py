@@ -7,7 +7,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from rag_nodes import remedies
 from rag_nodes.errors import CollectionMissingError, ConfigurationError, StoreError
 from rag_nodes.models import check_models, choose_models
 from rag_nodes.parsers import DEFAULT_PARSER, PRESETS, get_parser
@@ -289,7 +288,7 @@ def aliased_parser(store: Store, alias: str, embedding_name: str) -> str:
         there = f"there are: {', '.join(sorted(known))}" if known else "it has none yet"
         raise CollectionMissingError(
             f"{store.location}: there is no alias {alias!r}; {there}; make one with "
-            f"`{remedies.command(f'store alias {alias}')}`"
+            f"`rag-nodes store alias {alias}`"
         )
     info = described(known[alias], 0)
     if info and not is_embedded_by(info, embedding_name):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes import remedies
 from rag_nodes.cli.choices import AskedAlias, AskedParser, Changes, ShownChunks
 from rag_nodes.cli.invocation import Invocation, takes
 from rag_nodes.cli.options import ANSWER_SETTINGS, MODEL_SETTINGS, SEARCH, STORE_SETTINGS
@@ -146,9 +145,8 @@ def _contents_named(cli: Invocation, store: "Store") -> Iterator[None]:
         if stored:
             cli.complain("to ask one of these, name its --parser, --corpus and --embedding")
         elif foreign := store.foreign():
-            alias = remedies.command("store alias NAME COLLECTION")
             cli.complain(
                 f"nothing is stored{foreign_words(foreign)}; to ask one of these, give it an alias "
-                f"with `{alias}`, and ask with --alias NAME"
+                "with `rag-nodes store alias NAME COLLECTION`, and ask with --alias NAME"
             )
         raise

@@ -44,10 +44,13 @@ def doctor(
         for finding in examination:
             found.append(finding)
             if not cli.as_json:
-                cli.show(*finding_view(finding))
+                cli.tell(*finding_view(finding))
     wrong = sum(one.is_wrong and not one.mended for one in found)
     if cli.as_json:
-        rows = [one.as_dict() for one in found]
+        rows = [
+            one.as_dict() | {"what": cli.with_store(one.what), "remedy": cli.with_store(one.remedy)}
+            for one in found
+        ]
         cli.emit({"store": settings.store, "sound": not wrong, "findings": rows})
     else:
         cli.show(*verdict_view(settings.store, found))

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rag_nodes import remedies
 from rag_nodes.cli.choices import Changes, FurtherVectorNames, IngestedParsers, SwitchedAlias
 from rag_nodes.cli.engines import (
     EngineName,
@@ -142,7 +141,7 @@ def ingest(  # noqa: PLR0913 - the options of the command
     if cli.as_json:
         cli.emit(report.as_dict())
     else:
-        cli.show(*(dry_run_view(report) if dry_run else ingest_view(report)))
+        cli.tell(*(dry_run_view(report) if dry_run else ingest_view(report)))
     if prune and report.pruned is None:
         cli.complain("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
@@ -160,7 +159,7 @@ def _check_alias(alias: str | None, parsers: list[str], shard: str | None) -> No
     if alias and shard:
         raise ConfigurationError(
             f"--alias {alias} would mean a share of the files while others may be missing; when "
-            f"all runs have ended: {remedies.command(f'store alias {alias}')}"
+            f"all runs have ended: `rag-nodes store alias {alias}`"
         )
 
 
@@ -173,7 +172,7 @@ def _switch(cli: Invocation, store: "Store", report: "IngestReport", alias: str)
         cli.complain(
             f"Not all is stored ({missed[0]}{more}), so the alias {alias} means what it meant. To "
             "have it mean the new chunks all the same: "
-            + remedies.command(f"store alias {alias} {column.collection}")
+            f"`rag-nodes store alias {alias} {column.collection}`"
         )
         return
     store.point_alias(alias, column.collection)

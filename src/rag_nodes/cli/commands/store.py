@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Never
 
 import typer
 
-from rag_nodes import remedies
 from rag_nodes.cli.choices import StoredParser
 from rag_nodes.cli.failures import ExitCode
 from rag_nodes.cli.files import check_there
@@ -193,7 +192,7 @@ def alias(
 
 def _only_one(found: list[str], corpus: str) -> str:
     if len(found) != 1:
-        there = ", ".join(found) or f"see {remedies.command('status')}"
+        there = ", ".join(found) or "see `rag-nodes status`"
         raise ConfigurationError(
             f"corpus {corpus!r} has {len(found) or 'no'} collections of that parser, and an alias "
             f"means one; name it, or its --parser: {there}"

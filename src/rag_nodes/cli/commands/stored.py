@@ -49,7 +49,7 @@ def status(cli: Invocation, parser: StoredParser = "") -> None:
         about = {"store": held.store.location, "foreign": foreign}
         cli.emit({**about, "collections": rows, "unread": files})
     else:
-        cli.show(*status_view(held.store.location, found, unread, foreign))
+        cli.tell(*status_view(held.store.location, found, unread, foreign))
     _end_as(collections)
 
 

@@ -7,8 +7,8 @@ from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
-from rag_nodes import remedies
 from rag_nodes.cli.render.text import counted, one_line, plain, seconds, table
+from rag_nodes.errors import command
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 
@@ -87,7 +87,7 @@ def _memory_view(report: IngestReport) -> Iterator[RenderableType]:
         yield plain(
             f"The parser's options or the model are new, and so is the collection. The former one "
             f"stays, with {chunks} of {documents}; delete it with: "
-            + remedies.command(f"clear --parser {one.name} --yes"),
+            f"`rag-nodes clear --parser {one.name} --yes`",
             "yellow",
         )
     yield from _gone(report, "Removed, as they are gone")
@@ -100,7 +100,7 @@ def _memory_view(report: IngestReport) -> Iterator[RenderableType]:
             f"{counted(report.moved.documents, 'stored document')} were read from {which}, not "
             "there any more, and now from elsewhere too; remove them"
             f"{'' if is_all else ', the first of them'} with: "
-            + remedies.command(f"remove {words}", corpus=report.corpus),
+            + command(f"remove {words}", report.corpus),
             "yellow",
         )
 

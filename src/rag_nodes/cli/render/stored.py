@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes import remedies
 from rag_nodes.cli.render.text import counted, facts, one_line, plain, shortened, table
+from rag_nodes.errors import command
 from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def status_view(
     for corpus, number in Counter(one.corpus for one in unread).items():
         known = [one.failed_at for one in unread if one.corpus == corpus and one.failed_at]
         said = f"{counted(number, 'file')} could not be read{_since(min(known, default=None))}"
-        why = remedies.command("list --state failed", corpus=corpus)
-        yield plain(f"{corpus}: {said}; `{why}` says why", "red")
+        why = command("list --state failed", corpus)
+        yield plain(f"{corpus}: {said}; {why} says why", "red")
     chunks = sum(one.chunks for one in found)
     sizes = [one.size for one in found if one.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import qdrant_edge as edge
 
-from rag_nodes import remedies
 from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
 from rag_nodes.store.edge import files, sealing
 from rag_nodes.store.edge.terms import TENANT, WHOLE
@@ -120,11 +119,11 @@ def check_space(place: Path, coming: int = 0, *, temporary: bool = False) -> Non
         place = place.parent
     free = shutil.disk_usage(place).free
     if free < LEAST_FREE + coming:
-        clear = remedies.command("clear --parser NAME --yes")
         remedy = (
             "free some space, or set TMPDIR to a folder on another disk"
             if temporary
-            else f"free some space ({clear} opens nothing), or choose a folder on another disk"
+            else "free some space (`rag-nodes clear --parser NAME --yes` opens nothing), or "
+            "choose a folder on another disk"
         )
         # The name of a temporary folder tells nobody anything.
         where = place.parent if temporary else place
