@@ -33,7 +33,6 @@ RANKINGS: dict[str, dict[str, Any]] = {
     "dense": {"mode": "dense"},
     "sparse (BM25)": {"mode": "sparse"},
     "rank fusion": {"fusion": "rank"},
-    "distribution-based fusion": {"fusion": "distribution"},
     "score fusion (z-score)": {"fusion": "score"},
 }
 """What is compared, as options of a query; the default of the library comes last."""

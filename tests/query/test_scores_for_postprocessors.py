@@ -17,7 +17,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, Te
 
 from rag_nodes import metadata as keys
 from rag_nodes.query import Hit, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
-from rag_nodes.store.fusion import fuse
+from rag_nodes.store.fusion import Scores, fuse
 from rag_nodes.store.queries import FUSIONS
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def test_scores_lie_between_0_and_1_in_the_order_of_the_ranking(
 def test_every_fusion_has_its_scores_between_0_and_1_in_its_own_order(
     fusion: Any, dense: dict[str, float], sparse: dict[str, float]
 ) -> None:
-    ranking = fuse(dense, sparse, fusion)
-    places = [ranking.scale.place(score) for _, score in ranking.pairs]
+    ranking = fuse(Scores(dense, sparse), fusion)
+    places = [ranking.share(score) for _, score in ranking.pairs]
     assert all(0 <= place <= 1 for place in places)
     assert places == sorted(places, reverse=True)
 
@@ -96,8 +96,8 @@ def test_a_dense_score_is_the_cosine_and_the_best_words_score_1(
 def test_a_hybrid_score_is_a_mean_of_cosine_and_share_of_the_best_words() -> None:
     dense = {"near": 0.8, "both": 0.6, "words": 0.1, "none": 0.0}
     sparse = {"words": 20.0, "both": 15.0}
-    ranking = fuse(dense, sparse)
-    placed = {node: ranking.scale.place(score) for node, score in ranking.pairs}
+    ranking = fuse(Scores(dense, sparse))
+    placed = {node: ranking.share(score) for node, score in ranking.pairs}
     assert placed["none"] == pytest.approx(0)
     weight = placed["near"] / dense["near"]
     assert 0 < weight < 1
@@ -107,8 +107,8 @@ def test_a_hybrid_score_is_a_mean_of_cosine_and_share_of_the_best_words() -> Non
 
 
 def test_chunks_that_are_all_alike_score_as_similar_as_they_are() -> None:
-    ranking = fuse({"a": 0.6, "b": 0.6}, {"a": 2.0, "b": 2.0})
-    assert [ranking.scale.place(score) for _, score in ranking.pairs] == pytest.approx([0.6, 0.6])
+    ranking = fuse(Scores({"a": 0.6, "b": 0.6}, {"a": 2.0, "b": 2.0}))
+    assert [ranking.share(score) for _, score in ranking.pairs] == pytest.approx([0.6, 0.6])
 
 
 def test_raw_scores_are_in_the_metadata_and_neither_embedded_nor_read(

@@ -8,8 +8,8 @@ from rag_nodes.store import fusion
 from rag_nodes.store.queries import FUSIONS
 
 
-def fuse(*rankings: Any) -> list[tuple[str, float]]:
-    return fusion.fuse(*rankings).pairs
+def fuse(dense: Any, sparse: Any, *method: Any) -> list[tuple[str, float]]:
+    return fusion.fuse(fusion.Scores(dense, sparse), *method).pairs
 
 
 def test_both_rankings_have_a_say_whatever_their_scale() -> None:
@@ -33,18 +33,17 @@ def test_a_ranking_without_differences_decides_nothing() -> None:
 def test_chunks_behind_both_rankings_count_for_what_is_usual() -> None:
     dense = {f"{n:02}": 1 / (n + 1) for n in range(40)}
     sparse = {f"{n:02}": float(n % 7) for n in range(40) if n % 7}
-    complete = fusion.fuse(dense, sparse)
+    complete = fusion.fuse(fusion.Scores(dense, sparse))
     best, behind = list(dense)[:10], list(dense)[10:]
     rest = fusion.Rest(
         len(behind), [dense[one] for one in behind], [sparse.get(one, 0.0) for one in behind]
     )
     top = {one: dense[one] for one in best}, {one: sparse[one] for one in best if one in sparse}
-    found = fusion.fuse(*top, rest=rest)
+    found = fusion.fuse(fusion.Scores(*top, rest))
     assert dict(found.pairs) == pytest.approx({one: dict(complete.pairs)[one] for one in best})
-    assert found.scale == pytest.approx(complete.scale._replace(best=found.scale.best))
     half = fusion.Rest(len(behind), rest.dense[::2], rest.sparse[::2])
-    near = fusion.fuse(*top, rest=half)
-    alone = fusion.fuse(*top)
+    near = fusion.fuse(fusion.Scores(*top, half))
+    alone = fusion.fuse(fusion.Scores(*top))
     assert near.pairs[0][1] == pytest.approx(found.pairs[0][1], rel=0.1)
     assert alone.pairs[0][1] < 0.8 * found.pairs[0][1]
 
@@ -67,17 +66,6 @@ def test_rank_fusion_sums_reciprocal_ranks_whatever_the_scores() -> None:
     assert fused["b"] == 1 / 62 + 1 / 61
     assert fused["c"] == 1 / 63 + 1 / 62
     assert [node for node, _ in fuse(dense, sparse, "rank")] == ["b", "c", "a"]
-
-
-def test_distribution_fusion_scales_each_ranking_to_its_own_spread() -> None:
-    dense = {"a": 0.9, "b": 0.5, "c": 0.1}
-    sparse = {"b": 12.0, "d": 4.0}
-    fused = dict(fuse(dense, sparse, "distribution"))
-    assert fused["b"] == pytest.approx(0.5 + 4 / 6)
-    assert fused["d"] == pytest.approx(2 / 6)
-    assert fused["a"] > fused["c"] > 0
-    louder = fuse(dense, {node: score * 9 for node, score in sparse.items()}, "distribution")
-    assert dict(louder) == pytest.approx(fused)
 
 
 def test_every_method_keeps_the_scores_of_a_ranking_alone() -> None:
@@ -107,13 +95,6 @@ def test_a_chunk_that_only_its_meaning_found_shares_no_word() -> None:
 
 
 def test_no_score_leaves_the_range_from_0_to_1_by_rounding() -> None:
-    cosines = fusion.ScoreRange(0.0, 1.0)
-    assert [cosines.place(score) for score in (-1e-7, 0.5, 1 + 1e-7)] == [0.0, 0.5, 1.0]
-    assert fusion.ScoreRange(2.0, 2.0).place(2.0) == 0.0, "all alike, and nobody knows how good"
-
-
-def test_in_distribution_fusion_an_outlier_counts_as_the_best_there_can_be() -> None:
-    dense = {"outlier": 1.0, **{f"n{number}": 0.0 for number in range(30)}}
-    ranking = fusion.fuse(dense, {"n1": 1.0, "n2": 1.0}, "distribution")
-    assert dict(ranking.pairs)["outlier"] == 1.0
-    assert dict(ranking.pairs)["n1"] < 1.0
+    cosines = fusion.Ranking([], 1.0)
+    assert [cosines.share(score) for score in (-1e-7, 0.5, 1 + 1e-7)] == [0.0, 0.5, 1.0]
+    assert fusion.Ranking([], 0.0).share(0.0) == 0.0, "nothing has anything in common with it"

@@ -57,7 +57,7 @@ class QueryOptions:
             chunks; also where `top_k` asks for a number of chunks, without a budget, and in a
             search by meaning alone, as sentences are ranked by their words.
         mode: "hybrid", "dense" or "sparse".
-        fusion: how a hybrid search joins its rankings: "score", "distribution" or "rank".
+        fusion: how a hybrid search joins its rankings: "score" or "rank".
         vector: which embedding of the chunks is compared: "heading", which all have, or one that
             `FurtherVectors` had made at the ingest: "plain", "summary" or "context".
         filter: search only chunks that pass it; None for all.

@@ -82,7 +82,7 @@ class AnswerSettings(BaseModel):
     """The sentences that answer, or whole chunks; None for what suits, see `QueryOptions`."""
     mode: Literal["hybrid", "dense", "sparse"] = "hybrid"
     """By meaning and words, by meaning only, or by words only."""
-    fusion: Literal["score", "distribution", "rank"] = "score"
+    fusion: Literal["score", "rank"] = "score"
     """How a hybrid search joins its two rankings."""
     expand: Literal["auto", "none", "neighbours", "parent"] = "auto"
     """What is read around what was found; "auto" for the windows and parents a parser made."""

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import (
-    ALSO_AT,
-    BREADCRUMB,
-    FILE_NAME,
-    HEADING_PATH,
-    PAGE_END,
-    PAGE_START,
-    SOURCE,
-)
-from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, Filter
+from rag_nodes.store.filters import INDEXES, Filter
 
 if TYPE_CHECKING:
     from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
@@ -38,33 +28,36 @@ class FilterTerms(NamedTuple):
             and `MatchText`.
         range: of numbers.
         times: range of times, as texts such as 2026-11-22.
-        other: match of values that are none of several.
         empty: the condition that nothing is under a key.
     """
 
     classes: Any
     range: Callable[..., Any]
     times: Callable[..., Any]
-    other: Callable[[list[Any]], Any]
     empty: Callable[[str], Any]
 
     def conditions(self, chosen: Filter | MetadataFilters | None) -> Any:
         """A filter in these terms; None where it lets everything pass.
 
-        All operators of LlamaIndex are known. As with Qdrant, a chunk without the key passes none
-        of them but `IS_EMPTY`, and what is none of them. Numbers are equal as in Python: 2 and 2.0
-        are.
+        All operators of LlamaIndex are known. A list passes where one of its values does, and by
+        `!=` and `nin` where none of them is excluded. A chunk without the key passes none but
+        `IS_EMPTY`. Numbers are equal as in Python: 2 and 2.0 are.
 
         Raises:
             ConfigurationError: a value is not of a type that the operator compares, or no finite
                 number.
         """
-        tree = _tree(chosen)
-        if tree is None or not tree.filters:
+        if isinstance(chosen, Filter):
+            asked = [self._one_holds(*one) for one in chosen.comparisons()]
+            return self.classes.Filter(must=asked) if asked else None
+        if chosen is None or not chosen.filters:
             return None
-        inner = [found for one in tree.filters if (found := self._condition(one)) is not None]
-        how = {"or": "should", "not": "must_not"}.get(tree.condition or "and", "must")
+        inner = [found for one in chosen.filters if (found := self._condition(one)) is not None]
+        how = {"or": "should", "not": "must_not"}.get(chosen.condition or "and", "must")
         return self.classes.Filter(**{how: inner})
+
+    def _one_holds(self, keys: Sequence[str], how: str, value: Any) -> Any:
+        return self.classes.Filter(should=[_OPERATORS[how](self, key, value) for key in keys])
 
     def _condition(self, given: MetadataFilter | MetadataFilters) -> Any:
         from llama_index.core.vector_stores.types import MetadataFilters
@@ -103,27 +96,14 @@ class FilterTerms(NamedTuple):
 
     def one_of(self, key: str, value: Any) -> Any:
         """The condition that a key has one of several values."""
-        if _are_texts(value):
-            return self.classes.FieldCondition(
-                key=key, match=self.classes.MatchAny(any=_listed(value))
-            )
-        return self.classes.Filter(should=[self.equal(key, one) for one in _listed(value)])
+        values = _listed(value)
+        if _are_texts(values):
+            return self.classes.FieldCondition(key=key, match=self.classes.MatchAny(any=values))
+        return self.classes.Filter(should=[self.equal(key, one) for one in values])
 
     def none_of(self, key: str, value: Any) -> Any:
-        """The condition that a key has another value, or a list with one, or nothing of these."""
-        none = self.classes.Filter(must_not=[self.one_of(key, value), self.empty(key)])
-        if _are_texts(value):
-            # By an index of texts, others are other texts only: what is none of them is left out.
-            others = [self.classes.FieldCondition(key=key, match=self.other(_listed(value)))]
-        else:
-            bounds = sorted(set(_listed(value)))
-            between = [
-                self.range(lt=bounds[0]),
-                *(self.range(gt=first, lt=second) for first, second in pairwise(bounds)),
-                self.range(gt=bounds[-1]),
-            ]
-            others = [self.classes.FieldCondition(key=key, range=one) for one in between]
-        return self.classes.Filter(should=[*others, none])
+        """The condition that a key has a value, and none of several."""
+        return self.classes.Filter(must_not=[self.one_of(key, value), self.empty(key)])
 
     def all_of(self, key: str, value: Any) -> Any:
         """The condition that a key has a list with all of several values."""
@@ -157,61 +137,21 @@ def indexes_for(chosen: Filter | MetadataFilters | None) -> dict[str, IndexKind]
     """
     from llama_index.core.vector_stores.types import MetadataFilters
 
+    if isinstance(chosen, Filter):
+        return {key: INDEXES[key] for one in chosen.comparisons() for key in one.keys}
     found: dict[str, IndexKind] = {}
-    tree = _tree(chosen)
-    for given in tree.filters if tree else ():
+    for given in chosen.filters if chosen else ():
         if isinstance(given, MetadataFilters):
             found.update(indexes_for(given))
         elif given.key in INDEXES:
             found[given.key] = INDEXES[given.key]
-        elif given.operator in _BY_INDEX_OF_TEXTS and _are_texts(given.value):
+        elif given.operator in _BY_INDEX_OF_TEXTS and _are_texts(_listed(given.value)):
             found[given.key] = "keyword"
     return found
 
 
-def _tree(chosen: Filter | MetadataFilters | None) -> MetadataFilters | None:
-    """Either filter as LlamaIndex spells it; None where it lets everything pass."""
-    if not isinstance(chosen, Filter):
-        return chosen
-    if chosen == Filter():
-        return None
-    from llama_index.core.vector_stores.types import MetadataFilters
-
-    return MetadataFilters(filters=list(_parts(chosen)))
-
-
-def _parts(chosen: Filter) -> Iterator[MetadataFilter | MetadataFilters]:
-    """What a filter of ours asks of the payload."""
-    from llama_index.core.vector_stores.types import (
-        FilterCondition,
-        FilterOperator,
-        MetadataFilter,
-        MetadataFilters,
-    )
-
-    if chosen.document_ids is not None:
-        ids = list(chosen.document_ids)
-        yield MetadataFilter(key=DOCUMENT_ID, value=ids, operator=FilterOperator.IN)
-    if chosen.file_name is not None:
-        yield MetadataFilter(key=FILE_NAME, value=chosen.file_name)
-    if chosen.source is not None:
-        yield MetadataFilters(
-            filters=[MetadataFilter(key=key, value=chosen.source) for key in (SOURCE, ALSO_AT)],
-            condition=FilterCondition.OR,
-        )
-    if chosen.pages is not None:
-        first, last = chosen.pages
-        yield MetadataFilter(key=PAGE_START, value=last, operator=FilterOperator.LTE)
-        yield MetadataFilter(key=PAGE_END, value=first, operator=FilterOperator.GTE)
-    if chosen.heading is not None:
-        words = chosen.heading
-        yield MetadataFilter(key=BREADCRUMB, value=words, operator=FilterOperator.TEXT_MATCH)
-    for depth, heading in enumerate(chosen.heading_path):
-        yield MetadataFilter(key=f"{HEADING_PATH}[{depth}]", value=heading)
-
-
-def _are_texts(value: Any) -> bool:
-    return all(isinstance(one, str) for one in _listed(value))
+def _are_texts(values: Sequence[Any]) -> bool:
+    return all(isinstance(one, str) for one in values)
 
 
 def _check_finite(value: Any) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import operator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import (
@@ -47,6 +48,20 @@ without an index words are compared as parts of words.
 """
 
 
+class Comparison(NamedTuple):
+    """One condition of a filter.
+
+    Attributes:
+        keys: of the payload; one of them has to hold a value, or a list with one, that compares.
+        operator: as LlamaIndex calls it.
+        value: what is compared with.
+    """
+
+    keys: tuple[str, ...]
+    operator: str
+    value: Any
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Conditions a chunk must meet, all of them; none of them set means every chunk.
@@ -80,14 +95,27 @@ class Filter:
     def __post_init__(self) -> None:
         """Check what would silently find nothing, or fail far from where it was written."""
         for name in ("file_name", "heading", "source"):
-            _check_text(name, getattr(self, name))
+            text = getattr(self, name)
+            _check(text is None or isinstance(text, str), name, "a text", text)
+            if text is not None and not text.strip():
+                raise ConfigurationError(f"the filter's {name} is blank; leave it out for all")
         for name in ("heading_path", "document_ids"):
-            _check_texts(name, getattr(self, name))
-        _check_pages(self.pages)
+            texts = getattr(self, name)
+            _check(texts is None or _are_texts(texts), name, "a list of texts", texts)
         if len(self.heading_path) > HEADING_LEVELS:
             raise ConfigurationError(
                 f"the filter's heading_path has {len(self.heading_path)} headings and no chunk has "
                 f"more than {HEADING_LEVELS} above it; leave the innermost out"
+            )
+        if self.pages is None:
+            return
+        wanted = "the first and the last one, such as (3, 9)"
+        _check(_are_two_numbers(self.pages), "pages", wanted, self.pages)
+        first, last = self.pages
+        if not 1 <= first <= last:
+            raise ConfigurationError(
+                f"pages {first} to {last} are no range; pages count from 1 and the first must not "
+                "exceed the last"
             )
 
     def within(self, document_ids: Sequence[str] | None) -> Filter:
@@ -98,68 +126,69 @@ class Filter:
             document_ids = [one for one in document_ids if one in set(self.document_ids)]
         return replace(self, document_ids=document_ids)
 
+    def comparisons(self) -> Iterator[Comparison]:
+        """What it asks of a payload; all have to hold."""
+        if self.document_ids is not None:
+            yield Comparison((DOCUMENT_ID,), "in", list(self.document_ids))
+        if self.file_name is not None:
+            yield Comparison((FILE_NAME,), "==", self.file_name)
+        if self.source is not None:
+            yield Comparison((SOURCE, ALSO_AT), "==", self.source)
+        if self.pages is not None:
+            yield Comparison((PAGE_START,), "<=", self.pages[1])
+            yield Comparison((PAGE_END,), ">=", self.pages[0])
+        if self.heading is not None:
+            yield Comparison((BREADCRUMB,), "text_match", self.heading)
+        for depth, heading in enumerate(self.heading_path):
+            yield Comparison((f"{HEADING_PATH}[{depth}]",), "==", heading)
+
     def passes(self, node: BaseNode) -> bool:
         """Whether a node meets every condition, judged as Qdrant does; for stores in memory."""
-        return self._names_document_of(node) and self._names_place_in(node.metadata)
-
-    def _names_document_of(self, node: BaseNode) -> bool:
-        about = node.metadata
-        return (
-            (self.document_ids is None or node.ref_doc_id in self.document_ids)
-            and self.file_name in (None, about.get(FILE_NAME))
-            and self.source in (None, about.get(SOURCE), *(about.get(ALSO_AT) or ()))
-        )
-
-    def _names_place_in(self, about: Mapping[str, Any]) -> bool:
-        path = tuple(about.get(HEADING_PATH) or ())[: len(self.heading_path)]
-        return (
-            path == tuple(self.heading_path)
-            and (self.heading is None or _has_words(self.heading, about.get(BREADCRUMB)))
-            and (self.pages is None or _touches(self.pages, about))
-        )
+        path = enumerate(node.metadata.get(HEADING_PATH) or ())
+        payload = {
+            **node.metadata,
+            **{f"{HEADING_PATH}[{depth}]": heading for depth, heading in path},
+            DOCUMENT_ID: node.ref_doc_id,
+        }
+        return all(_holds(one, payload) for one in self.comparisons())
 
 
-def _has_words(wanted: str, heading: object) -> bool:
-    return isinstance(heading, str) and set(words(wanted)) <= set(words(heading))
+def _have_words(text: str, wanted: str) -> bool:
+    return set(words(wanted)) <= set(words(text))
 
 
-def _touches(pages: tuple[int, int], about: Mapping[str, Any]) -> bool:
-    first, last = about.get(PAGE_START), about.get(PAGE_END)
-    return first is not None and last is not None and first <= pages[1] and last >= pages[0]
+_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "in": lambda value, wanted: value in wanted,
+    "text_match": _have_words,
+}
 
 
-def _check_text(name: str, value: object) -> None:
-    if value is None:
-        return
-    if not isinstance(value, str):
-        raise ConfigurationError(f"the filter's {name} must be a text, not {value!r}")
-    if not value.strip():
-        raise ConfigurationError(f"the filter's {name} is blank; leave it out for all")
+def _holds(asked: Comparison, payload: Mapping[str, Any]) -> bool:
+    compare = _COMPARED[asked.operator]
+    found = [payload.get(key) for key in asked.keys]
+    values = [one for value in found for one in (value if isinstance(value, list) else [value])]
+    return any(compare(one, asked.value) for one in values if one is not None)
 
 
-def _check_texts(name: str, value: object) -> None:
-    if value is not None and not (
+def _check(holds: bool, name: str, wanted: str, value: object) -> None:  # noqa: FBT001 -- what is checked
+    if not holds:
+        raise ConfigurationError(f"the filter's {name} must be {wanted}, not {value!r}")
+
+
+def _are_texts(value: object) -> bool:
+    return (
         isinstance(value, Collection)
         and not isinstance(value, str | bytes)
         and all(isinstance(one, str) for one in value)
-    ):
-        raise ConfigurationError(f"the filter's {name} must be a list of texts, not {value!r}")
+    )
 
 
-def _check_pages(pages: object) -> None:
-    if pages is None:
-        return
-    if not (
-        isinstance(pages, Sequence)
-        and len(pages) == 2  # noqa: PLR2004 - first and last
-        and all(isinstance(page, int) and not isinstance(page, bool) for page in pages)
-    ):
-        raise ConfigurationError(
-            f"the filter's pages must be the first and the last one, such as (3, 9), not {pages!r}"
-        )
-    first, last = pages
-    if not 1 <= first <= last:
-        raise ConfigurationError(
-            f"pages {first} to {last} are no range; pages count from 1 and the first must not "
-            "exceed the last"
-        )
+def _are_two_numbers(value: object) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and len(value) == 2  # noqa: PLR2004 - first and last
+        and all(type(one) is int for one in value)
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.store.fusion import fuse
@@ -103,37 +104,26 @@ def best_hits(
     """The best chunks that are still there, with what each search said about them.
 
     Args:
-        query: what was asked; its `limit` and `fusion` count here.
+        query: what was asked; its `limit`, `fusion` and `alpha` count here.
         scores: what was found.
         fetch: gives the nodes of some ids. Whoever writes to the store may delete between ranking
             and reading; the next best follow.
     """
-    dense, sparse, rest = scores
-    ranking = fuse(dense, sparse, query.fusion, rest)
-    best = _still_there(ranking.pairs, query.limit, fetch)
+    dense, sparse, _ = scores
+    ranking = fuse(scores, query.fusion, query.alpha)
+    ranked = iter(ranking.pairs)
+    found: list[tuple[TextNode, float]] = []
+    while page := list(islice(ranked, query.limit - len(found))):
+        nodes = fetch([node_id for node_id, _ in page])
+        found += [(nodes[node_id], score) for node_id, score in page if node_id in nodes]
     return [
         Hit(
             node=node,
             rank=rank,
-            score=ranking.scale.place(score),
+            score=ranking.share(score),
             similarity=None if dense is None else dense.get(node.node_id),
             keyword_score=None if sparse is None else sparse.get(node.node_id, 0.0),
             fused_score=None if dense is None or sparse is None else score,
         )
-        for rank, (node, score) in enumerate(best, start=1)
+        for rank, (node, score) in enumerate(found, start=1)
     ]
-
-
-def _still_there(
-    ranked: list[tuple[str, float]],
-    limit: int,
-    fetch: Callable[[list[str]], Mapping[str, TextNode]],
-) -> list[tuple[TextNode, float]]:
-    found: list[tuple[TextNode, float]] = []
-    place = 0
-    while len(found) < limit and place < len(ranked):
-        page = ranked[place : place + limit - len(found)]
-        place += len(page)
-        nodes = fetch([node_id for node_id, _ in page])
-        found.extend((nodes[node_id], score) for node_id, score in page if node_id in nodes)
-    return found

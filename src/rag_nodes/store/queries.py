@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from numbers import Real
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import USUAL, check_vector
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
 
     from llama_index.core.vector_stores.types import MetadataFilters
 
-Fusion = Literal["score", "distribution", "rank"]
-"""By the sum of z-scores, of scores scaled to each ranking's spread, or of reciprocal ranks."""
-FUSIONS: tuple[Fusion, ...] = ("score", "distribution", "rank")
+Fusion = Literal["score", "rank"]
+"""By the sum of z-scores, or of reciprocal ranks."""
+FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 SearchMode = Literal["hybrid", "dense", "sparse"]
 """By meaning and words, by meaning only, or by words only."""
 
@@ -57,10 +58,11 @@ class Query:
         filter: search only chunks that pass it; as it comes, it lets all pass.
         fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
         using: name of the embedding that is compared, see `rag_nodes.FurtherVectors`.
+        alpha: weight of the dense ranking in the fusion "score", from 0 to 1; None for half.
 
     Raises:
-        ConfigurationError: mode, fusion or `using` is unknown, the limit is below 1, or the mode
-            needs a vector or text that is missing.
+        ConfigurationError: mode, fusion or `using` is unknown, the limit is below 1, `alpha` is no
+            share, or the mode needs a vector or text that is missing.
     """
 
     vector: Sequence[float] | None
@@ -70,17 +72,12 @@ class Query:
     filter: Filter = field(default_factory=Filter)
     fusion: Fusion = "score"
     using: str = USUAL
+    alpha: float | None = None
 
     def __post_init__(self) -> None:
         """Check that the mode has what it needs."""
-        if self.mode not in {"hybrid", "dense", "sparse"}:
-            raise ConfigurationError(
-                f"unknown search mode {self.mode!r}; choose hybrid, dense or sparse"
-            )
-        if self.fusion not in FUSIONS:
-            raise ConfigurationError(
-                f"unknown fusion {self.fusion!r}; choose {', '.join(FUSIONS[:-1])} or {FUSIONS[-1]}"
-            )
+        _check_choice("search mode", self.mode, get_args(SearchMode))
+        _check_choice("fusion", self.fusion, FUSIONS)
         if self.mode != "sparse" and self.vector is None:
             raise ConfigurationError(f"search mode {self.mode!r} needs the question's embedding")
         if self.mode != "dense" and self.text is None:
@@ -90,3 +87,17 @@ class Query:
             raise ConfigurationError(
                 f"the number of chunks to find must be at least 1, not {self.limit}"
             )
+        if self.alpha is not None:
+            check_share("alpha", self.alpha)
+
+
+def check_share(name: str, value: object) -> None:
+    """Refuse what is no number from 0 to 1."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
+        raise ConfigurationError(f"{name} is a number from 0 to 1, not {value!r}")
+
+
+def _check_choice(name: str, given: str, known: Sequence[str]) -> None:
+    if given not in known:
+        choices = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise ConfigurationError(f"unknown {name} {given!r}; choose {choices}")

@@ -163,9 +163,9 @@ class CollectionVectorStore(BasePydanticVectorStore):
                 best = self._engine.diverse(self.collection, layout, asked, also, weight)
                 return self._result(dict(best))
             found = self._engine.scores(self.collection, layout, asked, also, **native)
-            ranking = fuse(found.dense, found.sparse, rest=found.rest, alpha=alpha)
+            ranking = fuse(found, alpha=alpha)
             best = ranking.pairs[: asked.limit]
-            return self._result({one: ranking.scale.place(score) for one, score in best})
+            return self._result({one: ranking.share(score) for one, score in best})
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Like `add`, on a thread."""

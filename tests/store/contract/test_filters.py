@@ -59,9 +59,9 @@ def test_documents_given_twice_must_agree(filled: Store, collection: str) -> Non
 
 
 def test_every_fusion_finds_the_same_chunks(filled: Store, collection: str) -> None:
-    for fusion in ("score", "distribution", "rank"):
+    for fusion in ("score", "rank"):
         assert len(found(filled, collection, Filter(), fusion=fusion)) == 4
-    with pytest.raises(ConfigurationError, match="score, distribution or rank"):
+    with pytest.raises(ConfigurationError, match="score or rank"):
         found(filled, collection, Filter(), fusion="vote")
 
 

@@ -20,7 +20,6 @@ TERMS = FilterTerms(
     edge,
     range=edge.RangeFloat,
     times=edge.RangeDateTime,
-    other=edge.MatchExcept,
     empty=edge.IsEmptyCondition,
 )
 conditions = TERMS.conditions

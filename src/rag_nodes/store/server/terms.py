@@ -29,7 +29,6 @@ TERMS = FilterTerms(
     rest,
     range=rest.Range,
     times=rest.DatetimeRange,
-    other=lambda values: rest.MatchExcept(**{"except": values}),
     empty=lambda key: rest.IsEmptyCondition(is_empty=rest.PayloadField(key=key)),
 )
 conditions = TERMS.conditions
