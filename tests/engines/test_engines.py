@@ -61,12 +61,12 @@ def ledger_of(store: Path) -> dict[str, Any]:
     Nor the time of a file, which is kept once the file is old enough: the later run sees it older.
     """
     with Ledger(store / "ledger.sqlite") as ledger:
-        collections = [one.row.name for one in ledger.collections()]
-        deposits = [ledger.deposits(name) for name in collections]
+        collections = [one.name for one in ledger.collections()]
+        deposits = [ledger.stored(name) for name in collections]
         return {
             "files": {
-                path: row._replace(mtime_ns=0, failed_at=bool(row.failed_at))
-                for path, row in ledger.files("default").items()
+                path: one.file._replace(mtime_ns=0, failed_at=bool(one.file.failed_at))
+                for path, one in ledger.known("default").items()
             },
             "documents": ledger.documents("default"),
             "collections": collections,

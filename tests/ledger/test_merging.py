@@ -6,11 +6,12 @@ import re
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import pytest
 
 from rag_nodes.errors import LedgerError
-from rag_nodes.ledger import CollectionRow, DepositRow, DocumentRow, FileRow, Ledger, merge
+from rag_nodes.ledger import CollectionRow, DocumentRow, FileRow, Ledger, StoredDocument, merge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,16 +28,15 @@ def written(place: Path, *names: str, now: float = 100.0, chunks: int = 2) -> Pa
                 FileRow("tea", name, 10, 77, "h", "r", "read", 1),
                 [DocumentRow("tea", name, f"id-{name}", "s", name, name, None, 40)],
             )
-        ledger.settle(DepositRow("c", f"id-{name}", "s", chunks) for name in names)
+        ledger.settle(StoredDocument("c", f"id-{name}", "s", chunks) for name in names)
     return place
 
 
 def known(place: Path) -> tuple[object, ...]:
     with Ledger(place) as ledger:
         return (
-            ledger.files("tea"),
-            ledger.documents("tea"),
-            ledger.deposits("c"),
+            ledger.known("tea"),
+            ledger.stored("c"),
             ledger.collections(),
         )
 
@@ -53,7 +53,7 @@ def test_a_collection_was_used_from_the_first_to_the_last_time(tmp_path: Path) -
     merge(tmp_path / "all", parts)
     with Ledger(tmp_path / "all") as ledger:
         [sums] = ledger.collections()
-    assert (sums.row.first_used, sums.row.last_used, sums.chunks) == (50.0, 200.0, 4)
+    assert (sums.first_used, sums.last_used, sums.chunks) == (50.0, 200.0, 4)
 
 
 def test_of_a_file_that_two_parts_know_the_last_one_is_right(tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_of_a_file_that_two_parts_know_the_last_one_is_right(tmp_path: Path) -> 
     merge(tmp_path / "all", [first, last, sized])
 
     with Ledger(tmp_path / "all") as ledger:
-        assert [one.id for one in ledger.documents("tea")["a.md"]] == ["id-other"]
-        assert [one.row.dimension for one in ledger.collections()] == [384]
+        assert [one.id for one in ledger.known("tea")["a.md"].documents] == ["id-other"]
+        assert [one.dimension for one in ledger.collections()] == [384]
 
 
 def test_what_was_stored_last_is_true_whichever_comes_first(tmp_path: Path) -> None:
@@ -79,17 +79,17 @@ def test_what_was_stored_last_is_true_whichever_comes_first(tmp_path: Path) -> N
     for number, parts in enumerate([(old, new), (new, old)]):
         merge(tmp_path / f"all-{number}", parts)
         with Ledger(tmp_path / f"all-{number}") as ledger:
-            assert ledger.deposits("c")["id-a"].chunks == 5
+            assert ledger.stored("c")["id-a"].chunks == 5
 
 
 def test_what_one_part_left_unsettled_stays_so(tmp_path: Path) -> None:
     killed, other = written(tmp_path / "killed", "a"), written(tmp_path / "other", "a", now=999.0)
     with Ledger(killed) as ledger:
-        ledger.unsettle("c", ["id-a"])
+        ledger.intend("c", {"id-a": []})
     for number, parts in enumerate([(killed, other), (other, killed)]):
         merge(tmp_path / f"all-{number}", parts)
         with Ledger(tmp_path / f"all-{number}") as ledger:
-            assert not ledger.is_true("c", 2)
+            assert ledger.stored("c")["id-a"].version == ""
 
 
 def test_why_documents_failed_is_known_of_all_parts(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_why_documents_failed_is_known_of_all_parts(tmp_path: Path) -> None:
         ledger.fail("c", {"id-a": "refused", "id-new": "refused"})
     merge(tmp_path / "all", parts)
     with Ledger(tmp_path / "all") as ledger:
-        found = ledger.deposits("c")
+        found = ledger.stored("c")
     assert {one: (row.error, row.failed_at, row.chunks) for one, row in found.items()} == {
         "id-a": ("refused", 101.0, 2),
         "id-b": (None, None, 2),
@@ -111,7 +111,7 @@ def test_a_ledger_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="name a new one"):
         merge(target, [written(tmp_path / "1", "b")])
     with Ledger(target) as ledger:
-        assert ledger.files("tea").keys() == {"a"}
+        assert ledger.paths("tea") == ["a"]
 
 
 def test_a_part_that_is_missing_or_none_is_named_and_nothing_is_made(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_part_that_is_missing_or_none_is_named_and_nothing_is_made(tmp_path: P
 def test_of_a_part_that_cannot_be_read_to_its_end_nothing_is_made(tmp_path: Path) -> None:
     whole, torn = written(tmp_path / "1", "a.md"), written(tmp_path / "2", "b.md")
     with closing(sqlite3.connect(torn)) as connection:
-        connection.execute("DROP TABLE deposits")
+        connection.execute("DROP TABLE stored")
 
     with pytest.raises(LedgerError, match=re.escape(str(torn))):
         merge(tmp_path / "all", [whole, torn])
@@ -135,3 +135,31 @@ def test_of_a_part_that_cannot_be_read_to_its_end_nothing_is_made(tmp_path: Path
     assert not [one for one in tmp_path.iterdir() if one.name.startswith("all")]
     torn.unlink()
     assert merge(tmp_path / "all", [whole]) == 1
+
+
+def test_the_ledger_of_all_shards_lists_what_any_of_them_does_and_has_all_marks(
+    tmp_path: Path,
+) -> None:
+    one, two, three = (str(UUID(int=7 * number)) for number in range(3))
+    settled, killed = tmp_path / "settled", tmp_path / "killed"
+    marks = {}
+    for place, ids in ((settled, [one, "odd"]), (killed, [two, "odd"])):
+        with Ledger(place) as part:
+            part.use(COLLECTION)
+            rows = [StoredDocument("c", name, "v", chunks=2) for name in ("a", place.name)]
+            part.settle(rows, {"a": ids, place.name: [three]})
+            part.mark("c", place.name)
+            marks |= part.marks("c")
+            if place == killed:
+                part.intend("c", {"a": [three]})
+
+    for number, parts in enumerate([(settled, killed), (killed, settled)]):
+        merge(tmp_path / str(number), parts)
+        with Ledger(tmp_path / str(number)) as ledger:
+            found = ledger.listed_ids("c", ["a", "settled", "killed"])
+            assert {*found.pop("a")} == {one, two, three, "odd"}
+            assert found == {"settled": (three,), "killed": (three,)}
+            assert ledger.stored("c")["a"].version == ""
+            assert ledger.totals("c") == (4, 6)
+            assert ledger.marks("c") == marks
+            assert sorted(marks.values()) == ["killed", "settled"]

@@ -11,7 +11,7 @@ from llama_index.core import Document
 from llama_index.core.schema import TransformComponent
 
 from rag_nodes.errors import CredentialsError, ModelRequestError, StoreFullError
-from rag_nodes.ledger import DepositRow, Ledger
+from rag_nodes.ledger import Ledger, StoredDocument
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.pipeline.collections import LONGEST
@@ -36,13 +36,13 @@ def refuse(error: Exception) -> Callable[[list[str]], None]:
     return before
 
 
-def rows(corpus: FolderIngests, name: str) -> list[DepositRow]:
+def rows(corpus: FolderIngests, name: str) -> list[StoredDocument]:
     """What the ledger says of a file, by column."""
     path = str((corpus.folder / name).resolve())
     with corpus.ledger as ledger:
-        [document] = ledger.documents("default")[path]
-        collections = [one.row.name for one in ledger.collections()]
-        found = [ledger.deposits(one).get(document.id) for one in sorted(collections)]
+        [document] = ledger.known("default")[path].documents
+        collections = [one.name for one in ledger.collections()]
+        found = [ledger.stored(one).get(document.id) for one in sorted(collections)]
         return [one for one in found if one]
 
 
@@ -112,11 +112,12 @@ def test_a_new_document_of_which_nothing_is_stored_has_its_reason(
     embedding.fail(refuse(CredentialsError("the key is refused")))
     [column] = corpus.ingest().columns
     [row] = rows(corpus, "new.md")
-    assert row.is_empty
+    assert not row.nodes
     assert row.error == "the key is refused"
     with corpus.ledger as ledger:
         count = corpus.store.count(column.collection)
-        assert ledger.is_true(column.collection, count), "no look at the store is needed"
+        marks = corpus.store.marks(column.collection)
+        assert ledger.covers(column.collection, marks, count), "no look at the store is needed"
         [sums] = ledger.collections()
     assert sums.documents == 3
     embedding.fail(lambda _: None)
@@ -165,7 +166,7 @@ def test_what_is_stored_in_part_is_asked_of_the_store_and_keeps_its_reason(
     embedding.fail(refuse(ModelRequestError("too long")))
     [column] = corpus.ingest().columns
     [row] = rows(corpus, "1.md")
-    assert (row.stored_at, row.error) == (None, "too long"), "only the store knows"
+    assert (row.version, row.error) == ("", "too long"), "only the store knows"
     assert 0 < listed(corpus)["1.md"].chunks[column.collection] < column.chunks
     with corpus.ledger as ledger:
         inventory = Inventory(corpus.store, ledger)  # type: ignore[arg-type]
@@ -176,7 +177,7 @@ def test_what_is_stored_in_part_is_asked_of_the_store_and_keeps_its_reason(
     assert corpus.store.documents(column.collection) == stored, "what was paid for stays"
     corpus.ingest()
     [row] = rows(corpus, "1.md")
-    assert (row.error, row.source_hash) == ("too long", "")
+    assert (row.error, row.version) == ("too long", "")
     embedding.fail(lambda _: None)
     corpus.ingest()
     assert [one.error for one in rows(corpus, "1.md")] == [None]
@@ -273,7 +274,7 @@ def test_an_ingest_that_is_killed_while_it_mends_leaves_the_reason(
         with pytest.raises(KeyboardInterrupt):
             corpus.ingest()
     [row] = rows(corpus, "1.md")
-    assert (row.stored_at, row.error) == (None, "the key is refused"), "ask the store"
+    assert (row.version, row.error) == ("", "the key is refused"), "ask the store"
     assert states(corpus.ingest()) == ["unchanged"] * 3
     assert [one.error for one in rows(corpus, "1.md")] == [None]
 
@@ -298,7 +299,7 @@ def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
         "other": "the key is refused",
     }
     with corpus.ledger as ledger:
-        assert len(ledger.files("default")) == 3 + len(corpus.opened), "what was not opened is due"
+        assert len(ledger.known("default")) == 3 + len(corpus.opened), "what was not opened is due"
     embedding.fail(lambda _: None)
     monkeypatch.setattr("rag_nodes.pipeline.driver.MOST_FILES", 32)
     assert states(corpus.ingest()) == ["unchanged"] * 3 + ["read"] * 40

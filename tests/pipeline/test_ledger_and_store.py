@@ -10,7 +10,7 @@ import pytest
 from folder_ingests import FolderIngests, states
 
 from rag_nodes.errors import LedgerDamagedError
-from rag_nodes.ledger import DepositRow, Ledger, ledger_path
+from rag_nodes.ledger import Ledger, StoredDocument, ledger_path
 from rag_nodes.store import QdrantStore, open_store
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class KilledError(BaseException):
 def agrees(corpus: FolderIngests) -> bool:
     with corpus.ledger as ledger:
         return all(
-            ledger.is_true(info.name, corpus.store.count(info.name))
+            ledger.totals(info.name)[0] == corpus.store.count(info.name)
             for info in corpus.store.collections()
         )
 
@@ -75,11 +75,11 @@ def test_a_torn_ledger_ends_the_ingest_in_a_sentence_and_harms_nothing(
 
 
 def lose_a_row(ledger: Ledger, collection: str) -> None:
-    ledger.forget_deposits(collection, list(ledger.deposits(collection))[:1])
+    ledger.forget_stored(collection, list(ledger.stored(collection))[:1])
 
 
 def add_a_row(ledger: Ledger, collection: str) -> None:
-    ledger.settle([DepositRow(collection, "no such document", "hash", 5)])
+    ledger.settle([StoredDocument(collection, "no such document", "hash", 5)])
 
 
 def lose_all(ledger: Ledger, collection: str) -> None:
@@ -87,7 +87,7 @@ def lose_all(ledger: Ledger, collection: str) -> None:
 
 
 def leave_one_open(ledger: Ledger, collection: str) -> None:
-    ledger.unsettle(collection, list(ledger.deposits(collection))[1:2])
+    ledger.intend(collection, dict.fromkeys(list(ledger.stored(collection))[1:2], ()))
 
 
 @pytest.mark.parametrize("change", [lose_a_row, add_a_row, lose_all, leave_one_open])

@@ -59,8 +59,8 @@ def test_a_file_that_was_touched_is_hashed_and_not_opened(corpus: FolderIngests)
 
     assert states(corpus.ingest()) == ["unchanged"] * 3
     assert corpus.opened == []
-    known = corpus.ledger.files("default")
-    assert known[str((corpus.folder / "1.md").resolve())].mtime_ns == int(1.65e9) * 10**9
+    known = corpus.ledger.known("default")
+    assert known[str((corpus.folder / "1.md").resolve())].file.mtime_ns == int(1.65e9) * 10**9
 
 
 def test_a_file_that_was_changed_just_now_is_not_believed_by_its_time(
@@ -167,7 +167,6 @@ def test_web_pages_are_due_again_after_a_day_though_unchanged(corpus: FolderInge
             report = ingest(
                 [path], corpus.parsers, corpus.store, models=corpus.models, ledger=ledger, ttl=ttl
             )
-            assert not ledger.expired("default")
         assert set(states(report)) <= {"read", "unchanged"}
         return corpus.opened
 
@@ -233,6 +232,6 @@ def test_a_file_that_is_too_large_to_be_read_is_not_read_for_its_hash_either(
     assert states(report) == ["read", "read", "read", "failed"]
     with corpus.ledger as ledger:
         hashed = {
-            path[-4:]: bool(row.content_hash) for path, row in ledger.files("default").items()
+            path[-4:]: bool(one.file.content_hash) for path, one in ledger.known("default").items()
         }
     assert hashed == {"0.md": True, "1.md": True, "2.md": True, "3.md": False}

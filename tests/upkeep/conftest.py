@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from kept_store import FIXED, HEADING, NOON, nodes_of
 
-from rag_nodes.ledger import CollectionRow, DepositRow, DocumentRow, FileRow, Ledger
+from rag_nodes.ledger import CollectionRow, DocumentRow, FileRow, Ledger, StoredDocument
 from rag_nodes.store import QdrantStore, open_store
 from rag_nodes.upkeep import Inventory
 
@@ -35,12 +35,12 @@ def ledger(tmp_path: Path, store: QdrantStore) -> Iterator[Ledger]:
             made.use(CollectionRow(name, "tests", parser, fingerprint, "{}", "fake/2", 2))
             made.settle(
                 [
-                    DepositRow(name, document, f"hash of {document}", chunks, tokens=4 * chunks)
+                    StoredDocument(name, document, f"hash of {document}", chunks, tokens=4 * chunks)
                     for document, chunks in sizes.items()
                 ],
                 {one: [node.node_id for node in nodes_of(one, of)] for one, of in sizes.items()},
             )
-            store.mark(name, {made.writer: "an epoch"})
+            store.mark(name, {made.writer(name): "an epoch"})
             made.mark(name, "an epoch")
         for document in ("a.md", "b.md"):
             path = f"/docs/{document}"

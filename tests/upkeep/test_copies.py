@@ -37,13 +37,12 @@ def test_both_ledgers_say_the_same_afterwards(known: Inventory, target: Inventor
     assert known.ledger is not None
     assert target.ledger is not None
     for name in (FIXED, HEADING):
-        assert target.ledger.is_true(name, target.store.count(name))
-        assert target.ledger.deposits(name) == known.ledger.deposits(name)
+        assert target.ledger.totals(name)[0] == target.store.count(name)
+        assert target.ledger.stored(name) == known.ledger.stored(name)
         assert target.ledger.totals(name) == (5, 5)
-        both = (one.former(name, ["a.md", "b.md"]) for one in (target.ledger, known.ledger))
+        both = (one.listed_ids(name, ["a.md", "b.md"]) for one in (target.ledger, known.ledger))
         assert next(both) == next(both)
-    assert target.ledger.files("tests") == known.ledger.files("tests")
-    assert target.ledger.documents("tests") == known.ledger.documents("tests")
+    assert target.ledger.known("tests") == known.ledger.known("tests")
 
 
 def test_what_only_the_target_has_stays_known(known: Inventory, target: Inventory) -> None:
@@ -61,7 +60,7 @@ def test_a_ledger_that_does_not_agree_with_its_store_tells_nothing(
     known.store.add(HEADING, nodes_of("c.md", 1))
     copy_all(known, target)
     assert target.ledger is not None
-    assert [one.row.name for one in target.ledger.collections()] == [FIXED]
+    assert [one.name for one in target.ledger.collections()] == [FIXED]
     assert target.store.count(HEADING) == 6
 
 
@@ -80,8 +79,8 @@ def test_what_was_pruned_is_not_known_any_more(known: Inventory, target: Invento
     removed(known, "tests", chosen, known.collections())
     copy_all(known, target, prune=True)
     assert target.ledger is not None
-    assert target.ledger.deposits(HEADING).keys() == {"b.md"}
-    assert target.ledger.is_true(HEADING, target.store.count(HEADING))
+    assert target.ledger.stored(HEADING).keys() == {"b.md"}
+    assert target.ledger.totals(HEADING)[0] == target.store.count(HEADING)
 
 
 def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
@@ -96,7 +95,7 @@ def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
     assert isinstance(report, CopyReport)
     assert (report.collection, report.sent) == (HEADING, report.points)
     assert target.ledger is not None
-    assert [one.row.name for one in target.ledger.collections()] == [HEADING]
+    assert [one.name for one in target.ledger.collections()] == [HEADING]
 
 
 def test_a_store_that_does_not_answer_is_not_asked_for_the_next_collection(

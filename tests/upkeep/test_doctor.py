@@ -49,7 +49,7 @@ def test_a_document_of_which_chunks_are_missing_is_torn_and_goes(
     assert all(one.mended for one in examine(repair=True))
     assert store.stored(HEADING, "a.md") == {}
     assert store.count(FIXED) == 5
-    assert ledger.deposits(HEADING).keys() == {"b.md"}
+    assert ledger.stored(HEADING).keys() == {"b.md"}
     assert ledger.totals(HEADING) == (2, 2)
     assert examine() == []
 
@@ -71,7 +71,7 @@ def test_of_two_versions_the_whole_one_stays(
     examine(repair=True)
     whole = {one.node_id for one in nodes_of("a.md", 3)}
     assert store.stored(HEADING, "a.md").keys() == whole
-    assert {*ledger.former(HEADING, ["a.md"])["a.md"]} == whole
+    assert {*ledger.listed_ids(HEADING, ["a.md"])["a.md"]} == whole
     assert examine() == []
 
 
@@ -91,8 +91,8 @@ def test_a_repair_that_is_killed_leaves_a_ledger_that_asks_the_store(
     monkeypatch.setattr(store, "delete", killed_then)
     with pytest.raises(KeyboardInterrupt):
         examine(repair=True)
-    assert ledger.unsettled(HEADING) == ["a.md"]
-    assert len(ledger.former(HEADING, ["a.md"])["a.md"]) == 5
+    assert [one for one, row in ledger.stored(HEADING).items() if not row.version] == ["a.md"]
+    assert len(ledger.listed_ids(HEADING, ["a.md"])["a.md"]) == 5
 
 
 def family() -> tuple[TextNode, TextNode]:
@@ -145,34 +145,34 @@ def test_nodes_that_no_ingest_wrote_are_worth_a_note_and_stay(
 def test_a_ledger_that_says_something_else_is_mended_from_the_store(
     examine: Callable[..., list[Trouble]], store: QdrantStore, ledger: Ledger
 ) -> None:
-    ledger.unsettle(HEADING, ["a.md"])
+    ledger.intend(HEADING, {"a.md": []})
     store.add(FIXED, nodes_of("c.md", 1))
     assert [(one.kind, one.where) for one in examine()] == [("ledger", FIXED), ("ledger", HEADING)]
     examine(repair=True)
     assert (ledger.totals(HEADING), ledger.totals(FIXED)) == ((5, 5), (6, 6))
-    assert ledger.unsettled(HEADING) == []
+    assert all(row.version for row in ledger.stored(HEADING).values())
     assert examine() == []
 
 
 def test_another_version_of_as_many_chunks_is_something_else_too(
     examine: Callable[..., list[Trouble]], ledger: Ledger
 ) -> None:
-    row = ledger.deposits(FIXED)["a.md"]
-    ledger.settle([row._replace(source_hash="of another version")])
+    row = ledger.stored(FIXED)["a.md"]
+    ledger.settle([row._replace(version="of another version")])
     (unlike,) = examine(repair=True)
     assert (unlike.kind, unlike.where, unlike.mended) == ("ledger", FIXED, True)
-    assert ledger.deposits(FIXED)["a.md"].source_hash == row.source_hash
+    assert ledger.stored(FIXED)["a.md"].version == row.version
 
 
 def test_points_that_a_ledger_does_not_list_are_found_and_listed(
     examine: Callable[..., list[Trouble]], ledger: Ledger
 ) -> None:
-    ids = ledger.former(FIXED, ["a.md"])["a.md"]
-    ledger.settle([ledger.deposits(FIXED)["a.md"]], {"a.md": ids[1:]})
+    ids = ledger.listed_ids(FIXED, ["a.md"])["a.md"]
+    ledger.settle([ledger.stored(FIXED)["a.md"]], {"a.md": ids[1:]})
     unlike = only(examine(repair=True))
     assert (unlike.kind, unlike.where, unlike.mended) == ("ledger", FIXED, True)
     assert "something else of 1 document: a.md" in unlike.what
-    assert {*ledger.former(FIXED, ["a.md"])["a.md"]} == {*ids}
+    assert {*ledger.listed_ids(FIXED, ["a.md"])["a.md"]} == {*ids}
 
 
 def test_rows_of_a_collection_that_is_gone_are_forgotten(
@@ -181,7 +181,7 @@ def test_rows_of_a_collection_that_is_gone_are_forgotten(
     store.drop(FIXED)
     assert "the store has it no more" in only(examine()).what
     examine(repair=True)
-    assert [one.row.name for one in ledger.collections()] == [HEADING]
+    assert [one.name for one in ledger.collections()] == [HEADING]
 
 
 def test_a_collection_that_the_ledger_never_heard_of_is_worth_a_note(
@@ -291,7 +291,7 @@ def test_a_damaged_collection_is_no_orphan_of_the_ledger_and_hides_no_other(
     with open_store(folder) as again:
         found = list(examined(str(folder), lambda: again, lambda _: ledger.path, repair=True))
     assert [one.kind for one in found] == ["unreadable", "torn"]
-    assert {one.row.name for one in ledger.collections()} == {FIXED, HEADING}
+    assert {one.name for one in ledger.collections()} == {FIXED, HEADING}
 
 
 def test_a_shard_that_cannot_be_opened_is_named_with_the_command_that_deletes_it(

@@ -148,7 +148,7 @@ def tokens_of(
         return 0
     try:
         with Ledger(path) as ledger:
-            rows = ledger.deposits(collection, document_ids)
+            rows = ledger.stored(collection, document_ids)
     except LedgerError as error:
         cli.complain(str(error))
         return 0

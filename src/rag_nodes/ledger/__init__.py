@@ -5,32 +5,35 @@ and how large. The store is the truth: a ledger that is lost or behind is made a
 """
 
 from rag_nodes.ledger.database import FILE_NAME, ledger_path
-from rag_nodes.ledger.ledger import Ledger
-from rag_nodes.ledger.merging import merge
+from rag_nodes.ledger.ledger import Ledger, merge
 from rag_nodes.ledger.rows import (
     WEB_HOURS,
     CollectionRow,
-    CollectionSums,
-    DepositRow,
     DocumentRow,
     FileRow,
     FileState,
     KnownFile,
+    StoredDocument,
+    model_of,
+    source_hash_of,
     utc_time,
+    version_of,
 )
 
 __all__ = [
     "FILE_NAME",
     "WEB_HOURS",
     "CollectionRow",
-    "CollectionSums",
-    "DepositRow",
     "DocumentRow",
     "FileRow",
     "FileState",
     "KnownFile",
     "Ledger",
+    "StoredDocument",
     "ledger_path",
     "merge",
+    "model_of",
+    "source_hash_of",
     "utc_time",
+    "version_of",
 ]

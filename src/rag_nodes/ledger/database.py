@@ -6,25 +6,21 @@ import hashlib
 import os
 import sqlite3
 import sys
-import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from rag_nodes.errors import LedgerDamagedError, LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
-VERSION = 4
-"""Of the tables; a ledger of an older one is emptied, and the next ingest makes it anew."""
-PORTION = 500
-"""Values in one query; SQLite takes some 30,000."""
+VERSION = 5
+"""Of the tables; a ledger of another one is refused."""
 _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
 _BUSY_SECONDS = 30.0
@@ -49,25 +45,20 @@ CREATE INDEX documents_by_id ON documents (id);
 CREATE TABLE collections (
     name TEXT PRIMARY KEY, corpus TEXT NOT NULL, parser TEXT NOT NULL, fingerprint TEXT NOT NULL,
     options TEXT NOT NULL, model TEXT NOT NULL, dimension INTEGER, first_used REAL NOT NULL,
-    last_used REAL NOT NULL
+    last_used REAL NOT NULL, writer TEXT NOT NULL DEFAULT (lower(hex(randomblob(8)))),
+    marks TEXT NOT NULL DEFAULT '{}'
 ) WITHOUT ROWID;
-CREATE TABLE deposits (
-    collection TEXT NOT NULL, document_id TEXT NOT NULL, source_hash TEXT NOT NULL,
+CREATE TABLE stored (
+    collection TEXT NOT NULL, document_id TEXT NOT NULL, version TEXT NOT NULL,
     chunks INTEGER NOT NULL, parents INTEGER NOT NULL, tokens INTEGER NOT NULL,
     largest INTEGER NOT NULL, unplaced INTEGER NOT NULL, error TEXT, stored_at REAL,
-    failed_at REAL, ids BLOB NOT NULL DEFAULT x'', PRIMARY KEY (collection, document_id)
-) WITHOUT ROWID;
-CREATE INDEX deposits_by_document ON deposits (document_id);
-CREATE TABLE names (key BLOB PRIMARY KEY, id TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE marks (
-    collection TEXT NOT NULL, writer TEXT NOT NULL, epoch TEXT NOT NULL,
-    PRIMARY KEY (collection, writer)
-) WITHOUT ROWID;
-CREATE TABLE about (writer TEXT NOT NULL);
-INSERT INTO about VALUES (lower(hex(randomblob(8))))
+    failed_at REAL, points INTEGER NOT NULL, ids BLOB NOT NULL,
+    PRIMARY KEY (collection, document_id)
+) WITHOUT ROWID
 """
-"""Rows of documents keep the order in which a file has them. What may be stored of a document is
-listed in 16 bytes a point; `names` has the ids that are no UUIDs, by what stands for them there."""
+"""Rows of documents keep the order in which a file has them. `ids` are those of the points of a
+document that may be stored, `points` how many; they come last, as they are as long as all the rest.
+"""
 
 
 def ledger_path(location: str, given: str | Path | None = None) -> Path | None:
@@ -104,102 +95,15 @@ def _state_folder() -> Path:
     return Path(base).expanduser() / "rag_nodes"
 
 
-class LedgerDatabase:
-    """The SQLite file behind a ledger, open.
-
-    Safe to share between threads; several processes may have the same one open.
-
-    Args:
-        path: of the file; made where there is none.
-        clock: seconds since 1970.
-
-    Raises:
-        LedgerDamagedError: it is torn.
-        LedgerError: it cannot be made or written to, the file is something else, or a newer release
-            wrote it.
-    """
-
-    def __init__(self, path: str | Path, *, clock: Callable[[], float] = time.time) -> None:
-        self.path = Path(path)
-        self.clock = clock
-        self._lock = threading.RLock()
-        self._connection = opened(self.path)
-
-    def close(self) -> None:
-        """Close the file; twice is fine."""
-        with self._lock:
-            self._connection.close()
-
-    def __enter__(self) -> Self:
-        """The ledger itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self.close()
-
-    def check(self) -> None:
-        """Read the file to its end.
-
-        Raises:
-            LedgerDamagedError: it is torn.
-        """
-        [(said,)] = self._read("PRAGMA quick_check(1)")
-        if said != "ok":
-            raise _damaged(self.path, said.splitlines()[-1])
-
-    def together(self) -> AbstractContextManager[object]:
-        """Have what is written meanwhile written at once, or not at all; others wait.
-
-        At the end it is on the disk, so that it outlives a power cut.
-        """
-        return self._writing("FULL")
-
-    def _read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._lock, translated(self.path):
-            return self._connection.execute(query, values).fetchall()
-
-    def _read_in(
-        self, query: str, first: list[str], values: Sequence[Any], order: str = "1"
-    ) -> list[tuple[Any, ...]]:
-        """A query that ends with IN, with the values in portions that SQLite takes."""
-        found: list[tuple[Any, ...]] = []
-        for start in range(0, len(values), PORTION):
-            portion = values[start : start + PORTION]
-            marks = ", ".join("?" * len(portion))
-            found += self._read(f"{query} ({marks}) ORDER BY {order}", *first, *portion)
-        return found
-
-    def _write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """A statement for each row of values."""
-        with self._writing() as connection:
-            connection.executemany(statement, rows)
-
-    @contextmanager
-    def _writing(self, synchronous: str = "NORMAL") -> Iterator[sqlite3.Connection]:
-        """One transaction; within another one a part of it.
-
-        A process that is killed loses nothing of what was committed; a machine that loses its power
-        may lose the last commits but for those that are FULL.
-        """
-        with self._lock, translated(self.path):
-            if self._connection.in_transaction:
-                yield self._connection
-                return
-            self._connection.execute(f"PRAGMA synchronous = {synchronous}")
-            with _transaction(self._connection):
-                yield self._connection
-
-
-def opened(path: Path) -> sqlite3.Connection:
-    """The database, made where there is none; errors as of `LedgerDatabase`."""
+def connected(path: Path) -> sqlite3.Connection:
+    """The database, made where there is none; errors as of `Ledger`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
     with translated(path):
         try:
-            return _connected(path)
+            return _connected(path, "NORMAL")
         except sqlite3.OperationalError as error:
             if not error.sqlite_errorname.startswith("SQLITE_IOERR_SHM"):
                 raise
@@ -207,7 +111,7 @@ def opened(path: Path) -> sqlite3.Connection:
             return _connected(path, "EXCLUSIVE")
 
 
-def _connected(path: Path, locking: str = "NORMAL") -> sqlite3.Connection:
+def _connected(path: Path, locking: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
@@ -237,35 +141,32 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """See whose tables these are, and make ours where there are none or older ones."""
-    [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    if tables and _value(connection, "application_id") != _APPLICATION:
+    """See whose tables these are, and make ours where there are none."""
+    tables = "SELECT count(*) FROM sqlite_schema"
+    if not _value(connection, tables):
+        with transaction(connection):
+            if not _value(connection, tables):  # no other process was faster
+                for statement in _TABLES.split(";"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+    if _value(connection, "PRAGMA application_id") != _APPLICATION:
         raise _foreign(path, "a database of another program")
-    if (version := _value(connection, "user_version")) > VERSION:
+    if (version := _value(connection, "PRAGMA user_version")) != VERSION:
         raise LedgerError(
-            f"{path}: a newer release of rag_nodes wrote this ledger (version {version}, and this "
-            f"one reads up to {VERSION}); update rag_nodes, or name another file"
+            f"{path}: another release of rag_nodes wrote this ledger (version {version}, and this "
+            f"one reads {VERSION}); move it away, with {path.name}-wal beside it, and ingest "
+            "again, which makes it anew from the store; or name another file"
         )
-    if version == VERSION:
-        return
-    with _transaction(connection):
-        if _value(connection, "user_version") == VERSION:  # another process was faster
-            return
-        former = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        for (name,) in former.fetchall():
-            connection.execute(f'DROP TABLE "{name}"')
-        for statement in _TABLES.split(";"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def _value(connection: sqlite3.Connection, pragma: str) -> int:
-    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+def _value(connection: sqlite3.Connection, query: str) -> int:
+    return int(connection.execute(query).fetchone()[0])
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """What is done meanwhile is done at once, or not at all; others wait."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -286,7 +187,7 @@ def translated(path: Path) -> Iterator[None]:
         if name.startswith("SQLITE_NOTADB") and not _may_be_torn(path):
             raise _foreign(path, "a file of another kind") from error
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            raise _damaged(path, error) from error
+            raise damaged(path, error) from error
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise LedgerError(
                 f"{path}: another process has been writing to the ledger for {_BUSY_SECONDS:.0f} "
@@ -302,7 +203,8 @@ def _unusable(path: Path, reason: str) -> LedgerError:
     )
 
 
-def _damaged(path: Path, reason: object) -> LedgerDamagedError:
+def damaged(path: Path, reason: object) -> LedgerDamagedError:
+    """What is raised of a file that is torn."""
     return LedgerDamagedError(
         f"{path}: the ledger is damaged ({reason}); move it away, with {path.name}-wal beside it, "
         "as `rag-nodes doctor --repair` does: the next ingest makes it anew from the store"

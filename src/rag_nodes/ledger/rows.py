@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 WEB_HOURS = 24.0
 """Hours after which a web page is due again."""
@@ -16,23 +11,6 @@ WEB_HOURS = 24.0
 FileState = Literal["read", "partial", "failed", "empty"]
 """What became of a file when it was last opened: "partial" means read with warnings, "failed" that
 it, or a document in it, could not be read, and "empty" that there is no text in it any more."""
-_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_WIDTH = 16
-"""Bytes of a point in a list of ids."""
-_NAMED = b"\xff" * 4
-"""What the bytes begin with that stand for an id in the table of names."""
-
-
-def utc_time(seconds: float | None) -> str | None:
-    """A time of a ledger for programs, as ISO 8601; None where it is not known.
-
-    Example:
-        >>> utc_time(1_600_000_000.5)
-        '2020-09-13T12:26:40Z'
-    """
-    if seconds is None:
-        return None
-    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")
 
 
 class FileRow(NamedTuple):
@@ -72,7 +50,7 @@ class DocumentRow(NamedTuple):
         path: canonical path of the file.
         id: of the document.
         source_hash: of all its nodes are made of, see `rag_nodes.metadata.SOURCE_HASH`; "" where
-            the file has it no more.
+            the file has it no more, or was not read to its end since it has it.
         name: what to call it.
         source: where its text came from, path or URL.
         pages: None for formats without pages.
@@ -94,7 +72,7 @@ class DocumentRow(NamedTuple):
 
 
 class KnownFile(NamedTuple):
-    """A file with its documents, those that it has no more at the end."""
+    """A file with its documents in its order, those that it has no more at the end."""
 
     file: FileRow
     documents: list[DocumentRow]
@@ -113,6 +91,8 @@ class CollectionRow(NamedTuple):
         dimension: of its vectors; None until one was stored.
         first_used: seconds since 1970.
         last_used: seconds since 1970.
+        documents: of which something is stored, as far as the ledger knows.
+        chunks: of these together.
     """
 
     name: str
@@ -124,30 +104,32 @@ class CollectionRow(NamedTuple):
     dimension: int | None = None
     first_used: float = 0.0
     last_used: float = 0.0
+    documents: int = 0
+    chunks: int = 0
 
 
-class DepositRow(NamedTuple):
+class StoredDocument(NamedTuple):
     """What a collection holds of a document.
 
     Attributes:
         collection: its name.
         document_id: of the document.
-        source_hash: of the version that is stored whole; "" where none is.
+        version: that is stored whole, see `version_of`; "" where none is, and from before the first
+            write until the store confirmed the last one. All else is then true of before.
         chunks: stored nodes that a search can find.
         parents: stored nodes above them.
         tokens: of the chunks together, in the parser's encoding.
         largest: tokens of the largest chunk.
         unplaced: chunks whose place in the document is not known.
         error: why the version that was read last is not stored whole, on one line and without
-            keys; None where that is not known, or it is. All else is true all the same.
-        stored_at: when the store confirmed it, in seconds since 1970; None from before the first
-            write until then, so that whoever finds it so asks the store.
+            keys; None where that is not known, or it is.
+        stored_at: when the store last confirmed it, in seconds since 1970; None for never.
         failed_at: since when it has failed, in seconds since 1970; None where it does not.
     """
 
     collection: str
     document_id: str
-    source_hash: str
+    version: str
     chunks: int = 0
     parents: int = 0
     tokens: int = 0
@@ -158,57 +140,50 @@ class DepositRow(NamedTuple):
     failed_at: float | None = None
 
     @property
-    def is_empty(self) -> bool:
-        """Whether nothing is stored, so that the row is there for its error alone."""
-        return not (self.chunks or self.parents)
+    def nodes(self) -> int:
+        """Chunks and parents."""
+        return self.chunks + self.parents
 
 
-class CollectionSums(NamedTuple):
-    """A collection and what the ledger says is in it.
+def version_of(source_hash: str, code: str) -> str:
+    """The version of a document that some code makes.
 
-    Attributes:
-        row: the collection.
-        documents: of which something is stored.
-        chunks: together; to be compared with `Store.count`.
+    Args:
+        source_hash: of the document, as files have it.
+        code: of the column where that is not of this package alone: `parser`, or `parser-model`
+            with an embedding model of the user's own.
+
+    >>> version_of("41ce", "9a-07"), version_of("41ce", "")
+    ('9a-07:41ce', '41ce')
     """
-
-    row: CollectionRow
-    documents: int
-    chunks: int
+    return f"{code}:{source_hash}" if code else source_hash
 
 
-def packed_ids(node_ids: Iterable[str]) -> tuple[bytes, list[tuple[bytes, str]]]:
-    """Ids in 16 bytes each, and rows of `names` for those that are no UUIDs.
+def source_hash_of(version: str) -> str:
+    """The hash of the document, by whatever code.
 
-    Qdrant takes no other ids but numbers, and an ingest writes UUIDs alone; other stores and other
-    programs may have any.
+    >>> source_hash_of("9a-07:41ce")
+    '41ce'
     """
-    keys, names = [], []
-    for one in node_ids:
-        if _UUID.fullmatch(one) and not one.startswith(_NAMED.hex()):
-            keys.append(bytes.fromhex(one.replace("-", "")))
-        else:
-            keys.append(_NAMED + hashlib.sha256(one.encode()).digest()[: _WIDTH - len(_NAMED)])
-            names.append((keys[-1], one))
-    return b"".join(keys), names
+    return version.rpartition(":")[2]
 
 
-def ids_of_both(packed: bytes, other: bytes) -> bytes:
-    """The ids of two lists of a ledger, each once."""
-    return b"".join(dict.fromkeys(keys_of(packed + other)))
+def model_of(version: str) -> str:
+    """The code of the embedding model that made its vectors; "" for one that is installed.
+
+    >>> model_of("9a-07:41ce"), model_of("9a:41ce"), model_of("41ce")
+    ('07', '', '')
+    """
+    return version.rpartition(":")[0].partition("-")[2]
 
 
-def keys_of(packed: bytes) -> list[bytes]:
-    """What stands for each id in a list."""
-    return [packed[start : start + _WIDTH] for start in range(0, len(packed), _WIDTH)]
+def utc_time(seconds: float | None) -> str | None:
+    """A time of a ledger for programs, as ISO 8601; None where it is not known.
 
-
-def is_named(key: bytes) -> bool:
-    """Whether the table of names has the id."""
-    return key.startswith(_NAMED)
-
-
-def uuid_of(key: bytes) -> str:
-    """The id that a key is the bytes of."""
-    digits = key.hex()
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    Example:
+        >>> utc_time(1_600_000_000.5)
+        '2020-09-13T12:26:40Z'
+    """
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")

@@ -13,7 +13,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import LedgerError, StoreError
-from rag_nodes.ledger import DepositRow
+from rag_nodes.ledger import StoredDocument
 from rag_nodes.models.rebuilding import without_keys
 from rag_nodes.store import is_complete
 
@@ -68,13 +68,11 @@ class IngestCollection:
         self._trouble: StoreError | None = None
         self.is_new = ledger.use(row)
 
-    def whole(self, document_ids: Sequence[str]) -> dict[str, DepositRow]:
+    def whole(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
         """Which of some documents are stored whole, in whatever version."""
         self._believe()
-        rows = self._ledger.deposits(self.name, document_ids)
-        return {
-            one: row for one, row in rows.items() if row.stored_at is not None and row.source_hash
-        }
+        rows = self._ledger.stored(self.name, document_ids)
+        return {one: row for one, row in rows.items() if row.version}
 
     def former(self, document_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Ids of all points that are stored of some documents; documents without any are left out.
@@ -85,7 +83,7 @@ class IngestCollection:
             StoreError: the store has to be asked and does not answer.
         """
         whole = self.whole(document_ids)
-        found = self._ledger.former(self.name, document_ids)
+        found = self._ledger.listed_ids(self.name, document_ids)
         asked = found.keys() - whole.keys()
         if self._is_shared or not self._is_listed:
             asked |= set(document_ids) - found.keys()
@@ -105,7 +103,7 @@ class IngestCollection:
         self._believe()
         if self._row.dimension is None and not self._is_asked:
             self._is_asked = True
-            known = (one.row for one in self._ledger.collections(self._row.corpus))
+            known = self._ledger.collections(self._row.corpus)
             found = next((row.dimension for row in known if row.name == self.name), None)
             self._row = self._row._replace(dimension=found)
         return self._row.dimension
@@ -148,8 +146,7 @@ class IngestCollection:
             if one.error is not None
         }
         if said:
-            known = self._is_believed is True and not self._is_shared
-            self._ledger.fail(self.name, said, is_complete=known)
+            self._ledger.fail(self.name, said)
 
     def conclude(self) -> None:
         """Tell what is stored now from what was while this ingest wrote."""
@@ -164,9 +161,9 @@ class IngestCollection:
         if self._dry_run:
             return
         epoch = secrets.token_hex(8)
-        with self._ledger.together():
+        with self._ledger.transaction():
             there = {} if self._is_shared else self.store.marks(self.name)
-            marks = {**dict.fromkeys(there), self._ledger.writer: epoch}
+            marks = {**dict.fromkeys(there), self._ledger.writer(self.name): epoch}
             if self.store.mark(self.name, marks):
                 self._ledger.mark(self.name, epoch, is_shared=self._is_shared)
                 self._is_marked = True
@@ -188,7 +185,7 @@ class IngestCollection:
         count = self.store.count(self.name)
         if self._is_shared:
             return self._reconciled_part(count)
-        if not count or not _covers(self._ledger, self.store, self.name, count):
+        if not count or not self._ledger.covers(self.name, self.store.marks(self.name), count):
             self._ledger.adopt(self.name, self._stored_rows())
             known, _ = self._ledger.totals(self.name)
             self._is_listed = known >= count
@@ -196,7 +193,7 @@ class IngestCollection:
                 self._mark()
         return self._is_listed
 
-    def _stored_rows(self) -> Iterator[tuple[DepositRow, tuple[str, ...]]]:
+    def _stored_rows(self) -> Iterator[tuple[StoredDocument, tuple[str, ...]]]:
         """What is stored of each document, and its ids."""
         for document_id, nodes in self.store.each_document(self.name):
             if self._row.dimension is None:
@@ -215,12 +212,13 @@ class IngestCollection:
         The store then has more than this ledger knows of: the mark of another state, less than is
         known of, or a document that is missing among some that are looked at make it doubted.
         """
-        rows = self._ledger.deposits(self.name)
+        rows = self._ledger.stored(self.name)
         if not rows:
             return True
-        own = self._ledger.marks(self.name).get(self._ledger.writer)
-        known = self.store.marks(self.name).get(self._ledger.writer, "") == own
-        whole = [one for one, row in rows.items() if row.chunks and row.stored_at is not None]
+        writer = self._ledger.writer(self.name)
+        own = self._ledger.marks(self.name).get(writer)
+        known = self.store.marks(self.name).get(writer, "") == own
+        whole = [one for one, row in rows.items() if row.chunks and row.version]
         some = whole[:: max(1, len(whole) // SOME)]
         if (
             known
@@ -237,26 +235,14 @@ class IngestCollection:
         return True
 
 
-def _covers(ledger: Ledger, store: Store, collection: str, count: int) -> bool:
-    """Whether a ledger lists all that a collection holds, though a run may have been killed.
-
-    There are then no fewer chunks than those that are settled, and no more than are listed.
-    """
-    chunks, ids = ledger.totals(collection)
-    return _has_marks(ledger, store, collection) and chunks <= count <= ids
-
-
-def _has_marks(ledger: Ledger, store: Store, collection: str) -> bool:
-    known = ledger.marks(collection)
-    return bool(known) and known == store.marks(collection)
-
-
-def stored_row(collection: str, document_id: str, stored: Mapping[str, StoredNode]) -> DepositRow:
+def stored_row(
+    collection: str, document_id: str, stored: Mapping[str, StoredNode]
+) -> StoredDocument:
     """What a ledger says of a document whose nodes the store was asked for."""
     chunks = [node for node in stored.values() if not node.is_parent]
     versions = {node.source_hash for node in stored.values()}
     source_hash = versions.pop() if len(versions) == 1 else ""
-    return DepositRow(
+    return StoredDocument(
         collection,
         document_id,
         source_hash if is_complete(stored, source_hash) else "",

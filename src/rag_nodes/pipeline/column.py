@@ -71,7 +71,7 @@ class ColumnWork:
         name = self.column.name
         current_interrupt().check(f"{name}: {deposit.label}")
         row = self._known.whole(self._number, deposit.document_id)
-        if row and row.source_hash == deposit.version:
+        if row and row.version == deposit.version:
             deposit.counts.join(row)
             deposit.is_known, deposit.kept, deposit.spared = True, row.chunks, row.tokens
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rag_nodes.ledger import DepositRow
+from rag_nodes.ledger import StoredDocument
 from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.pipeline.report import FileColumn
 from rag_nodes.text.tokens import count_tokens
@@ -37,7 +37,7 @@ class Counts:
             self.tokens += count
             self.largest = max(self.largest, count)
 
-    def join(self, other: Counts | DepositRow) -> None:
+    def join(self, other: Counts | StoredDocument) -> None:
         """Add what was counted of other nodes."""
         self.chunks += other.chunks
         self.tokens += other.tokens
@@ -102,10 +102,10 @@ class Deposit:
         """Whether every node is in the store as it should be, and nothing else of the document."""
         return self.is_stored and not self.former and not self.lacks_texts and self.error is None
 
-    def row(self, collection: str) -> DepositRow:
+    def row(self, collection: str) -> StoredDocument:
         """What a ledger says of it, once it is whole."""
         counts = self.counts
-        return DepositRow(
+        return StoredDocument(
             collection,
             self.document_id,
             self.version,

@@ -196,7 +196,7 @@ class Driver:
         """Count a document that is left as it is stored."""
         columns = {}
         for number, row in enumerate(left.deposits):
-            deposit = Deposit(row.document_id, left.row.name, row.source_hash, is_known=True)
+            deposit = Deposit(row.document_id, left.row.name, row.version, is_known=True)
             deposit.counts.join(row)
             deposit.kept, deposit.spared = row.chunks, row.tokens
             if self._is_new(number, deposit):
@@ -229,7 +229,7 @@ class Driver:
         work = list(zip(self._writers, deposits, points, strict=True))
         former = [one.listed(own) for one, own, _ in work]
         if not self._dry_run:
-            with self._ledger.together():
+            with self._ledger.transaction():
                 self._announce(reads)
                 for (one, own, new), there in zip(work, former, strict=True):
                     one.intend(own, there, new)
@@ -331,7 +331,7 @@ class Driver:
             return
         for one in self._writers:
             one.flush()
-        with self._ledger.together():
+        with self._ledger.transaction():
             for one in self._writers:
                 one.settle()
             for row, documents in files if self._keeps_files else ():

@@ -12,8 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import LedgerError, StoreError
-from rag_nodes.ledger import FileRow
-from rag_nodes.ledger.versions import version_of
+from rag_nodes.ledger import FileRow, version_of
 from rag_nodes.models.rebuilding import without_keys
 from rag_nodes.pipeline.collections import LONGEST
 from rag_nodes.pipeline.units import DueFile
@@ -21,7 +20,7 @@ from rag_nodes.pipeline.units import DueFile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rag_nodes.ledger import DepositRow, DocumentRow, FileState, KnownFile, Ledger
+    from rag_nodes.ledger import DocumentRow, FileState, KnownFile, Ledger, StoredDocument
     from rag_nodes.pipeline.collections import IngestCollection
     from rag_nodes.pipeline.units import Unread
     from rag_nodes.readers import Limits, ListedFile
@@ -47,7 +46,7 @@ class LeftDocument(NamedTuple):
     position: int
     path: str
     row: DocumentRow
-    deposits: tuple[DepositRow, ...]
+    deposits: tuple[StoredDocument, ...]
 
 
 class DueFiles:
@@ -86,11 +85,13 @@ class DueFiles:
             places = [one.place for _, one in block if is_text(one)]
             known = self._ledger.known(self._corpus, places)
             stored = self._stored(known.values())
-            touched: list[FileRow] = []
+            touched: list[KnownFile] = []
             for position, file in block:
                 yield from self._seen(position, file, known.get(file.place), stored, touched)
             if touched:
-                self._ledger.refresh(touched)
+                with self._ledger.transaction():
+                    for one in touched:
+                        self._ledger.record(*one)
 
     def changed(self, files: Iterable[ListedFile]) -> Iterator[ListedFile]:
         """Those whose size or time is not as it was."""
@@ -101,7 +102,7 @@ class DueFiles:
             facts = {place: (one.file.size, one.file.mtime_ns) for place, one in known.items()}
             yield from (one for one in block if facts.get(one.place) != (one.size, one.mtime_ns))
 
-    def _stored(self, files: Iterable[KnownFile]) -> list[dict[str, DepositRow]]:
+    def _stored(self, files: Iterable[KnownFile]) -> list[dict[str, StoredDocument]]:
         """What each collection is known to hold whole of the documents of files."""
         ids = [one.id for known in files for one in known.documents]
         found = []
@@ -119,8 +120,8 @@ class DueFiles:
         position: int,
         file: ListedFile,
         known: KnownFile | None,
-        stored: Sequence[dict[str, DepositRow]],
-        touched: list[FileRow],
+        stored: Sequence[dict[str, StoredDocument]],
+        touched: list[KnownFile],
     ) -> Iterator[DueFile | LeftDocument]:
         if file.size is None or not is_text(file):
             yield DueFile(position, file)
@@ -132,7 +133,7 @@ class DueFiles:
             return
         row = self._row(file)
         if known and left and row.content_hash == known.file.content_hash:
-            touched.append(known.file._replace(mtime_ns=row.mtime_ns))
+            touched.append(known._replace(file=known.file._replace(mtime_ns=row.mtime_ns)))
             yield from left
             return
         twins = () if known or not row.content_hash else self._twins(row.content_hash)
@@ -146,7 +147,7 @@ class DueFiles:
         position: int,
         listed: ListedFile,
         known: KnownFile,
-        stored: Sequence[dict[str, DepositRow]],
+        stored: Sequence[dict[str, StoredDocument]],
     ) -> Iterator[LeftDocument]:
         """The documents of a file whose bytes are the same; none where it is due all the same."""
         file, documents = known.file, [one for one in known.documents if one.source_hash]
@@ -164,19 +165,19 @@ class DueFiles:
             left.append(LeftDocument(position, str(listed.path), one, whole))
         yield from left
 
-    def _is_of(self, document: DocumentRow, stored: DepositRow, code: str) -> bool:
+    def _is_of(self, document: DocumentRow, stored: StoredDocument, code: str) -> bool:
         """Whether what is stored is as a file has the document, be it another that was read later.
 
         It has to be made by the same code.
 
         Two crawls with versions of one page would else be stored in turn by every ingest.
         """
-        if stored.source_hash == version_of(document.source_hash, code):
+        if stored.version == version_of(document.source_hash, code):
             return True
         if self._ledger is None:
             return False
-        others = self._ledger.holders(self._corpus, [document.id])
-        same = [o.path for o in others if version_of(o.source_hash, code) == stored.source_hash]
+        others = self._ledger.documents(self._corpus, [document.id]).get(document.id, [])
+        same = [o.path for o in others if version_of(o.source_hash, code) == stored.version]
         return any(
             _is_as_known(one.file) for one in self._ledger.known(self._corpus, same).values()
         )

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from rag_nodes.code_identity import code_of
-from rag_nodes.ledger.versions import version_of
+from rag_nodes.ledger import version_of
 from rag_nodes.metadata import READ_WARNINGS, SOURCE_HASH
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.foreign.configuration import class_path
@@ -39,7 +39,7 @@ def identities_of(transformations: Sequence[TransformComponent]) -> list[str]:
 
 
 def codes_of(parsers: Mapping[str, SpanNodeParser], model: BaseEmbedding) -> dict[str, str]:
-    """The code of each column, by its parser's name, see `rag_nodes.ledger.versions`.
+    """The code of each column, by its parser's name, see `rag_nodes.ledger.version_of`.
 
     It is "" where all of it is of this package, and another one in every run where it cannot be
     told.

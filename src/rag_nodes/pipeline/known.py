@@ -6,13 +6,13 @@ from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rag_nodes.errors import LedgerError, StoreError
-from rag_nodes.ledger.versions import model_of, version_of
+from rag_nodes.ledger import model_of, version_of
 from rag_nodes.metadata import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from rag_nodes.ledger import DepositRow
+    from rag_nodes.ledger import StoredDocument
     from rag_nodes.pipeline.collections import IngestCollection
     from rag_nodes.store import StoredNode
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class KnownDocuments(Protocol):
     """What a column can ask about the documents of a unit."""
 
-    def whole(self, column: int, document_id: str) -> DepositRow | None:
+    def whole(self, column: int, document_id: str) -> StoredDocument | None:
         """What is stored of a document that is stored whole, in whatever version."""
 
     def stored(self, column: int, document_id: str) -> Mapping[str, StoredNode]:
@@ -62,7 +62,7 @@ class Asked:
         self._document_ids = document_ids
         self._names = names
 
-    def whole(self, column: int, document_id: str) -> DepositRow | None:
+    def whole(self, column: int, document_id: str) -> StoredDocument | None:
         """See `KnownDocuments`."""
         return self._collections[column].whole([document_id]).get(document_id)
 
@@ -83,7 +83,7 @@ class Asked:
         whole, ids = collection.whole(document_ids), list[str]()
         for document_id, former in collection.former(document_ids).items():
             if row := whole.get(document_id):
-                ids += former if model_of(row.source_hash) == own else ()
+                ids += former if model_of(row.version) == own else ()
             elif former:
                 nodes = collection.stored(document_id)
                 ids += [one for one, node in nodes.items() if model_of(node.source_hash) == own]
@@ -122,12 +122,12 @@ class Told(NamedTuple):
         lengths: of the vectors of each column; None where that is not known.
     """
 
-    rows: Mapping[tuple[int, str], DepositRow] = {}
+    rows: Mapping[tuple[int, str], StoredDocument] = {}
     nodes: Mapping[tuple[int, str], Mapping[str, StoredNode]] = {}
     texts: Mapping[tuple[int, str], Mapping[str, Sequence[float]]] = {}
     lengths: Sequence[int | None] = ()
 
-    def whole(self, column: int, document_id: str) -> DepositRow | None:
+    def whole(self, column: int, document_id: str) -> StoredDocument | None:
         """See `KnownDocuments`."""
         return self.rows.get((column, document_id))
 

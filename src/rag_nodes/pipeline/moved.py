@@ -38,11 +38,12 @@ def moved_files(ledger: Ledger, corpus: str, paths: Iterable[str | Path]) -> Mov
     }
     # A page of two crawls is one document, which is to stay.
     ids = [one for several in documents.values() for one in several]
-    kept = {row.id for row in ledger.holders(corpus, ids) if row.path not in documents}
+    holders = (row for of in ledger.documents(corpus, ids).values() for row in of)
+    kept = {row.id for row in holders if row.source_hash and row.path not in documents}
     chosen = {path: ids for path, ids in documents.items() if ids and kept.isdisjoint(ids)}
     if not chosen:
         return None
-    places = _places(chosen, list(ledger.paths(corpus)))
+    places = _places(chosen, ledger.paths(corpus))
     return Moved(tuple(places), len({one for several in chosen.values() for one in several}))
 
 

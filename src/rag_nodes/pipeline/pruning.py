@@ -123,15 +123,15 @@ def taken_out(
     gone: list[Removed] = []
     chosen = list(collections)
     # One that is damaged is known to the ledger alone; it may be mended, and then has them still.
-    known = [sums.row.name for sums in ledger.collections(corpus)] if ledger else []
+    known = [one.name for one in ledger.collections(corpus)] if ledger else []
     for name, there in _holdings(store, [*chosen, *known], document_ids).items():
         if ledger and there:
-            ledger.unsettle(name, there)
+            ledger.intend(name, there)
         every = [node for found in there.values() for node in found]
         if every:
             store.delete(name, every)
         if ledger:
-            ledger.forget_deposits(name, document_ids)
+            ledger.forget_stored(name, document_ids)
         if every or name in chosen:
             gone.append(Removed(name, len(there), len(every)))
     if ledger:
@@ -152,7 +152,7 @@ def _holdings(
 
 def _collections_of(store: Store, ledger: Ledger, corpus: str) -> list[str]:
     """All collections of a corpus, also those that the ledger has never heard of."""
-    known = {one.row.name: one.row.corpus for one in ledger.collections()}
+    known = {one.name: one.corpus for one in ledger.collections()}
     return [
         info.name
         for info in store.collections()
@@ -169,8 +169,9 @@ def _gone(
     rows = [row for one in ledger.known(corpus, lost).values() for row in one.documents]
     rows += [row for row in ledger.vanished(corpus) if here(row.path)]
     gone = {(row.path, row.id) for row in rows}
-    holders = ledger.holders(corpus, list({row.id for row in rows}))
-    kept = {row.id for row in holders if (row.path, row.id) not in gone}
+    holders = ledger.documents(corpus, list({row.id for row in rows}))
+    having = (row for of in holders.values() for row in of if row.source_hash)
+    kept = {row.id for row in having if (row.path, row.id) not in gone}
     return {row.id: row for row in rows if row.id not in kept}, lost
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
-    from rag_nodes.ledger import CollectionSums
+    from rag_nodes.ledger import CollectionRow
 
 Stage = Literal["read", "size", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them; "size" only where parsers are given the
@@ -192,10 +192,9 @@ class FormerCollection:
     last_used: float
 
     @classmethod
-    def of(cls, sums: CollectionSums) -> Self:
+    def of(cls, row: CollectionRow) -> Self:
         """One as the ledger knows it."""
-        row = sums.row
-        return cls(row.name, row.parser, row.model, sums.documents, sums.chunks, row.last_used)
+        return cls(row.name, row.parser, row.model, row.documents, row.chunks, row.last_used)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TransformComponent
 
-    from rag_nodes.ledger import CollectionSums
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
@@ -167,14 +166,14 @@ class IngestRun:
             untold=self.untold,
         )
 
-    def _former(self) -> list[CollectionSums]:
+    def _former(self) -> list[CollectionRow]:
         """Other collections of the corpus by a parser of the same kind, where one is new."""
         used = {one.name for one in self.collections}
         kinds = {one.parser for one in self.collections if one.is_new}
         return [
             one
             for one in (self._ledger.collections(self._corpus) if self._ledger else ())
-            if one.row.parser in kinds and one.row.name not in used and one.documents
+            if one.parser in kinds and one.name not in used and one.documents
         ]
 
 

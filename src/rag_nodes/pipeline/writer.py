@@ -11,7 +11,7 @@ from rag_nodes.pipeline.failures import HOPELESS, noted, said
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from rag_nodes.ledger import DepositRow
+    from rag_nodes.ledger import StoredDocument
     from rag_nodes.pipeline.collections import IngestCollection
     from rag_nodes.pipeline.deposit import Deposit
     from rag_nodes.pipeline.totals import Totals
@@ -49,7 +49,7 @@ class ColumnWriter:
         self._pending: list[Deposit] = []
         self._has_written = False
 
-    def whole(self, document_ids: Sequence[str]) -> Mapping[str, DepositRow]:
+    def whole(self, document_ids: Sequence[str]) -> Mapping[str, StoredDocument]:
         """What is stored whole of documents."""
         with self.failing((), "looking up what is stored"):
             return self.collection.whole(document_ids)

@@ -19,11 +19,12 @@ from rag_nodes.errors import (
 )
 from rag_nodes.ledger import utc_time
 from rag_nodes.store import described, is_complete
+from rag_nodes.upkeep.inventory import is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from rag_nodes.ledger import DepositRow, FileRow, Ledger
+    from rag_nodes.ledger import FileRow, Ledger, StoredDocument
     from rag_nodes.store import QdrantStore, StoredNode
 
 _SHOWN = 5
@@ -132,7 +133,7 @@ def examined_contents(store: QdrantStore, ledger: Ledger | None) -> Iterator[Tro
 
 def _orphans(store: QdrantStore, ledger: Ledger) -> Iterator[Trouble]:
     """Rows of collections that are gone."""
-    for name in (one.row.name for one in ledger.collections() if one.documents):
+    for name in (one.name for one in ledger.collections() if one.documents):
         try:
             with store.engine.step(name):
                 is_there = store.engine.layout(name) is not None
@@ -162,7 +163,7 @@ class _Examined:
 
     def __init__(self, store: QdrantStore, ledger: Ledger | None, name: str) -> None:
         self._store, self._ledger, self._name = store, ledger, name
-        self._there: dict[str, DepositRow] = {}
+        self._there: dict[str, StoredDocument] = {}
         self._unlisted: set[str] = set()
 
     def findings(self) -> Iterator[Trouble]:
@@ -174,7 +175,7 @@ class _Examined:
             yield from self._unlike(self._ledger)
             yield from self._failed(self._ledger)
 
-    def _row(self, document: str, nodes: Mapping[str, StoredNode]) -> DepositRow:
+    def _row(self, document: str, nodes: Mapping[str, StoredNode]) -> StoredDocument:
         from rag_nodes.pipeline.collections import stored_row  # it loads LlamaIndex
 
         return stored_row(self._name, document, nodes)
@@ -182,8 +183,8 @@ class _Examined:
     def _torn(self) -> Iterator[Trouble]:
         foreign = []
         # The next ingest completes these with what is there, which may have been paid for.
-        failed = self._ledger.failures(self._name) if self._ledger else []
-        known = {one.document_id for one in failed}
+        rows = self._ledger.stored(self._name) if self._ledger else {}
+        known = {one for one, row in rows.items() if row.error is not None}
         for document, found in self._store.each_document(self._name):
             nodes = found
             if all(not node.source_hash for node in nodes.values()):
@@ -201,7 +202,7 @@ class _Examined:
             if nodes:
                 self._there[document] = self._row(document, nodes)
             if self._ledger:
-                listed = self._ledger.former(self._name, [document]).get(document, ())
+                listed = self._ledger.listed_ids(self._name, [document]).get(document, ())
                 if not nodes.keys() <= {*listed}:  # an ingest would leave the others behind
                     self._unlisted.add(document)
         if foreign:
@@ -218,7 +219,7 @@ class _Examined:
         if self._ledger and kept:
             self._ledger.settle([self._row(document, kept)], {document: kept})
         elif self._ledger:
-            self._ledger.forget_deposits(self._name, [document])
+            self._ledger.forget_stored(self._name, [document])
 
     def _unfindable(self) -> Iterator[Trouble]:
         """Chunks without a vector."""
@@ -246,19 +247,17 @@ class _Examined:
 
     def _unlike(self, ledger: Ledger) -> Iterator[Trouble]:
         """What the ledger says otherwise."""
-        if self._name not in {one.row.name for one in ledger.collections()}:
+        if self._name not in {one.name for one in ledger.collections()}:
             what = "the ledger does not know this collection: it was written elsewhere"
             remedy = "the next ingest into it makes it known"
             yield Trouble("ledger", self._name, what, remedy, is_wrong=False)
             return
-        rows = ledger.deposits(self._name)
-        known = {one: row for one, row in rows.items() if not row.is_empty or row.stored_at is None}
+        rows = ledger.stored(self._name)
+        known = {one: row for one, row in rows.items() if row.nodes or one in self._there}
         different = [
             one
             for one in {**self._there, **known}
-            if one in self._unlisted
-            or _held(known.get(one)) != _held(self._there.get(one))
-            or (one in known and known[one].stored_at is None)
+            if one in self._unlisted or _held(known.get(one)) != _held(self._there.get(one))
         ]
         if different:
             yield Trouble(
@@ -276,22 +275,24 @@ class _Examined:
 
     def _failed(self, ledger: Ledger) -> Iterator[Trouble]:
         """What the collection could not be given, as the ingest said."""
-        if failed := ledger.failures(self._name):
-            [corpus] = (
-                one.row.corpus for one in ledger.collections() if one.row.name == self._name
-            )
-            ids = [one.document_id for one in failed]
-            names = {one.id: one.name for one in ledger.holders(corpus, ids)}
-            said = [_failure(names.get(o.document_id, o.document_id), o) for o in failed]
+        corpus = next((o.corpus for o in ledger.collections() if o.name == self._name), "")
+        failed = {one: row for one, row in ledger.stored(self._name).items() if row.error}
+        holders = ledger.documents(corpus, list(failed))
+        lacking = {
+            one: row for one, row in failed.items() if not is_whole(row, holders.get(one, []))
+        }
+        if lacking:
+            names = {one: of[-1].name for one, of in holders.items()}
+            said = [_failure(names.get(one, one), row) for one, row in lacking.items()]
             what = f"documents that could not be stored as they are now: {_some(said)}"
             listing = command("list --state incomplete", corpus)
             remedy = f"see to that, and ingest again; {listing} shows them"
             yield Trouble("failed", self._name, what, remedy, is_wrong=False)
 
 
-def _held(row: DepositRow | None) -> tuple[str, int, int] | None:
+def _held(row: StoredDocument | None) -> tuple[str, int, int] | None:
     """What a ledger is to say as the store does."""
-    return (row.source_hash, row.chunks, row.parents) if row else None
+    return (row.version, row.chunks, row.parents) if row else None
 
 
 def what_is_torn(nodes: Mapping[str, StoredNode]) -> str:
@@ -330,7 +331,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _failure(name: str, row: DepositRow | FileRow) -> str:
+def _failure(name: str, row: StoredDocument | FileRow) -> str:
     since = utc_time(row.failed_at)
     said = (row.error or "").removeprefix(f"{name}: ")
     return f"{name} ({f'since {since}: ' if since else ''}{said})"

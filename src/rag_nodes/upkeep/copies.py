@@ -78,7 +78,7 @@ def copied(
     for held in collections:
         name, ledger = held.info.name, source.ledger
         try:
-            is_true = ledger and ledger.is_current(
+            is_true = ledger and ledger.covers(
                 name, source.store.marks(name), source.store.count(name)
             )
             report = copy_collection(name, source.store, target.store, progress, prune=prune)
@@ -94,14 +94,13 @@ def copied(
 def _tell(row: CollectionRow, source: Ledger, target: Ledger, *, prune: bool) -> None:
     """Write down in one ledger what another knows of a collection and of its files."""
     target.use(row)
-    known = source.deposits(row.name)
+    known = source.stored(row.name)
     if prune:
-        target.forget_deposits(row.name, target.deposits(row.name).keys() - known.keys())
-    stored = [one for one in known.values() if not one.is_empty]
+        target.forget_stored(row.name, target.stored(row.name).keys() - known.keys())
+    stored = [one for one in known.values() if one.version]
     for start in range(0, len(stored), _PORTION):
         portion = stored[start : start + _PORTION]
-        ids = source.former(row.name, [one.document_id for one in portion])
+        ids = source.listed_ids(row.name, [one.document_id for one in portion])
         target.settle(portion, ids)
-    documents = source.documents(row.corpus)
-    for path, file in source.files(row.corpus).items():
-        target.record(file, documents.get(path, []))
+    for known_file in source.known(row.corpus).values():
+        target.record(*known_file)

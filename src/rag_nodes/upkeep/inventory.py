@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.ledger import DepositRow
-from rag_nodes.ledger.versions import source_hash_of
+from rag_nodes.ledger import StoredDocument, source_hash_of
 from rag_nodes.metadata import SOURCE, TOTAL_PAGES, display_name
 from rag_nodes.store import described
 from rag_nodes.upkeep.rows import CollectionStatus, HeldCollection, ListedDocument
@@ -48,30 +46,28 @@ class Inventory:
 
     def collections(self, corpus: str | None = None) -> list[HeldCollection]:
         """The collections of a corpus, or of all of them, by name."""
-        rows = {one.row.name: one.row for one in self.ledger.collections()} if self.ledger else {}
+        rows = {one.name: one for one in self.ledger.collections()} if self.ledger else {}
         held = (HeldCollection(info, rows.get(info.name)) for info in self.store.collections())
         return [one for one in held if corpus is None or one.is_of(corpus)]
 
     def never_stored(self, corpus: str | None = None) -> list[HeldCollection]:
         """Collections that are not there, as all documents failed that were to be in them."""
         there = {one.info.name for one in self.collections()}
-        rows = [sums.row for sums in self.ledger.collections(corpus or "")] if self.ledger else []
+        rows = self.ledger.collections(corpus or "") if self.ledger else []
         infos = ((described(row.name, 0), row) for row in rows if row.name not in there)
         return [
             HeldCollection(info, row) for info, row in infos if info and self._failures(row.name)
         ]
 
-    def deposits(self, held: HeldCollection) -> dict[str, DepositRow]:
+    def deposits(self, held: HeldCollection) -> dict[str, StoredDocument]:
         """What a collection holds of each document, by the document's id.
 
         The ledger is believed where it is that of this state of the store, and has to be where the
         collection cannot be opened; else the store is read.
         """
         name = held.info.name
-        known = self.ledger.deposits(name) if self.ledger else {}
-        if held.info.trouble or (
-            self.ledger and self.ledger.is_current(name, self.store.marks(name), held.info.points)
-        ):
+        known = self.ledger.stored(name) if self.ledger else {}
+        if held.info.trouble or (self.ledger and self._is_known(name, known, held.info.points)):
             return known
         from rag_nodes.pipeline.collections import stored_row  # it loads LlamaIndex
 
@@ -79,9 +75,17 @@ class Inventory:
         there = {one: stored_row(name, one, nodes) for one, nodes in found}
         for one, row in known.items():
             if row.error is not None:
-                held_row = there.get(one, DepositRow(name, one, ""))
+                held_row = there.get(one, StoredDocument(name, one, ""))
                 there[one] = held_row._replace(error=row.error, failed_at=row.failed_at)
         return there
+
+    def _is_known(self, name: str, known: dict[str, StoredDocument], count: int) -> bool:
+        """Whether a ledger says exactly what a collection holds."""
+        if not self.ledger or not self.ledger.covers(name, self.store.marks(name), count):
+            return False
+        unsettled = [one for one, row in known.items() if not row.version]
+        chunks = sum(row.chunks for row in known.values())
+        return chunks == count and not self.ledger.listed_ids(name, unsettled)
 
     def unread(self, corpus: str | None = None) -> list[FileRow]:
         """The files that could not be read, or a document in them; None for all corpora."""
@@ -91,9 +95,9 @@ class Inventory:
         """What is in a collection."""
         name, row, trouble = held.info.name, held.row, held.info.trouble
         deposits = list(self.deposits(held).values())
-        expired = {one.id for one in self.ledger.expired(held.corpus)} if self.ledger else set()
         known = self._known(held.corpus)
-        lacking = [one for one in deposits if not _is_whole(one, known.get(one.document_id, []))]
+        expired = {one for one, of in known.items() if self._is_expired(of[-1])}
+        lacking = [one for one in deposits if not is_whole(one, known.get(one.document_id, []))]
         failed = [one for one in lacking if one.error is not None]
         engine = self.store.engine
         with engine.step(name):
@@ -110,7 +114,7 @@ class Inventory:
             vectors=self.store.vector_names(name) if layout and not trouble else (),
             chunks=sum(one.chunks for one in deposits) if trouble else held.info.points,
             parents=sum(one.parents for one in deposits),
-            documents=sum(not one.is_empty for one in deposits),
+            documents=sum(bool(one.nodes) for one in deposits),
             incomplete=len(lacking),
             expired=sum(one.document_id in expired for one in deposits),
             size=size,
@@ -129,12 +133,12 @@ class Inventory:
         With all of its collections, those too that were read and of which nothing is stored.
         """
         chosen, known = list(collections), self._known(corpus)
-        found: dict[str, dict[str, DepositRow]] = {}
+        found: dict[str, dict[str, StoredDocument]] = {}
         for held in chosen:
             for one, deposit in self.deposits(held).items():
                 found.setdefault(one, {})[held.info.name] = deposit
         if {*chosen} >= {*self.collections(corpus)}:
-            failed: dict[str, dict[str, DepositRow]] = {}
+            failed: dict[str, dict[str, StoredDocument]] = {}
             for held in self.never_stored(corpus):
                 for row in self._failures(held.info.name):
                     failed.setdefault(row.document_id, {})[row.collection] = row
@@ -150,27 +154,31 @@ class Inventory:
         others = (one for one in unread.values() if one.documents or one.path not in paths)
         return [*listed, *map(_failed, others)]
 
-    def _failures(self, collection: str) -> list[DepositRow]:
-        return self.ledger.failures(collection) if self.ledger else []
+    def _failures(self, collection: str) -> list[StoredDocument]:
+        if not self.ledger:
+            return []
+        rows = [row for row in self.ledger.stored(collection).values() if row.error is not None]
+        corpus = next(one.corpus for one in self.ledger.collections() if one.name == collection)
+        known = self.ledger.documents(corpus, [row.document_id for row in rows])
+        return [row for row in rows if not is_whole(row, known.get(row.document_id, []))]
 
     def _known(self, corpus: str) -> dict[str, list[DocumentRow]]:
         """What the ledger knows of documents, by id: those without a hash first."""
-        found: dict[str, list[DocumentRow]] = {}
-        paths = self.ledger.documents(corpus) if self.ledger else {}
-        for row in sorted(chain(*paths.values()), key=lambda row: bool(row.source_hash)):
-            found.setdefault(row.id, []).append(row)
-        return found
+        return self.ledger.documents(corpus) if self.ledger else {}
+
+    def _is_expired(self, row: DocumentRow) -> bool:
+        return row.expires_at is not None and row.expires_at <= self.clock()
 
     def _listed(
         self,
         corpus: str,
         known: list[DocumentRow],
         document_id: str,
-        found: dict[str, DepositRow],
+        found: dict[str, StoredDocument],
         unread: dict[str, FileRow],
     ) -> ListedDocument:
         row = known[-1] if known else None
-        lacking = {name: one for name, one in found.items() if not _is_whole(one, known)}
+        lacking = {name: one for name, one in found.items() if not is_whole(one, known)}
         errors = {name: one.error for name, one in lacking.items() if one.error is not None}
         state: DocumentState = "stored"
         error, since = None, _first(lacking.values())
@@ -181,10 +189,10 @@ class Inventory:
             error = "; ".join(dict.fromkeys(one for one in errors.values() if one))
             state = "incomplete"
             error = error or f"{_lack(lacking.values())}; ingest it again"
-        elif row and row.expires_at is not None and row.expires_at <= self.clock():
+        elif row and self._is_expired(row):
             state = "expired"
         name, source, pages = self._facts(row, document_id, found)
-        there = {of: one for of, one in found.items() if one.error is None or not one.is_empty}
+        there = {of: one for of, one in found.items() if one.error is None or one.nodes}
         return ListedDocument(
             id=document_id,
             corpus=corpus,
@@ -201,7 +209,7 @@ class Inventory:
         )
 
     def _facts(
-        self, row: DocumentRow | None, document_id: str, found: dict[str, DepositRow]
+        self, row: DocumentRow | None, document_id: str, found: dict[str, StoredDocument]
     ) -> tuple[str, str | None, int | None]:
         """Name, source and pages; asked of one of its nodes where no ledger knows them."""
         if row:
@@ -223,23 +231,23 @@ class Inventory:
         return self._facts_told[collection]
 
 
-def _is_whole(deposit: DepositRow, known: list[DocumentRow]) -> bool:
+def is_whole(deposit: StoredDocument, known: list[DocumentRow]) -> bool:
     """Whether all of a document is stored, in the version that was read last."""
     wanted = {row.source_hash for row in known if row.source_hash}
     if not wanted:  # nobody knows what was read
-        return bool(deposit.source_hash) and deposit.error is None
-    return source_hash_of(deposit.source_hash) in wanted
+        return bool(deposit.version) and deposit.error is None
+    return source_hash_of(deposit.version) in wanted
 
 
-def _first(failed: Iterable[DepositRow]) -> float | None:
+def _first(failed: Iterable[StoredDocument]) -> float | None:
     """Since when the first of them has failed."""
     return min((one.failed_at for one in failed if one.failed_at is not None), default=None)
 
 
-def _lack(lacking: Collection[DepositRow]) -> str:
+def _lack(lacking: Collection[StoredDocument]) -> str:
     if not lacking:
         return "nothing of it is stored"
-    if all(one.source_hash for one in lacking):
+    if all(one.version for one in lacking):
         return "a former version of it is stored"
     return "not all of its chunks are stored"
 

@@ -86,7 +86,7 @@ def cleared(inventory: Inventory, collections: Iterable[HeldCollection]) -> list
     for corpus in {held.corpus for held in chosen}:
         is_all = all(held.info.name in names for held in inventory.collections(corpus))
         if ledger and is_all:
-            ledger.forget_files(corpus, ledger.files(corpus))
+            ledger.forget_files(corpus, ledger.paths(corpus))
     for name in names:
         if ledger:
             ledger.forget_collection(name)

@@ -1,8 +1,10 @@
-"""A ledger lists the ids of all that may be stored of a document, whatever is killed when."""
+"""What a ledger lists of documents, whatever is killed when, and why they are not stored whole."""
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,18 +15,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.ledger import DepositRow, Ledger, merge
+from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
+    from types import SimpleNamespace
 
 ONE, TWO, THREE = (str(UUID(int=number)) for number in (1, 2**127, 2**128 - 1))
 ODD = "chapter 1 § 2"
 """As a store of another kind may name its points."""
+DAY = 24 * 3600.0
 
 
-def row(document_id: str, chunks: int, version: str = "v") -> DepositRow:
-    return DepositRow("c", document_id, version, chunks=chunks)
+def row(document_id: str, chunks: int, version: str = "v") -> StoredDocument:
+    return StoredDocument("c", document_id, version, chunks=chunks)
+
+
+def test_collections_come_with_sums_the_one_used_last_first(
+    ledger: Ledger, clock: SimpleNamespace
+) -> None:
+    clock.now += DAY
+    later = CollectionRow("later", "tea", "Fixed", "f", "{}", "lexical", 384)
+    assert ledger.use(later)
+    assert not ledger.use(later._replace(dimension=None))
+    ledger.settle([row("a", 3), StoredDocument("later", "a", "v", chunks=4, parents=1)])
+    ledger.settle([StoredDocument("later", "b", "v", parents=1)])
+    ledger.fail("later", {"failed": "no"})
+
+    newest, oldest = ledger.collections("tea")
+
+    assert newest == later._replace(
+        first_used=100 + DAY, last_used=100 + DAY, documents=2, chunks=4
+    )
+    assert (oldest.name, oldest.first_used, oldest.documents, oldest.chunks) == ("c", 100.0, 1, 3)
+    assert ledger.collections("coffee") == []
+    assert len(ledger.collections()) == 2
 
 
 def test_what_is_intended_is_listed_beside_what_was_there(ledger: Ledger) -> None:
@@ -32,33 +57,26 @@ def test_what_is_intended_is_listed_beside_what_was_there(ledger: Ledger) -> Non
 
     ledger.intend("c", {"a": [TWO, THREE], "new": [ODD], "gone": []})
 
-    assert ledger.former("c", ["a", "new", "gone", "unheard of"]) == {
+    assert ledger.listed_ids("c", ["a", "new", "gone", "unheard of"]) == {
         "a": (ONE, TWO, THREE),
         "new": (ODD,),
     }
-    stored = ledger.deposits("c")
-    assert (stored["a"].source_hash, stored["a"].stored_at, stored["a"].chunks) == ("", None, 2)
-    assert {*stored} == {"a", "new", "gone"}
-    assert ledger.unsettled("c") == ["a", "gone", "new"]
+    stored = ledger.stored("c")
+    assert (stored["a"].version, stored["a"].stored_at, stored["a"].chunks) == ("", 100.0, 2)
+    assert {one: of.version for one, of in stored.items()} == dict.fromkeys(
+        ("a", "gone", "new"), ""
+    )
+    assert ledger.stored("c", ["new", "unheard of"]) == {"new": StoredDocument("c", "new", "")}
 
 
-def test_what_is_settled_has_the_ids_that_are_given_and_no_others(ledger: Ledger) -> None:
-    ledger.intend("c", {"a": [ONE, TWO], "b": [ONE]})
+def test_what_is_settled_has_the_ids_that_are_given_or_keeps_its_own(ledger: Ledger) -> None:
+    ledger.intend("c", {"a": [ONE, TWO], "b": [ONE], "kept": [TWO]})
+    ledger.fail("c", {"kept": "refused"})
 
-    ledger.settle([row("a", 1), row("b", 0, "w")], {"a": [THREE], "b": []})
+    ledger.settle([row("a", 1), row("b", 0, "w"), row("kept", 1)], {"a": [THREE], "b": []})
 
-    assert ledger.former("c", ["a", "b"]) == {"a": (THREE,)}
-    assert ledger.deposits("c")["a"] == row("a", 1)._replace(stored_at=100.0)
-
-
-def test_a_row_that_is_settled_without_ids_keeps_those_that_are_listed(ledger: Ledger) -> None:
-    ledger.settle([row("a", 2), row("b", 1)], {"a": [ONE, TWO], "b": [THREE]})
-    ledger.fail("c", {"a": "refused"})
-
-    ledger.settle([row("a", 2, "next"), row("b", 1)], {"b": [ONE]})
-
-    assert ledger.former("c", ["a", "b"]) == {"a": (ONE, TWO), "b": (ONE,)}
-    assert ledger.deposits("c")["a"].error is None
+    assert ledger.listed_ids("c", ["a", "b", "kept"]) == {"a": (THREE,), "kept": (TWO,)}
+    assert ledger.stored("c")["kept"] == row("kept", 1)._replace(stored_at=100.0)
 
 
 @pytest.mark.parametrize(
@@ -67,14 +85,14 @@ def test_a_row_that_is_settled_without_ids_keeps_those_that_are_listed(ledger: L
         ["1", "18446744073709551615"],
         [THREE.upper(), THREE],
         ["{" + ONE + "}", ONE.replace("-", ""), "a" * 16, "ß" * 500],
-        ["f" * 8 + "-0000-4000-8000-000000000000"],
+        [ONE + "\n"],
     ],
 )
 def test_ids_that_are_no_uuids_come_back_as_they_are(ledger: Ledger, ids: list[str]) -> None:
     ledger.intend("c", {"a": ids})
     ledger.intend("c", {"a": [ONE, *ids]})
 
-    assert ledger.former("c", ["a"]) == {"a": (*ids, ONE)}
+    assert ledger.listed_ids("c", ["a"]) == {"a": (*ids, ONE)}
     assert ledger.totals("c") == (0, len(ids) + 1)
 
 
@@ -83,67 +101,110 @@ def test_only_what_must_outlive_a_power_cut_waits_for_the_disk(ledger: Ledger) -
     ledger._connection.set_trace_callback(said.append)
 
     def waits() -> list[str]:
-        return [one for one in said if one.startswith(("PRAGMA", "COMMIT"))]
+        found = [one for one in said if one.startswith(("PRAGMA", "COMMIT"))]
+        said.clear()
+        return found
 
     ledger.intend("c", {"a": [ONE]})
     assert waits() == ["PRAGMA synchronous = FULL", "COMMIT"]
-    said.clear()
-    with ledger.together():
+    with ledger.transaction():
         ledger.intend("c", {"a": [TWO]})
         ledger.settle([row("a", 1)], {"a": [TWO]})
     assert waits() == ["PRAGMA synchronous = FULL", "COMMIT"]
-    said.clear()
     ledger.settle([row("a", 1)], {"a": [TWO]})
     assert waits() == ["PRAGMA synchronous = NORMAL", "COMMIT"]
 
 
-def test_totals_are_of_settled_chunks_and_of_all_ids(ledger: Ledger) -> None:
+def test_totals_are_of_chunks_of_whole_documents_and_of_all_ids(ledger: Ledger) -> None:
     assert ledger.totals("c") == (0, 0)
     ledger.settle([row("a", 2), row("b", 1)], {"a": [ONE, TWO], "b": [THREE]})
-    ledger.settle([DepositRow("other", "a", "v", chunks=9)], {"a": [ONE]})
+    ledger.settle([StoredDocument("other", "a", "v", chunks=9)], {"a": [ONE]})
     assert ledger.totals("c") == (3, 3)
 
     ledger.intend("c", {"a": [THREE]})
     assert ledger.totals("c") == (1, 4)
 
-    ledger.forget_deposits("c", ["a"])
+    ledger.forget_stored("c", ["a"])
     assert ledger.totals("c") == (1, 1)
+
+
+def test_a_ledger_covers_a_collection_by_its_marks_and_as_many_chunks_as_there_may_be(
+    ledger: Ledger,
+) -> None:
+    assert not ledger.covers("c", {}, 0), "no mark was left"
+    assert not ledger.covers("unheard of", {}, 0)
+    ledger.settle([row("a", 2), row("b", 1)], {"a": [ONE, TWO, ODD], "b": [THREE]})
+    for epoch in ("first", "now"):
+        ledger.mark("c", epoch)
+    marks = {ledger.writer("c"): "now"}
+
+    assert [count for count in range(9) if ledger.covers("c", marks, count)] == [3, 4]
+    assert not ledger.covers("c", {ledger.writer("c"): "another copy"}, 3)
+    assert not ledger.covers("c", {**marks, "somebody else": "then"}, 3)
+    ledger.intend("c", {"a": []})
+    assert [count for count in range(9) if ledger.covers("c", marks, count)] == [1, 2, 3, 4]
+    ledger.forget_collection("c")
+    assert (ledger.marks("c"), ledger.stored("c"), ledger.collections()) == ({}, {}, [])
 
 
 def test_what_the_store_says_replaces_all_rows_but_why_documents_failed(ledger: Ledger) -> None:
     ledger.settle([row("a", 2), row("failed", 1)], {"a": [ONE, TWO], "failed": [ONE]})
-    ledger.settle([DepositRow("other", "a", "v", chunks=9)], {"a": [THREE]})
+    ledger.settle([StoredDocument("other", "a", "v", chunks=9)], {"a": [THREE]})
     ledger.fail("c", {"failed": "refused", "b": "too long"})
 
     ledger.adopt("c", ((row(one, 1, version), [TWO]) for one, version in (("b", ""), ("d", "w"))))
 
-    found = ledger.deposits("c")
-    assert {one: (of.source_hash, of.chunks, of.error) for one, of in found.items()} == {
+    found = ledger.stored("c")
+    assert {one: (of.version, of.chunks, of.error) for one, of in found.items()} == {
         "failed": ("", 0, "refused"),
         "b": ("", 1, "too long"),
         "d": ("w", 1, None),
     }
-    assert {of.stored_at for of in found.values()} == {100.0}
-    assert ledger.former("c", ["a", "failed", "b", "d"]) == {"b": (TWO,), "d": (TWO,)}
-    assert ledger.totals("c") == (2, 2)
-    assert ledger.former("other", ["a"]) == {"a": (THREE,)}
+    assert ledger.listed_ids("c", ["a", "failed", "b", "d"]) == {"b": (TWO,), "d": (TWO,)}
+    assert ledger.totals("c") == (1, 2)
+    assert ledger.listed_ids("other", ["a"]) == {"a": (THREE,)}
 
 
-def test_the_ledger_of_all_shards_lists_what_any_of_them_does(tmp_path: Path) -> None:
-    settled, killed = tmp_path / "settled", tmp_path / "killed"
-    for place, ids in ((settled, [ONE, ODD]), (killed, [TWO, ODD])):
-        with Ledger(place) as part:
-            part.settle([row("a", 2), row(place.name, 1)], {"a": ids, place.name: [THREE]})
-            if place == killed:
-                part.intend("c", {"a": [THREE]})
+def test_a_document_has_failed_since_it_did_so_first_until_it_is_stored(
+    ledger: Ledger, clock: SimpleNamespace
+) -> None:
+    for clock.now, why in ((100.0, "no"), (200.0, "never")):
+        ledger.fail("c", {"a": why})
+        assert ledger.stored("c")["a"] == StoredDocument("c", "a", "", error=why, failed_at=100.0)
 
-    for number, parts in enumerate([(settled, killed), (killed, settled)]):
-        merge(tmp_path / str(number), parts)
-        with Ledger(tmp_path / str(number)) as ledger:
-            found = ledger.former("c", ["a", "settled", "killed"])
-            assert {*found.pop("a")} == {ONE, TWO, THREE, ODD}
-            assert found == {"settled": (THREE,), "killed": (THREE,)}
-            assert ledger.unsettled("c") == ["a"]
+    ledger.adopt("c", [(row("a", 3), [])])
+    found = ledger.stored("c")["a"]
+    assert found == row("a", 3)._replace(error="never", stored_at=200.0, failed_at=100.0)
+
+    ledger.settle([row("a", 3)._replace(stored_at=150.0)])
+    assert ledger.stored("c")["a"] == row("a", 3)._replace(stored_at=150.0)
+
+
+def test_a_transaction_that_fails_leaves_nothing(ledger: Ledger) -> None:
+    def rows() -> Iterator[StoredDocument]:
+        yield row("a", 1)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        ledger.settle(rows())
+
+    assert ledger.stored("c") == {}
+
+
+def test_many_threads_and_two_openings_write_at_the_same_time(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    barrier = threading.Barrier(8)
+
+    def write(number: int, ledger: Ledger) -> None:
+        barrier.wait()
+        for one in range(20):
+            ledger.intend("c", {f"{number}.{one}": [f"{one}"]})
+            ledger.settle([row(f"{number}.{one}", 1)])
+
+    with Ledger(place) as first, Ledger(place) as second, ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8), [first, second] * 4))
+
+        assert first.totals("c") == second.totals("c") == (160, 160)
 
 
 class KilledError(BaseException):
@@ -166,7 +227,7 @@ class Killable:
 
     def check(self) -> None:
         """Whatever is stored is listed."""
-        listed = self.ledger.former("c", [*self.stored])
+        listed = self.ledger.listed_ids("c", [*self.stored])
         for document_id, ids in self.stored.items():
             assert ids <= {*listed.get(document_id, ())}
 
@@ -202,7 +263,7 @@ class Killable:
             done: dict[str, set[str]] = {}
             for unit in units[first : first + 2]:
                 self.intend(unit)
-                former = self.ledger.former("c", [*unit])
+                former = self.ledger.listed_ids("c", [*unit])
                 points = [(one, point) for one, of in unit.items() for point in sorted(of)]
                 self.change(points, deletes=False)
                 gone = [(one, p) for one, of in former.items() for p in of if p not in unit[one]]
@@ -244,10 +305,10 @@ def test_what_is_stored_is_listed_at_each_step_and_equal_at_the_end_of_a_run_tha
         wanted = everything.copy()
         for unit in last:
             wanted |= unit
-        listed = ledger.former("c", [*wanted])
+        listed = ledger.listed_ids("c", [*wanted])
         assert {one: {*listed.get(one, ())} for one in wanted} == wanted
         assert {one: stored[one] for one in wanted} == wanted
         chunks = sum(map(len, wanted.values()))
         assert ledger.totals("c") == (chunks, chunks)
-        assert ledger.unsettled("c") == []
+        assert all(one.version for one in ledger.stored("c").values())
         ledger.close()
