@@ -12,7 +12,6 @@ is kept in the cache, and its tokens and price are printed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
-from rag_nodes.transforms.summaries import ChunkWriter, SummaryJournal
+from rag_nodes.transforms import ChunkWriter, TextJournal
 
 MODES = ("dense", "hybrid")
 
@@ -64,9 +63,7 @@ class WithoutHeadings(TransformComponent):
         return nodes
 
 
-def variants(
-    llm: LLM | None, journal: SummaryJournal | None
-) -> dict[str, TransformComponent | None]:
+def variants(llm: LLM | None, journal: TextJournal | None) -> dict[str, TransformComponent | None]:
     """What stands between parser and embedding, by row; those with a model where there is one."""
     found: dict[str, TransformComponent | None] = {
         HEADINGS: None,
@@ -99,7 +96,7 @@ def columns(
         yield name, StoredCollection(store, column.collection)
 
 
-def measure(dataset: Dataset, llm: LLM | None, journal: SummaryJournal | None) -> Kept:
+def measure(dataset: Dataset, llm: LLM | None, journal: TextJournal | None) -> Kept:
     """All rows, with each embedding and way of searching."""
     kept = Kept(
         "contextual",
@@ -138,12 +135,11 @@ def main() -> None:
     llm = real_model()
     if llm is None:
         print("no model is configured: rows that ask one are not measured here")
-    with ExitStack() as opened:
-        journal = None
-        if llm is not None and options.cache:
-            options.cache.mkdir(parents=True, exist_ok=True)
-            journal = opened.enter_context(SummaryJournal(options.cache / "contextual.jsonl"))
-        measure(dataset, llm, journal).save()
+    journal = None
+    if llm is not None and options.cache:
+        options.cache.mkdir(parents=True, exist_ok=True)
+        journal = TextJournal(options.cache / "contextual.jsonl")
+    measure(dataset, llm, journal).save()
 
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ from llama_index.core.schema import TextNode, TransformComponent
 from pydantic import PrivateAttr
 
 from rag_nodes.models.rebuilding import unpickled
-from rag_nodes.transforms import SummaryJournal, identity_of
-from rag_nodes.transforms.summaries import SummaryKey
+from rag_nodes.transforms import PromptKey, TextJournal, identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,6 +88,6 @@ def parse(data: bytes, text: str) -> list[tuple[str, str]]:
 
 def write(path: Path, writer: int, count: int, size: int) -> None:
     """Long lines into a journal into which others write."""
-    journal = SummaryJournal(path)
+    journal = TextJournal(path)
     for number in range(count):
-        journal.add(SummaryKey(f"writer-{writer}", str(number)), f"{writer}" * size)
+        journal.add(PromptKey(f"writer-{writer}", str(number)), f"{writer}" * size)

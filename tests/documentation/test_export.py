@@ -11,7 +11,7 @@ from rag_nodes.documentation import FORMATS
 from rag_nodes.documentation.writer import AtomicFile, RowWriter
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import get_parser
-from rag_nodes.transforms.summaries import SectionSummary
+from rag_nodes.transforms import SectionSummary
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -36,12 +36,12 @@ from rag_nodes.transforms import (
     EmbeddingGuard,
     FurtherVectors,
     NeighbourText,
+    PromptKey,
     SectionSummary,
-    SummaryJournal,
+    TextJournal,
     UserTransformations,
     identity_of,
 )
-from rag_nodes.transforms.summaries import SummaryKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -179,22 +179,22 @@ def test_writers_keep_their_llm_and_what_was_paid_for(
     write: Callable[[object], bytes],
 ) -> None:
     llm = OpenAIServerLLM(model="llama3", **access)
-    with SummaryJournal(tmp_path / "written.jsonl") as journal:
-        summary = SectionSummary(llm=llm, journal=journal, knowledge_base="Tea", max_tokens=99)
-        context = ChunkContext(llm, journal=journal, embed=False)
-        here = [TextNode(text=TEXT)]
-        context(summary(here))
-        paid = len(openai_server.requests)
-        steps = [summary, context, FurtherVectors("summary", "plain")]
-        found, identities = workers.submit(in_worker.transform, write(steps), [TEXT]).result()
-        assert len(openai_server.requests) == paid
-        assert found[0]["summary"] == here[0].metadata["summary"]
-        assert identities == [identity_of(step) for step in steps]
-        other = "The pump is below the tank."
-        workers.submit(in_worker.transform, write([summary]), [other]).result()
-        assert openai_server.requests[-1].authorization == f"Bearer {KEY}"
-        summary([TextNode(text=other)])
-        assert len(openai_server.requests) == paid + 1
+    journal = TextJournal(tmp_path / "written.jsonl")
+    summary = SectionSummary(llm=llm, journal=journal, knowledge_base="Tea", max_tokens=99)
+    context = ChunkContext(llm, journal=journal, embed=False)
+    here = [TextNode(text=TEXT)]
+    context(summary(here))
+    paid = len(openai_server.requests)
+    steps = [summary, context, FurtherVectors("summary", "plain")]
+    found, identities = workers.submit(in_worker.transform, write(steps), [TEXT]).result()
+    assert len(openai_server.requests) == paid
+    assert found[0]["summary"] == here[0].metadata["summary"]
+    assert identities == [identity_of(step) for step in steps]
+    other = "The pump is below the tank."
+    workers.submit(in_worker.transform, write([summary]), [other]).result()
+    assert openai_server.requests[-1].authorization == f"Bearer {KEY}"
+    summary([TextNode(text=other)])
+    assert len(openai_server.requests) == paid + 1
     assert pickle.loads(write(summary)).spent.requests == 0
 
 
@@ -284,16 +284,16 @@ def test_several_processes_write_into_one_journal_and_no_line_is_lost(
 ) -> None:
     path = tmp_path / "written.jsonl"
     path.write_bytes(b'{"model": "torn')
-    own = SummaryJournal(path)
-    assert own.get(SummaryKey("writer-0", "0")) is None
+    own = TextJournal(path)
+    assert own.get(PromptKey("writer-0", "0")) is None
     there = [workers.submit(in_worker.write, path, one, 100, 30_000) for one in range(2)]
     for number in range(100):
-        own.add(SummaryKey("writer-2", str(number)), "2" * 30_000)
+        own.add(PromptKey("writer-2", str(number)), "2" * 30_000)
     for one in there:
         one.result()
-    for journal in (own, SummaryJournal(path)):
+    for journal in (own, TextJournal(path)):
         for writer in range(3):
-            keys = [SummaryKey(f"writer-{writer}", str(number)) for number in range(100)]
+            keys = [PromptKey(f"writer-{writer}", str(number)) for number in range(100)]
             assert [journal.get(key) for key in keys] == [f"{writer}" * 30_000] * 100
     assert own.reused == 0
 

@@ -26,7 +26,7 @@ from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.store import parser_collection
 from rag_nodes.transforms import identity_of
-from rag_nodes.transforms.user.steps import wait_for
+from rag_nodes.transforms.user import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
-from rag_nodes.transforms import FurtherVectors, SectionSummary, SummaryJournal
-from rag_nodes.transforms.summaries import SummaryKey
+from rag_nodes.transforms import FurtherVectors, PromptKey, SectionSummary, TextJournal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,28 +93,12 @@ def test_a_file_that_was_moved_or_is_cut_by_another_parser_is_not_written_about_
     assert report.writers == ()
 
 
-def test_a_journal_of_an_earlier_release_is_read(paid: Models, tmp_path: Path) -> None:
-    """Its lines name the chunk as well."""
-    file, journal = tmp_path / "tea.md", tmp_path / "store" / "written.jsonl"
-    file.write_text(TEXT)
-    options: dict[str, Any] = {"models": paid, "transformations": [FurtherVectors("context")]}
-    with open_store(tmp_path / "store") as store:
-        ingest([file], PARSERS, store, **options)
-        lines = [{"chunk_id": "x", **json.loads(line)} for line in journal.read_text().splitlines()]
-        journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with open_store() as fresh:
-        ledger = tmp_path / "store" / "ledger.sqlite"
-        report = ingest([file], PARSERS, fresh, **options, ledger=ledger)
-        assert len(known_of(fresh, report, "context")) == 3
-    assert asked_of(paid) == 3
-
-
 def test_what_reads_the_same_is_written_about_once_however_many_ask_at_a_time(
     paid: Models, tmp_path: Path
 ) -> None:
     nodes = [TextNode(text="Nine litres.") for _ in range(6)]
-    with SummaryJournal(tmp_path / "w.jsonl") as journal:
-        SectionSummary(llm=paid.llm, journal=journal)(nodes)
+    journal = TextJournal(tmp_path / "w.jsonl")
+    SectionSummary(llm=paid.llm, journal=journal)(nodes)
     assert {node.metadata["summary"] for node in nodes} == {"About tea."}
     assert asked_of(paid) == 1
 
@@ -171,10 +153,10 @@ async def test_parsers_that_cut_a_document_alike_at_the_same_time_pay_for_it_onc
     tmp_path: Path,
 ) -> None:
     llm = SlowLLM(says="About tea.")
-    with SummaryJournal(tmp_path / "w.jsonl") as journal:
-        step = SectionSummary(llm=llm, journal=journal)
-        families = [[TextNode(text="Nine litres.")] for _ in range(3)]
-        await asyncio.gather(*map(step.acall, families))
+    journal = TextJournal(tmp_path / "w.jsonl")
+    step = SectionSummary(llm=llm, journal=journal)
+    families = [[TextNode(text="Nine litres.")] for _ in range(3)]
+    await asyncio.gather(*map(step.acall, families))
     assert [node.metadata["summary"] for [node] in families] == ["About tea."] * 3
     assert len(llm.asked) == 1
 
@@ -249,13 +231,13 @@ def test_a_dry_run_prices_what_would_be_written_and_not_what_was(
 
 
 def test_two_processes_may_keep_what_they_were_told_in_one_file(tmp_path: Path) -> None:
-    keys = [SummaryKey.of("m", name) for name in "abcd"]
-    with SummaryJournal(tmp_path / "w.jsonl") as one, SummaryJournal(tmp_path / "w.jsonl") as two:
-        for journal, key, name in zip((one, two, one, two), keys, "abcd", strict=True):
-            journal.add(key, f"about {name}")
-        for journal in (one, two):
-            assert [journal.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
-    with SummaryJournal(tmp_path / "w.jsonl", frozen=True) as both:
-        both.add(SummaryKey.of("m", "e"), "about e")
-        assert [both.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
+    keys = [PromptKey.of("m", name) for name in "abcd"]
+    one, two = TextJournal(tmp_path / "w.jsonl"), TextJournal(tmp_path / "w.jsonl")
+    for journal, key, name in zip((one, two, one, two), keys, "abcd", strict=True):
+        journal.add(key, f"about {name}")
+    for journal in (one, two):
+        assert [journal.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
+    both = TextJournal(tmp_path / "w.jsonl", frozen=True)
+    both.add(PromptKey.of("m", "e"), "about e")
+    assert [both.get(key) for key in keys] == [f"about {name}" for name in "abcd"]
     assert len((tmp_path / "w.jsonl").read_bytes().splitlines()) == 4

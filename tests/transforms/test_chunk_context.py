@@ -21,7 +21,7 @@ from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.settings import Settings
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms.summaries import SummaryJournal
+from rag_nodes.transforms import TextJournal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,10 +205,10 @@ def test_what_was_paid_for_is_asked_once_and_priced(
     monkeypatch.setitem(prices.PRICES, name, (1.0, 2.0))
 
     def spent() -> Spent:
-        with SummaryJournal(tmp_path / "journal.jsonl") as journal:
-            writing = writer(llm=llm, journal=journal)
-            writing(chunks("One.", "Two."))
-            return writing.spent
+        journal = TextJournal(tmp_path / "journal.jsonl")
+        writing = writer(llm=llm, journal=journal)
+        writing(chunks("One.", "Two."))
+        return writing.spent
 
     paid = spent()
     assert (paid.requests, paid.tokens_in, paid.tokens_out) == (2, 2, 2)  # as the server counts

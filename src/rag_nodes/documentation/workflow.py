@@ -28,7 +28,7 @@ from rag_nodes.errors import (
     UnsupportedFileError,
 )
 from rag_nodes.readers import COLLECTIONS, Limits, readings
-from rag_nodes.transforms.summaries import SectionSummary, SummaryJournal
+from rag_nodes.transforms import SectionSummary, TextJournal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -91,7 +91,7 @@ def run(
     _check_places(work)
     parser = work.options.made_parser()
     with ExitStack() as opened:
-        summarise = _summariser(work, llm, opened) if work.options.summaries else None
+        summarise = _summariser(work, llm) if work.options.summaries else None
         shape = FORMATS[work.options.format]
         file = opened.enter_context(AtomicFile(work.output))
         writer = RowWriter(file, lines=shape.is_lines)
@@ -177,10 +177,9 @@ def _check_kind(crawl: Path) -> None:
         )
 
 
-def _summariser(work: _Work, llm: LLM | None, opened: ExitStack) -> SectionSummary:
+def _summariser(work: _Work, llm: LLM | None) -> SectionSummary:
     """The transform that summarises; with a model, what it writes is kept as it arrives."""
     options = work.options
-    journal = opened.enter_context(_journal(work)) if llm else None
     name = ""
 
     def done() -> None:
@@ -193,21 +192,21 @@ def _summariser(work: _Work, llm: LLM | None, opened: ExitStack) -> SectionSumma
         max_tokens=options.summary_tokens,
         concurrency=options.concurrency,
         requests_per_minute=work.window or options.requests_per_minute,
-        journal=journal,
+        journal=_journal(work) if llm else None,
         on_done=done,
     )
     name = summary.model_name
     return summary
 
 
-def _journal(work: _Work) -> SummaryJournal:
+def _journal(work: _Work) -> TextJournal:
     path = work.beside("summaries.jsonl")
     if not work.options.resume and path.exists() and path.stat().st_size:
         raise ConfigurationError(
             f"{path}: an interrupted run left paid summaries there; add --resume to use them, or "
             "remove the file to start afresh"
         )
-    return SummaryJournal(path)
+    return TextJournal(path)
 
 
 def _cut(work: _Work, parser: SpanNodeParser, limits: Limits) -> Generator[CutPage]:
@@ -268,7 +267,7 @@ def _report(
 ) -> DocsReport:
     statistics = work.tally.statistics
     kept = summarise.journal if summarise else None
-    journal = kept if isinstance(kept, SummaryJournal) else None
+    journal = kept if isinstance(kept, TextJournal) else None
     if journal and not statistics.summaries.get("failed"):
         journal.path.unlink()
     crossed = (one.crossed(statistics) for one in work.options.fail_on)

@@ -12,10 +12,11 @@ from rag_nodes.evaluation.columns import Searched, variants_of
 from rag_nodes.evaluation.measurement import Measurement
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
-from rag_nodes.evaluation.sweep import kept_in, swept_by, written_in
+from rag_nodes.evaluation.sweep import kept_in, swept_by
 from rag_nodes.models import settled
 from rag_nodes.pipeline import AutoEngine
 from rag_nodes.store import open_store
+from rag_nodes.transforms import TextJournal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,7 +101,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     with ExitStack() as opened:
         paid = opened.enter_context(kept_in(cache, chosen, engine, vectors))
         kept = opened.enter_context(EvaluationCache(paid[0]))
-        written = opened.enter_context(written_in(paid[1]))
+        written = TextJournal(paid[1]) if paid[1] else None
         own = store or opened.enter_context(open_store())
         known = kept.embedding(chosen)
         sweep = opened.enter_context(

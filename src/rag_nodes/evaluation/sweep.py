@@ -22,14 +22,13 @@ from rag_nodes.evaluation.units import Refused, SizeFound, SweepRecipe, SweepUni
 from rag_nodes.executors import Executor, LostUnit, PickledRecipe
 from rag_nodes.models.rebuilding import pickled
 from rag_nodes.parsers import as_parser
-from rag_nodes.transforms import WRITTEN_FILE, SummaryJournal, written_for
+from rag_nodes.transforms import WRITTEN_FILE, unwritten
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.transforms import WrittenTexts
 
 logger = logging.getLogger(__name__)
 
@@ -191,20 +190,6 @@ def _error(result: Refused | LostUnit) -> RagNodesError:
 
 
 @contextmanager
-def written_in(journal: Path | None) -> Iterator[WrittenTexts | None]:
-    """The file in which is kept what an LLM writes, opened; None for none.
-
-    Raises:
-        ConfigurationError: it cannot be written.
-    """
-    if journal is None:
-        yield None
-        return
-    with SummaryJournal(journal) as opened:
-        yield opened
-
-
-@contextmanager
 def kept_in(
     given: Path | None, models: Models, engine: SweepEngine | None, vectors: Iterable[str]
 ) -> Iterator[tuple[Path | None, Path | None]]:
@@ -221,7 +206,7 @@ def kept_in(
     Yields:
         The folder with vectors, None for memory; the file with what an LLM writes, None for none.
     """
-    writes = models.llm is not None and any(map(written_for, vectors))
+    writes = models.llm is not None and bool(unwritten(vectors))
     shares = engine is not None and not engine.address and not models.embeds_offline
     if given is None and not (writes or shares):
         yield None, None
@@ -267,7 +252,7 @@ def swept_by(
 
     def stays(variant: Variant) -> bool:
         vector = (variant.options or plan.options).vector
-        return bool(journal and not writes and written_for(vector))
+        return bool(journal and not writes and unwritten([vector]))
 
     with closing(engine.executor()) as executor:
         yield Sweep(executor, recipe, models.embedding, lead, stays)

@@ -18,7 +18,7 @@ from rag_nodes.executors import PickledRecipe
 from rag_nodes.models import Models
 from rag_nodes.models.rebuilding import unpickled
 from rag_nodes.store import open_store
-from rag_nodes.transforms import SummaryJournal
+from rag_nodes.transforms import TextJournal
 
 
 class SweepUnit(NamedTuple):
@@ -80,7 +80,7 @@ class SweepRecipe:
         """
         self.opened = opened = ExitStack()  # as long as this process
         kept = opened.enter_context(EvaluationCache(self.cache))
-        written = SummaryJournal(self.journal) if self.journal and self.models.llm else None
+        written = TextJournal(self.journal) if self.journal and self.models.llm else None
         self.store = opened.enter_context(open_store())
         self.examiner = Examiner(self.data, self.plan, kept.embedding(self.models), written=written)
 

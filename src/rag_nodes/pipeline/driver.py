@@ -24,7 +24,7 @@ from rag_nodes.pipeline.units import DocumentRead, FileUnit, Unread
 from rag_nodes.pipeline.work import work
 from rag_nodes.pipeline.writer import ColumnWriter
 from rag_nodes.readers import document_id
-from rag_nodes.transforms import ChunkWriter, SummaryJournal, further_names
+from rag_nodes.transforms import ChunkWriter, TextJournal, further_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -246,9 +246,7 @@ class Driver:
     def _keep_texts(self, result: Result) -> None:
         """Put what LLMs wrote on machines without a journal into those of this one."""
         kept = (one.journal for one in self._recipe.steps if isinstance(one, ChunkWriter))
-        journals = {
-            str(one.path.absolute()): one for one in kept if isinstance(one, SummaryJournal)
-        }
+        journals = {str(one.path): one for one in kept if isinstance(one, TextJournal)}
         for path, texts in result.written.items():
             for key, text in texts:
                 journals[path].add(key, text)

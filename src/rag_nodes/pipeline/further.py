@@ -6,24 +6,22 @@ vector that is missing from a changed document would be found by its words alone
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.ledger import FILE_NAME
 from rag_nodes.metadata import USUAL
 from rag_nodes.transforms import (
-    ChunkWriter,
+    WRITTEN_FILE,
     FurtherVectors,
-    SummaryJournal,
+    TextJournal,
     UserTransformations,
     further_names,
+    unwritten,
     vector_steps,
-    written_for,
 )
-from rag_nodes.transforms.summaries import WRITTEN_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from llama_index.core.schema import TransformComponent
@@ -44,7 +42,6 @@ class FurtherSteps(NamedTuple):
     kept: tuple[str, ...] = ()
 
 
-@contextmanager
 def further_steps(
     transformations: Sequence[TransformComponent],
     collections: Iterable[str],
@@ -53,8 +50,8 @@ def further_steps(
     journal: Path | None,
     *,
     dry_run: bool = False,
-) -> Iterator[FurtherSteps]:
-    """What an ingest is to do to its chunks, until it is over.
+) -> FurtherSteps:
+    """What an ingest is to do to its chunks.
 
     Args:
         transformations: that it was given; among them may be some `FurtherVectors`.
@@ -69,22 +66,14 @@ def further_steps(
             the journal cannot be written.
         StoreError: the store does not say what it has.
     """
-    checked = UserTransformations(transformations).steps
-    asked = further_names(checked)
-    if all(step.keep for step in checked if isinstance(step, FurtherVectors)):
-        there = {name for one in collections for name in store.vector_names(one)} - {USUAL}
-    else:
-        there = set()
-    kept = tuple(sorted(there.difference(asked)))
-    given = [step for step in checked if not isinstance(step, FurtherVectors)]
-    written = {step.noted.text for step in given if isinstance(step, ChunkWriter)}
-    names = [*asked, *kept]
-    lacking = [one for one in names if (key := written_for(one)) and key not in written]
-    if not (lacking and models.llm and journal):
-        yield FurtherSteps(_steps(names, lacking, given, models, None), kept)
-        return
-    with SummaryJournal(journal, frozen=dry_run) as opened:
-        yield FurtherSteps(_steps(names, lacking, given, models, opened), kept)
+    given = UserTransformations(transformations).steps
+    asked, there = further_names(given), set[str]()
+    if all(step.keep for step in given if isinstance(step, FurtherVectors)):
+        there = {name for one in collections for name in store.vector_names(one)}
+    kept = tuple(sorted(there.difference(asked, [USUAL])))
+    writes = models.llm and journal and unwritten([*asked, *kept], given)
+    texts = TextJournal(journal, frozen=dry_run) if journal and writes else None
+    return FurtherSteps(vector_steps(kept, models.llm, texts, given), kept)
 
 
 def journal_beside(ledger: Path) -> Path:
@@ -92,19 +81,3 @@ def journal_beside(ledger: Path) -> Path:
     return ledger.with_name(
         WRITTEN_FILE if ledger.name == FILE_NAME else f"{ledger.stem}.{WRITTEN_FILE}"
     )
-
-
-def _steps(
-    names: Sequence[str],
-    lacking: Sequence[str],
-    given: Sequence[TransformComponent],
-    models: Models,
-    journal: SummaryJournal | None,
-) -> list[TransformComponent]:
-    """Writers first, so that whatever is given may put something else in place of their words."""
-    writers = [
-        step
-        for step in vector_steps(lacking, models.llm, journal)
-        if not isinstance(step, FurtherVectors)
-    ]
-    return [*writers, *given, *([FurtherVectors(*names)] if names else [])]

@@ -137,7 +137,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         if prune:
             _check_prunable(wanted, store, opened, corpus)
         made = parsers_for(parsers, _read(files, bounds))
-        further = further_steps(
+        steps, kept = further_steps(
             transformations,
             _collections(parsers, made, corpus, chosen),
             store,
@@ -145,7 +145,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             _journal(store, ledger),
             dry_run=dry_run,
         )
-        steps, kept = stack.enter_context(further)
         run = IngestRun(
             made,
             store,
@@ -221,14 +220,14 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     if callable(parsers):
         seen = list(_beginnings(given))
     made = parsers_for(parsers, iter(seen))
-    further = further_steps(
-        transformations,
-        _collections(parsers, made, corpus, chosen),
-        store,
-        chosen,
-        _journal(store, ledger),
-    )
-    with opened_ledger(ledger, store) as opened, further as (steps, kept):
+    with opened_ledger(ledger, store) as opened:
+        steps, kept = further_steps(
+            transformations,
+            _collections(parsers, made, corpus, chosen),
+            store,
+            chosen,
+            _journal(store, ledger),
+        )
         run = IngestRun(
             made, store, chosen, steps, opened, corpus=corpus, limits=Limits(), parse=parse
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.executors import PickledRecipe
 from rag_nodes.pipeline.build import column_pipeline
 from rag_nodes.text.packing import Packer
-from rag_nodes.transforms import ChunkWriter, SummaryJournal, WrittenTexts
+from rag_nodes.transforms import ChunkWriter, TextJournal, WrittenTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import ColumnPipeline, Parse
     from rag_nodes.pipeline.report import Stage
     from rag_nodes.readers import Limits
-    from rag_nodes.transforms.summaries import SummaryKey
+    from rag_nodes.transforms import PromptKey
 
     Tell = Callable[[Stage, str, int, int], None]
     """Takes what was just done: stage, file or parser, how many chunks, tokens embedded."""
@@ -30,19 +30,19 @@ class ReturnedTexts(WrittenTexts):
     """Texts that were written on a machine without the journal, to be taken there with a result."""
 
     def __init__(self) -> None:
-        self._known: dict[SummaryKey, str] = {}
-        self._new: list[tuple[SummaryKey, str]] = []
+        self._known: dict[PromptKey, str] = {}
+        self._new: list[tuple[PromptKey, str]] = []
 
-    def get(self, key: SummaryKey) -> str | None:
+    def get(self, key: PromptKey) -> str | None:
         """The text, where it was written in this process."""
         return self._known.get(key)
 
-    def add(self, key: SummaryKey, summary: str) -> None:
+    def add(self, key: PromptKey, summary: str) -> None:
         """Keep a text until it is taken."""
         self._known[key] = summary
         self._new.append((key, summary))
 
-    def taken(self) -> list[tuple[SummaryKey, str]]:
+    def taken(self) -> list[tuple[PromptKey, str]]:
         """What was written since this was asked last."""
         new, self._new = self._new, []
         return new
@@ -142,9 +142,9 @@ class IngestRecipe:
 
 def _returning(step: TransformComponent, returned: dict[str, ReturnedTexts]) -> TransformComponent:
     """A step whose texts are brought to its journal, as that is on another machine."""
-    if not (isinstance(step, ChunkWriter) and isinstance(step.journal, SummaryJournal)):
+    if not (isinstance(step, ChunkWriter) and isinstance(step.journal, TextJournal)):
         return step
-    path = str(step.journal.path.absolute())
+    path = str(step.journal.path)
     return step.model_copy(update={"journal": returned.setdefault(path, ReturnedTexts())})
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.deposit import Deposit
     from rag_nodes.pipeline.known import KnownDocuments
     from rag_nodes.readers import ListedFile
-    from rag_nodes.transforms.summaries import SummaryKey
+    from rag_nodes.transforms import PromptKey
 
 
 class DueFile(NamedTuple):
@@ -192,7 +192,7 @@ class Result:
     reads: list[list[DocumentRead]]
     columns: list[ColumnResult]
     spent: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    written: dict[str, list[tuple[SummaryKey, str]]] = field(default_factory=dict)
+    written: dict[str, list[tuple[PromptKey, str]]] = field(default_factory=dict)
     broken: BaseException | None = None
 
 

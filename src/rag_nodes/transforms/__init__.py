@@ -1,19 +1,19 @@
 """Node in, node out: what happens to chunks between parser and embedding model."""
 
-from rag_nodes.transforms.context import ChunkContext, NeighbourText
 from rag_nodes.transforms.further import (
     FurtherVectors,
     further_names,
     further_text,
+    unwritten,
     vector_steps,
     with_vector,
-    written_for,
 )
 from rag_nodes.transforms.guard import EmbeddingGuard
-from rag_nodes.transforms.journal import WRITTEN_FILE, SummaryJournal, WrittenTexts
-from rag_nodes.transforms.summaries import SectionSummary
-from rag_nodes.transforms.user import UserTransformations, identity_of
-from rag_nodes.transforms.writer import ChunkWriter
+from rag_nodes.transforms.identity import identity_of
+from rag_nodes.transforms.journal import WRITTEN_FILE, PromptKey, TextJournal, WrittenTexts
+from rag_nodes.transforms.neighbours import NeighbourText
+from rag_nodes.transforms.user import UserTransformations
+from rag_nodes.transforms.written import ChunkContext, ChunkWriter, SectionSummary
 
 __all__ = [
     "WRITTEN_FILE",
@@ -22,14 +22,15 @@ __all__ = [
     "EmbeddingGuard",
     "FurtherVectors",
     "NeighbourText",
+    "PromptKey",
     "SectionSummary",
-    "SummaryJournal",
+    "TextJournal",
     "UserTransformations",
     "WrittenTexts",
     "further_names",
     "further_text",
     "identity_of",
+    "unwritten",
     "vector_steps",
     "with_vector",
-    "written_for",
 ]

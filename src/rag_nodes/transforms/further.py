@@ -12,8 +12,8 @@ from pydantic import ConfigDict, Field
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.metadata import CONTEXT, FURTHER_VECTORS, SUMMARY, USUAL, check_vector
 from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.transforms.context import ChunkContext
-from rag_nodes.transforms.summaries import SectionSummary, WrittenTexts
+from rag_nodes.transforms.journal import WrittenTexts
+from rag_nodes.transforms.written import ChunkContext, ChunkWriter, SectionSummary
 
 _WRITTEN = {"summary": SUMMARY, "context": CONTEXT}
 """Metadata with what is embedded in front of the usual text."""
@@ -72,30 +72,44 @@ class FurtherVectors(TransformComponent):
 
 
 def vector_steps(
-    names: Iterable[str], llm: LLM | None = None, journal: WrittenTexts | None = None
+    names: Iterable[str],
+    llm: LLM | None = None,
+    journal: WrittenTexts | None = None,
+    given: Sequence[TransformComponent] = (),
 ) -> list[TransformComponent]:
     """Transformations of an ingest that embeds chunks in further ways, with what writes for them.
+
+    Writers stand first, so that whatever is given may put something else in place of their words.
 
     Args:
         names: of the embeddings; none for "heading" alone.
         llm: writes summaries and contexts; without one, summaries are sentences of the chunk.
         journal: keeps what was paid for.
+        given: transformations that there are anyway; what one of them writes, no other does.
 
     Raises:
         ConfigurationError: a name is unknown, or "context" is one and there is no model.
     """
-    wanted = FurtherVectors(*names)
-    steps: list[TransformComponent] = []
-    if "summary" in wanted.names:
-        steps.append(SectionSummary(llm=llm, journal=journal))
-    if "context" in wanted.names:
-        if llm is None:
-            raise ConfigurationError(
-                "the vectors 'context' are of what an LLM writes, and there is none: choose one "
-                "(--llm), or leave these vectors out (--vector none, if they are stored)"
-            )
-        steps.append(ChunkContext(llm, embed=False, journal=journal))
-    return [*steps, wanted] if wanted.names else []
+    wanted = FurtherVectors(*names, *further_names(given))
+    steps = [one for one in given if not isinstance(one, FurtherVectors)]
+    lacking = unwritten(wanted.names, given)
+    if "context" in lacking and llm is None:
+        raise ConfigurationError(
+            "the vectors 'context' are of what an LLM writes, and there is none: choose one "
+            "(--llm), or leave these vectors out (--vector none, if they are stored)"
+        )
+    writers: list[TransformComponent] = []
+    if "summary" in lacking:
+        writers.append(SectionSummary(llm=llm, journal=journal))
+    if "context" in lacking:
+        writers.append(ChunkContext(llm, embed=False, journal=journal))
+    return [*writers, *steps, *([wanted] if wanted.names else [])]
+
+
+def unwritten(names: Iterable[str], given: Iterable[TransformComponent] = ()) -> list[str]:
+    """The embeddings of what an LLM may write, about which no transformation writes."""
+    there = {step.noted.text for step in given if isinstance(step, ChunkWriter)}
+    return [name for name in names if name in _WRITTEN and _WRITTEN[name] not in there]
 
 
 def with_vector(
@@ -116,11 +130,6 @@ def further_names(transformations: Iterable[object]) -> list[str]:
     """Names of the embeddings that transformations ask for beside the usual one."""
     marked = (step.names for step in transformations if isinstance(step, FurtherVectors))
     return sorted({name for names in marked for name in names})
-
-
-def written_for(name: str) -> str | None:
-    """The metadata in which stands what is written for an embedding; None where nothing is."""
-    return _WRITTEN.get(name)
 
 
 def further_text(node: BaseNode, name: str) -> str | None:

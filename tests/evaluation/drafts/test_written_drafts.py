@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from rag_nodes.errors import ConfigurationError, DatasetError, ModelError
 from rag_nodes.evaluation.drafts import write_questions, writing_cost
 from rag_nodes.models.openai import OpenAIServerLLM
-from rag_nodes.transforms.summaries import SummaryJournal
+from rag_nodes.transforms import TextJournal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,11 +177,11 @@ def test_a_document_cannot_step_out_of_its_quotation() -> None:
 
 def test_answers_that_were_paid_for_are_not_asked_for_again(tmp_path: Path) -> None:
     llm = Scripted(script=reader)
-    with SummaryJournal(tmp_path / "answers.jsonl") as journal:
-        first = write_questions(documents(), llm, count=4, journal=journal)
+    journal = TextJournal(tmp_path / "answers.jsonl")
+    first = write_questions(documents(), llm, count=4, journal=journal)
     asked = len(llm.prompts)
-    with SummaryJournal(tmp_path / "answers.jsonl") as journal:
-        again = write_questions(documents(), llm, count=4, journal=journal)
+    journal = TextJournal(tmp_path / "answers.jsonl")
+    again = write_questions(documents(), llm, count=4, journal=journal)
     assert again.questions == first.questions
     assert len(llm.prompts) == asked > 0
 

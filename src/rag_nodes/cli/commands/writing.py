@@ -67,12 +67,12 @@ def written(
 ) -> "Dataset":
     """Drafts of the model; why others were refused is said."""
     from rag_nodes.evaluation.drafts import write_questions
-    from rag_nodes.transforms.summaries import SummaryJournal
+    from rag_nodes.transforms import TextJournal
 
     kept = asked.output.with_name(f"{asked.output.name}.answers.jsonl")
     if not asked.resume:
         kept.unlink(missing_ok=True)
-    with SummaryJournal(kept) as journal, cli.activity("Asking the model for questions"):
+    with cli.activity("Asking the model for questions"):
         dataset = write_questions(
             documents,
             _llm(settings),
@@ -80,7 +80,7 @@ def written(
             seed=asked.seed,
             concurrency=asked.concurrency,
             requests_per_minute=asked.requests_per_minute,
-            journal=journal,
+            journal=TextJournal(kept),
         )
     kept.unlink()
     for reason, times in Counter(one.reason for one in dataset.unplaced).most_common():

@@ -29,7 +29,7 @@ from rag_nodes.text.function_words import content_words
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.words import words
-from rag_nodes.transforms.summaries import SummaryKey
+from rag_nodes.transforms import PromptKey
 
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.drafts.passages import DraftPassage
     from rag_nodes.evaluation.drafts.prompts import WrittenDraft
     from rag_nodes.models.prices import Prices
-    from rag_nodes.transforms.summaries import SummaryJournal
+    from rag_nodes.transforms import TextJournal
 
 WRITTEN, PARAPHRASED = "written", "paraphrased"
 """Kinds of drafts: asked plainly, and in other words than those of the answer."""
@@ -73,7 +73,7 @@ def write_questions(
     seed: int = 0,
     concurrency: int = 4,
     requests_per_minute: float | None = None,
-    journal: SummaryJournal | None = None,
+    journal: TextJournal | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> Dataset:
     """Questions that an LLM writes about passages chosen evenly, two phrasings of each.
@@ -143,11 +143,11 @@ class _KeptAnswers(NamedTuple):
 
     asker: Asker
     model: str
-    journal: SummaryJournal | None
+    journal: TextJournal | None
 
     async def answer(self, prompt: str) -> str:
         """What the model says, or said before."""
-        key = SummaryKey.of(self.model, prompt)
+        key = PromptKey.of(self.model, prompt)
         known = self.journal.get(key) if self.journal is not None else None
         if known is not None:
             return known

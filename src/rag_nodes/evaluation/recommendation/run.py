@@ -28,12 +28,13 @@ from rag_nodes.evaluation.recommendation.candidates import (
 from rag_nodes.evaluation.recommendation.choice import decide, standing
 from rag_nodes.evaluation.recommendation.report import Recommendation, Trial
 from rag_nodes.evaluation.recommendation.words import AtBudget, Reasons, why_stopped
-from rag_nodes.evaluation.sweep import kept_in, swept_by, written_in
+from rag_nodes.evaluation.sweep import kept_in, swept_by
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import SWEPT
 from rag_nodes.pipeline import AutoEngine
 from rag_nodes.store import open_store
+from rag_nodes.transforms import TextJournal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -132,7 +133,7 @@ def recommend(  # noqa: PLR0913 -- options of one call, all but one with default
     with ExitStack() as opened:
         paid = opened.enter_context(kept_in(cache, chosen, engine, {plan.options.vector, *vectors}))
         kept = opened.enter_context(EvaluationCache(paid[0]))
-        written = opened.enter_context(written_in(paid[1]))
+        written = TextJournal(paid[1]) if paid[1] else None
         own = store or opened.enter_context(open_store())
         known = kept.embedding(chosen)
         others = opened.enter_context(

@@ -4,6 +4,6 @@ No LLM of LlamaIndex: one would give words without their places, and every quote
 """
 
 from rag_nodes.text.extracts.candidates import CandidateSentence, candidates, is_entry
-from rag_nodes.text.extracts.ranking import Extract, extract
+from rag_nodes.text.extracts.ranking import Extract, extract, own_summary
 
-__all__ = ["CandidateSentence", "Extract", "candidates", "extract", "is_entry"]
+__all__ = ["CandidateSentence", "Extract", "candidates", "extract", "is_entry", "own_summary"]

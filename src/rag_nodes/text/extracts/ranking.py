@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.text.extracts.candidates import CandidateSentence, candidates
 from rag_nodes.text.function_words import content_words
+from rag_nodes.text.tokens import TokenIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,6 +40,9 @@ _SHORT = 6
 """Words up to which a sentence is only the same as another when all of it is."""
 _LENGTH_PENALTY = 0.1
 """How much a sentence of twice the average length is held back."""
+
+_QUOTED = 3
+"""Sentences that a summary of a text's own words has at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,34 @@ def extract(question: str, passages: Sequence[str], *, limit: int = 3) -> list[E
     factors = _factors(question, pool, len(passages))
     chosen = _chosen(pool, matches, weights, factors, max(limit, 0))
     return [Extract(one.passage, one.start, one.end, round(score, 4)) for one, score in chosen]
+
+
+def own_summary(text: str, heading: str, max_tokens: int) -> str:
+    """Up to three sentences of a text, in its order, each with its blanks collapsed.
+
+    Those that say most about the heading come first, then those the text opens with. A text
+    without sentences, such as code, gives its beginning.
+
+    Args:
+        text: not blank.
+        heading: what it is about, "" when unknown.
+        max_tokens: tokens the summary may hold; at least one sentence is cut to them.
+    """
+    index = TokenIndex(text)
+    chosen: list[tuple[int, int]] = []
+    room = max_tokens
+    about = [(one.start, one.end) for one in extract(heading, [text], limit=_QUOTED)]
+    opening = [(one.start, one.end) for one in candidates(0, text)[:_QUOTED]]
+    for start, end in (*about, *opening):
+        tokens = index.count(start, end) + 1  # and the blank that joins them
+        apart = all(end <= other[0] or start >= other[1] for other in chosen)
+        if apart and tokens <= room and len(chosen) < _QUOTED:
+            chosen.append((start, end))
+            room -= tokens
+    if not chosen:
+        start = len(text) - len(text.lstrip())
+        chosen = [(start, max(index.fit(start, max_tokens), start + 1))]
+    return " ".join(" ".join(text[start:end].split()) for start, end in sorted(chosen))
 
 
 def _without_repeats(found: Iterable[CandidateSentence]) -> list[CandidateSentence]:

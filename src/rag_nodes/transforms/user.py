@@ -1,0 +1,329 @@
+"""The user's own transformations behind a parser; what the parser promised still holds after them.
+
+LlamaIndex's extractors add metadata and nothing else. Anything may stand in their place, though: a
+transformation that rewrites texts, drops chunks or makes new ones. What it gave back is compared
+with what it was given, so that no chunk claims a place in its document that it does not have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import threading
+import uuid
+from collections import defaultdict
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeVar
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.schema import (
+    BaseNode,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+    TransformComponent,
+)
+from pydantic import Field
+
+from rag_nodes import metadata as keys
+from rag_nodes.errors import ConfigurationError, RagNodesError, TransformationError
+from rag_nodes.models import failure_of
+from rag_nodes.models.faults import server_words
+from rag_nodes.parsers.nodes import link_neighbours
+from rag_nodes.parsers.parent_child import is_leaf
+from rag_nodes.text.pages import PageMap
+from rag_nodes.text.tokens import count_tokens
+from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING
+from rag_nodes.transforms.identity import identity_of
+
+_T = TypeVar("_T")
+
+_NAMESPACE = uuid.UUID("6f6a3d0b-9c55-5b0e-8f43-2f7f0a7f4c11")
+_OWN = (
+    *(keys.SOURCE_HASH, keys.PARSER, keys.TOKEN_COUNT, keys.CHUNK_INDEX, keys.TOTAL_CHUNKS),
+    *(keys.START_CHAR, keys.END_CHAR, keys.PAGE_START, keys.PAGE_END, keys.PAGE_BREAKS),
+)
+"""Metadata that promises rest on: put back where a transformation wrote over them."""
+_OFFSETS = (keys.START_CHAR, keys.END_CHAR, keys.PAGE_BREAKS, keys.HEADINGS_INSIDE)
+"""Metadata that count characters of the document."""
+_CLIENTS = frozenset({"openai", "httpx", "httpcore"})
+"""Packages whose exceptions say what is wrong with a model's server."""
+
+
+class UserTransformations(TransformComponent):
+    """The user's transformations in order, with nodes behind them that are true.
+
+    A chunk whose text was changed, and a new one that is no slice of its document, loses its
+    offsets, as `ForeignNodeParser` leaves them out: it is found, read and cited by page and
+    heading, never by a wrong place. New chunks get ids that are the same in every run, and where
+    chunks were added, dropped or moved, all are numbered and linked anew. Metadata that this
+    rests on are put back.
+
+    Transformations that bring an `acall` of their own, as all extractors of LlamaIndex do, are
+    awaited, on one event loop for all of them; all others, and parsers, are called.
+
+    Args:
+        steps: components of LlamaIndex, but no embedding model.
+        tokenizer: encoding that counts the tokens of texts that were changed.
+
+    Raises:
+        ConfigurationError: a step is no transformation of LlamaIndex, or an embedding model.
+    """
+
+    steps: list[TransformComponent] = Field(exclude=True, repr=False)
+    tokenizer: str = DEFAULT_ENCODING
+
+    def __init__(self, steps: Sequence[object], **options: Any) -> None:
+        super().__init__(**{**options, "steps": _checked(steps)})
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Name of the class: part of LlamaIndex's cache key."""
+        return "UserTransformations"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made anew of its steps: without this LlamaIndex leaves out those it cannot pickle."""
+        return partial(UserTransformations, self.steps, tokenizer=self.tokenizer), ()
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """Plain data that changes with every step; never holds a key."""
+        return {**super().to_dict(**kwargs), "steps": [identity_of(step) for step in self.steps]}
+
+    def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """The nodes as the last step gives them, with everything in its right place.
+
+        Raises:
+            TransformationError: a step failed, or gave back what cannot be stored.
+            RagNodesError: as a step raised it, and where its model's server refused it.
+        """
+        given = _taken_down(nodes)
+        for step in self.steps:
+            with _failing_as_ours(step):
+                awaited = _is_awaited(step)
+                nodes = wait_for(step.acall(nodes, **kwargs)) if awaited else step(nodes, **kwargs)
+            _check_nodes(step, nodes)
+        return _settled(given, nodes, self.tokenizer)
+
+    async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
+        """Like a call, from a running event loop."""
+        given = _taken_down(nodes)
+        for step in self.steps:
+            with _failing_as_ours(step):
+                awaited = _is_awaited(step)
+                nodes = await step.acall(nodes, **kwargs) if awaited else step(nodes, **kwargs)
+            _check_nodes(step, nodes)
+        return _settled(given, nodes, self.tokenizer)
+
+
+def _checked(steps: object) -> list[TransformComponent]:
+    found = list(steps) if isinstance(steps, Sequence) and not isinstance(steps, str) else None
+    if found is None:
+        raise ConfigurationError(
+            f"transformations is a {type(steps).__name__}: give a list, also of one"
+        )
+    for step in found:
+        if isinstance(step, BaseEmbedding):
+            raise ConfigurationError(
+                f"transformations: {_name(step)} is an embedding model; give it as embed_model"
+            )
+        if not isinstance(step, TransformComponent):
+            raise ConfigurationError(
+                f"transformations: {_name(step)} is no TransformComponent of LlamaIndex; make a "
+                "subclass whose __call__ takes nodes and returns nodes"
+            )
+    return found
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The event loop of this process for everything that is awaited here, in a thread of its own.
+
+    One for all runs: clients of model servers keep their connections with the loop in which these
+    were opened, and an extractor that had another for every document would lose them with each.
+    """
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="rag-nodes-transformations", daemon=True).start()
+    return loop
+
+
+_STARTING = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a process that was forked has the loop without its thread
+    os.register_at_fork(after_in_child=_loop.cache_clear)
+
+
+def wait_for(work: Coroutine[Any, Any, _T]) -> _T:
+    """What a coroutine gives, or raises, when it runs on the loop of this process."""
+    with _STARTING:
+        loop = _loop()
+    return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+
+def _is_awaited(step: TransformComponent) -> bool:
+    # Of parsers, HierarchicalNodeParser cuts nothing when it is awaited, and none waits.
+    return type(step).acall is not TransformComponent.acall and not isinstance(step, NodeParser)
+
+
+def _name(step: object) -> str:
+    return type(step).__name__
+
+
+@contextmanager
+def _failing_as_ours(step: TransformComponent) -> Iterator[None]:
+    """Raise instead of anything whose fault it was, without what looks like a key."""
+    try:
+        yield
+    except RagNodesError:
+        raise
+    except (Exception, SystemExit) as error:
+        if isinstance(error, Exception) and type(error).__module__.partition(".")[0] in _CLIENTS:
+            llm = getattr(step, "llm", None)
+            model = getattr(getattr(llm, "metadata", None), "model_name", None) or _name(step)
+            raise failure_of(error, llm or step, name=model) from error
+        raise TransformationError(
+            f"{_name(step)} failed: {type(error).__name__}: {server_words(error)}; what was stored "
+            "of the document is kept; mend the transformation, or leave it out, and ingest again"
+        ) from error
+
+
+def _check_nodes(step: TransformComponent, nodes: object) -> None:
+    """Refuse what no store could take, and say which step made it."""
+    if not isinstance(nodes, Sequence):
+        raise TransformationError(f"{_name(step)} returned {type(nodes).__name__}, not nodes")
+    for node in nodes:
+        if not isinstance(node, TextNode):
+            raise TransformationError(
+                f"{_name(step)} returned a {type(node).__name__} among the nodes; give TextNodes"
+            )
+        try:
+            json.dumps(node.metadata)
+        except (TypeError, ValueError) as error:
+            raise TransformationError(
+                f"{_name(step)} left metadata that cannot be stored ({error}); give text, numbers, "
+                "lists and dictionaries"
+            ) from error
+    if len({node.node_id for node in nodes}) < len(nodes):
+        raise TransformationError(
+            f"{_name(step)} gave back several nodes under one id; give each its own"
+        )
+
+
+class _Given(NamedTuple):
+    """What was known of a node before the transformations, which change it in place."""
+
+    text: str
+    start: int | None
+    end: int | None
+    source: RelatedNodeInfo | None
+    own: dict[str, Any]
+
+
+def _taken_down(nodes: Sequence[BaseNode]) -> dict[str, _Given]:
+    """What is known of nodes, by their ids."""
+    return {
+        node.node_id: _Given(
+            node.text,
+            node.start_char_idx,
+            node.end_char_idx,
+            node.source_node,
+            {key: node.metadata[key] for key in _OWN if key in node.metadata},
+        )
+        for node in nodes
+        if isinstance(node, TextNode)
+    }
+
+
+def _settled(
+    given: Mapping[str, _Given], nodes: Sequence[BaseNode], tokenizer: str
+) -> list[BaseNode]:
+    """The nodes with places, ids, numbers and neighbours that are true.
+
+    Raises:
+        TransformationError: a new node names no document.
+    """
+    found = [node for node in nodes if isinstance(node, TextNode)]
+    sources = {one.source.node_id: one.source for one in given.values() if one.source}
+    renamed: dict[str, str] = {}
+    documents: dict[str, str] | None = None
+    for position, node in enumerate(found):
+        known = given.get(node.node_id)
+        if known and node.text == known.text:
+            node.start_char_idx, node.end_char_idx = known.start, known.end
+            node.metadata.update(known.own)
+            if known.source:
+                node.relationships[NodeRelationship.SOURCE] = known.source
+            continue
+        source = (known and known.source) or sources.get(node.ref_doc_id or "")
+        if source is None and node.ref_doc_id is None and len(sources) == 1:
+            [source] = sources.values()
+        if source is None:
+            raise TransformationError(
+                f"node {node.node_id} is new and names no document it comes from; copy the SOURCE "
+                "relationship of the node it was made of"
+            )
+        node.relationships[NodeRelationship.SOURCE] = source
+        documents = _documents(given) if documents is None else documents
+        _find_place(node, documents.get(source.node_id, ""))
+        node.metadata[keys.TOKEN_COUNT] = count_tokens(node.text, tokenizer)
+        if known is None:  # its id is to be the same in every run
+            name = f"{source.node_id}/{node.metadata.get(keys.PARSER)}/{position}/{node.text}"
+            digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+            renamed[node.node_id] = str(uuid.uuid5(_NAMESPACE, digest))
+            node.id_ = renamed[node.node_id]
+    if list(given) != [node.node_id for node in found]:
+        _relink(found, renamed)
+    return list(found)
+
+
+def _documents(given: Mapping[str, _Given]) -> dict[str, str]:
+    """The text of each document as far as its nodes hold it, at the offsets of the document."""
+    parts: dict[str, list[str]] = defaultdict(list)
+    ends: dict[str, int] = defaultdict(int)
+    for known in sorted(given.values(), key=lambda one: one.start or 0):
+        if known.start is not None and known.source:
+            name, end = known.source.node_id, known.start + len(known.text)
+            if end > ends[name]:
+                missing = "\0" * (known.start - ends[name])
+                parts[name] += [missing, known.text[max(0, ends[name] - known.start) :]]
+                ends[name] = end
+    return {name: "".join(texts) for name, texts in parts.items()}
+
+
+def _find_place(node: TextNode, document: str) -> None:
+    """Keep the offsets of a node that is that slice of its document, and drop all others."""
+    start, end = node.start_char_idx, node.end_char_idx
+    if start is not None and end is not None and start >= 0 and document[start:end] == node.text:
+        pages = PageMap.of(node.metadata)
+        node.metadata.pop(keys.PAGE_BREAKS, None)
+        facts = pages.facts(start, end) if pages else {}
+        node.metadata.update({**facts, keys.START_CHAR: start, keys.END_CHAR: end})
+        return
+    node.start_char_idx = node.end_char_idx = None
+    for key in _OFFSETS:
+        node.metadata.pop(key, None)
+
+
+def _relink(nodes: Sequence[TextNode], renamed: Mapping[str, str]) -> None:
+    """Number and link nodes of which some came, went or moved."""
+    present = {node.node_id for node in nodes}
+
+    def kept(info: RelatedNodeInfo) -> bool:
+        info.node_id = renamed.get(info.node_id, info.node_id)
+        return info.node_id in present
+
+    for node in nodes:
+        related = node.relationships
+        related.pop(NodeRelationship.NEXT, None)
+        related.pop(NodeRelationship.PREVIOUS, None)
+        if node.parent_node and not kept(node.parent_node):
+            del related[NodeRelationship.PARENT]
+        if children := [*filter(kept, node.child_nodes or ())]:
+            related[NodeRelationship.CHILD] = children
+        else:  # stored as a parent and found as a chunk, it would be neither
+            related.pop(NodeRelationship.CHILD, None)
+    for leaves in (True, False):
+        link_neighbours([node for node in nodes if is_leaf(node) is leaves], relate=True)
